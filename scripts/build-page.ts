@@ -8,7 +8,7 @@ import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
 import { isOlderThan } from './bundle-folder.ts';
 
-const SOURCE = 'src/monitor';
+const SOURCE = 'src/web';
 const ENTRIES = { main: `${SOURCE}/main.ts`, style: `${SOURCE}/style/main.css`, icon: `${SOURCE}/icon.svg` };
 const TEMPLATE = `${SOURCE}/index.html`;
 /** What decides about the result beside the sources that the bundler names. */

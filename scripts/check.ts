@@ -25,7 +25,7 @@ interface Check {
 
 const STATIC_CHECKS: readonly Check[] = [
   { title: 'types', command: ['tsc', '-p', '.'] },
-  { title: 'types of the page', command: ['tsc', '-p', 'src/monitor'] },
+  { title: 'types of the page', command: ['tsc', '-p', 'src/web'] },
   { title: 'lint', command: ['biome', 'check', '--formatter-enabled=false', '--error-on-warnings', '.'] },
   { title: 'format', command: ['biome', 'format', '.'] },
   { title: 'dead code', command: ['knip'] },

@@ -1,6 +1,6 @@
 import type { Command } from '../src/cli/command.ts';
+import { usageOf } from '../src/cli/command-line.ts';
 import { SECTIONS } from '../src/cli/command-table.ts';
-import { usageOf } from '../src/cli/help.ts';
 
 const INTRODUCTION = `# The command line
 

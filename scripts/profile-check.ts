@@ -1,5 +1,5 @@
 import { AtmoError } from '../src/core/errors.ts';
-import { checkProfileFiles } from '../src/offline/profile-workbench.ts';
+import { checkProfileFiles } from '../src/hub/offline/profile-files.ts';
 import { formatProblem } from '../src/profiles/check/profile-problem.ts';
 
 /** `profile-check [FILE…]`: checks all profiles of this checkout, with the given files among them. Exit 1 with one line per mistake. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { DeviceDescription } from '../src/core/devices/device-model.ts';
-import { draftProfileFor } from '../src/offline/profile-workbench.ts';
+import { draftProfileFor } from '../src/hub/offline/profile-files.ts';
 
 /** `profile-draft DESCRIPTION.json`: prints profile files for a device, ready to paste; the description is what `atmo devices ID --json` tells. */
 const [path] = process.argv.slice(2);

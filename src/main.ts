@@ -1,4 +1,4 @@
-import { hubFetch } from './cli/hub/hub-fetch.ts';
+import { hubFetch } from './cli/hub/hub-trust.ts';
 import { runCli } from './cli/run-cli.ts';
 
 /** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
@@ -24,14 +24,14 @@ const exitCode = await runCli(process.argv.slice(2), {
   fetch: hubFetch(process.env),
   serve,
   networkChecks: async (ports) => (await import('./cli/doctor/network-checks.ts')).networkChecks(ports),
-  openFile: async (file) => (await import('./cli/page/browser.ts')).showInBrowser(file),
+  openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
-  configCheck: async (file) => (await import('./config/config-check.ts')).checkConfigFile(process.env, file),
-  safeOutputs: async () => (await import('./offline/safe-outputs.ts')).safeOutputs(process.env),
-  stateArchive: async () => (await import('./offline/state-archive.ts')).stateArchive(process.env),
-  profileCheck: async (files) => (await import('./offline/profile-workbench.ts')).checkProfileFiles(files),
-  rulesCheck: async (file, known) => (await import('./access/rules/rule-check.ts')).checkRulesFile(file, known),
-  profileDraft: async (description) => (await import('./offline/profile-workbench.ts')).draftProfileFor(description),
+  configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),
+  safeOutputs: async () => (await import('./hub/offline/safe-outputs.ts')).safeOutputs(process.env),
+  stateArchive: async () => (await import('./hub/offline/backup.ts')).stateArchive(process.env),
+  profileCheck: async (files) => (await import('./hub/offline/profile-files.ts')).checkProfileFiles(files),
+  rulesCheck: async (file, known) => (await import('./auth/rules/rule-compiler.ts')).checkRulesFile(file, known),
+  profileDraft: async (description) => (await import('./hub/offline/profile-files.ts')).draftProfileFor(description),
 });
 // Not exit(): what was written to a pipe has to arrive.
 process.exitCode = exitCode;

@@ -3,25 +3,40 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAst } from 'vitest/node';
 
-/** Which rooms a room may import. */
-const ROOMS: Record<string, readonly string[]> = {
+/** Which modules (folders of src) a module may import. */
+const MODULES: Record<string, readonly string[]> = {
   core: [],
-  wire: ['core'],
-  tools: ['core', 'wire'],
-  access: ['core', 'wire'],
-  journal: ['core', 'wire'],
-  agents: ['core', 'tools'],
+  codec: ['core'],
+  storage: ['core', 'codec'],
+  auth: ['core', 'codec'],
+  tools: ['core', 'codec'],
+  calls: ['core', 'codec', 'tools'],
   profiles: ['core', 'tools'],
   matter: ['core', 'profiles'],
   sensors: ['core', 'profiles', 'tools'],
-  mesh: ['core', 'wire', 'tools'],
+  mesh: ['core', 'codec', 'tools', 'calls'],
   connectors: ['core', 'tools'],
-  gateway: ['core', 'wire', 'tools'],
-  cli: ['core', 'wire', 'profiles'],
-  monitor: ['core', 'wire'],
-  config: ['core', 'tools', 'mesh', 'sensors', 'connectors', 'journal'],
-  offline: ['core', 'wire', 'journal', 'profiles', 'matter', 'mesh', 'sensors', 'config'],
-  hub: ['core', 'wire', 'tools', 'access', 'journal', 'agents', 'profiles', 'matter', 'sensors', 'mesh', 'connectors', 'gateway', 'config'],
+  http: ['core', 'codec', 'tools', 'calls'],
+  mcp: ['core', 'codec', 'tools', 'calls', 'http'],
+  automations: ['core', 'tools', 'calls'],
+  cli: ['core', 'codec', 'profiles'],
+  web: ['core', 'codec'],
+  hub: [
+    'core',
+    'codec',
+    'storage',
+    'auth',
+    'tools',
+    'calls',
+    'profiles',
+    'matter',
+    'sensors',
+    'mesh',
+    'connectors',
+    'http',
+    'mcp',
+    'automations',
+  ],
 };
 const SRC = join(import.meta.dirname, '../src');
 
@@ -38,48 +53,46 @@ const imports: readonly Import[] = sources.flatMap((file) => {
     return { file, target: specifier.startsWith('.') ? relative(SRC, join(SRC, dirname(file), specifier)) : specifier };
   });
 });
-const roomOf = (path: string): string | undefined => (path.includes('/') ? path.split('/')[0] : undefined);
+const moduleOf = (path: string): string | undefined => (path.includes('/') ? path.split('/')[0] : undefined);
 
-describe('rooms', () => {
+describe('modules', () => {
   test('there are sources to look at', () => {
     expect(sources.length).toBeGreaterThan(15);
     expect(imports.length).toBeGreaterThan(15);
   });
 
-  test('each room imports only what its line allows', () => {
+  test('each module imports only what its line allows', () => {
     const wrong = imports.filter(({ file, target }) => {
-      const from = roomOf(file);
-      const to = roomOf(target);
-      if (from === undefined || to === undefined || !(to in ROOMS) || from === to) return false;
-      return !(ROOMS[from] ?? []).includes(to);
+      const from = moduleOf(file);
+      const to = moduleOf(target);
+      if (from === undefined || to === undefined || !(to in MODULES) || from === to) return false;
+      return !(MODULES[from] ?? []).includes(to);
     });
     expect(wrong).toEqual([]);
   });
 
-  test('every folder of src is a room of the table', () => {
-    expect(sources.map(roomOf).filter((room) => room !== undefined && !(room in ROOMS))).toEqual([]);
+  test('every folder of src is a module of the table', () => {
+    expect(sources.map(moduleOf).filter((module) => module !== undefined && !(module in MODULES))).toEqual([]);
   });
 
   test('CONTRIBUTING.md draws the same picture', () => {
     const text = readFileSync(join(SRC, '../CONTRIBUTING.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| (\w+) \| ([^|]+) \|/gm)].filter(([, room]) => room !== 'room');
-    const drawn = rows.map(([, room = '', allowed = '']) => [room, allowedIn(allowed).toSorted()]);
+    const rows = [...text.matchAll(/^\| (\w+) \| ([^|]+) \|/gm)].filter(([, module]) => module !== 'module');
+    const drawn = rows.map(([, module = '', allowed = '']) => [module, allowedIn(allowed).toSorted()]);
     expect(Object.fromEntries(drawn)).toEqual(
-      Object.fromEntries(Object.entries(ROOMS).map(([room, allowed]) => [room, allowed.toSorted()])),
+      Object.fromEntries(Object.entries(MODULES).map(([module, allowed]) => [module, allowed.toSorted()])),
     );
   });
 
-  test('beside the rooms are the program and the library alone', () => {
-    expect(sources.filter((file) => roomOf(file) === undefined).toSorted()).toEqual(['index.ts', 'main.ts']);
+  test('beside the modules are the program and the library alone', () => {
+    expect(sources.filter((file) => moduleOf(file) === undefined).toSorted()).toEqual(['index.ts', 'main.ts']);
   });
 
-  test('only matter/ imports matter.js, only mesh/engine libp2p, only gateway/mcp the SDK of MCP, only monitor/ Lit', () => {
-    expect(imports.filter(({ file, target }) => target.startsWith('@matter/') && roomOf(file) !== 'matter')).toEqual([]);
-    expect(imports.filter(({ file, target }) => /^(@libp2p\/|libp2p)/.test(target) && !file.startsWith('mesh/engine/'))).toEqual([]);
-    expect(imports.filter(({ file, target }) => target.startsWith('@modelcontextprotocol/') && !file.startsWith('gateway/mcp/'))).toEqual(
-      [],
-    );
-    expect(imports.filter(({ file, target }) => /^(lit|uplot)(\/|$)/.test(target) && roomOf(file) !== 'monitor')).toEqual([]);
+  test('only matter/ imports matter.js, only mesh/transport libp2p, only mcp/ the SDK of MCP, only web/ Lit', () => {
+    expect(imports.filter(({ file, target }) => target.startsWith('@matter/') && moduleOf(file) !== 'matter')).toEqual([]);
+    expect(imports.filter(({ file, target }) => /^(@libp2p\/|libp2p)/.test(target) && !file.startsWith('mesh/transport/'))).toEqual([]);
+    expect(imports.filter(({ file, target }) => target.startsWith('@modelcontextprotocol/') && moduleOf(file) !== 'mcp')).toEqual([]);
+    expect(imports.filter(({ file, target }) => /^(lit|uplot)(\/|$)/.test(target) && moduleOf(file) !== 'web')).toEqual([]);
   });
 });
 
@@ -94,17 +107,18 @@ const PLAIN_ARGUMENTS: Readonly<Record<string, number>> = {
   Headers: 0,
   HistoryStore: 1,
   'Intl.DateTimeFormat': 1,
-  MeshRoom: 1,
+  MeshService: 1,
   NatsPublisher: 1,
-  Reader: 0,
+  CommandParser: 0,
+  ShellParser: 0,
   RedisMirror: 1,
   RelayConnection: 1,
-  TlsKeeper: 1,
+  CertificateManager: 1,
   URLSearchParams: 0,
 };
 /** Functions of the hub's wiring take collaborators as constructors do; of these one argument is plain data. */
 const WIRING = /^(open|make)[A-Z]/;
-const PLAIN_WIRING: Readonly<Record<string, number>> = { openMatterRoom: 1 };
+const PLAIN_WIRING: Readonly<Record<string, number>> = { openMatterController: 1 };
 
 interface Node {
   readonly type: string;
@@ -212,11 +226,11 @@ describe('files', () => {
   });
 });
 
-/** `core, wire`, `–` or `every room but cli, monitor`. */
+/** `core, wire`, `–` or `every module but cli, web`. */
 function allowedIn(words: string): readonly string[] {
   if (words === '–') return [];
-  const [, excluded] = /^every room but (.+)$/.exec(words) ?? [];
+  const [, excluded] = /^every module but (.+)$/.exec(words) ?? [];
   if (excluded === undefined) return words.split(', ');
   const others = new Set([...excluded.split(', '), 'hub']);
-  return Object.keys(ROOMS).filter((room) => !others.has(room));
+  return Object.keys(MODULES).filter((module) => !others.has(module));
 }

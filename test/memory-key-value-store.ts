@@ -1,6 +1,6 @@
+import type { Clock } from '../src/core/clock.ts';
 import type { Json } from '../src/core/json.ts';
 import type { KeyValueStore } from '../src/core/storage/key-value-store.ts';
-import type { Clock } from '../src/core/time/clock.ts';
 
 /** A key-value store in memory; what it holds for a time ends by a clock that tests move. */
 export class MemoryKeyValueStore implements KeyValueStore {

@@ -1,15 +1,15 @@
-import { agentTools } from '../src/agents/agent-tools.ts';
-import { accessTools } from '../src/hub/access-tools.ts';
+import { agentTools } from '../src/automations/agent-tools.ts';
+import { registrationTools } from '../src/calls/builtin/registration-tools.ts';
+import { jobTools } from '../src/calls/jobs/job-directory.ts';
+import { authTools } from '../src/hub/tool-services.ts';
 import { meshTools } from '../src/mesh/mesh-tools.ts';
-import { classTools } from '../src/profiles/class-tools/class-tools.ts';
-import { controlMatterDevice } from '../src/profiles/device-tools/control-matter-device.ts';
-import { outputTools } from '../src/sensors/gpio/output-tools.ts';
+import { classTools } from '../src/profiles/tools/class-tools.ts';
+import { controlMatterDevice } from '../src/profiles/tools/control-matter-device.ts';
+import { outputTools } from '../src/sensors/gpio/gpio-outputs.ts';
 import { basicTools } from '../src/tools/builtin/basic-tools.ts';
-import { deviceAdminTools } from '../src/tools/builtin/devices/device-admin-tools.ts';
-import { homeNameTools } from '../src/tools/builtin/devices/home-name-tools.ts';
-import { jobTools } from '../src/tools/builtin/job-tools.ts';
-import { registrationTools } from '../src/tools/builtin/registration-tools.ts';
-import { sensorTools } from '../src/tools/builtin/sensors/sensor-tools.ts';
+import { deviceAdminTools } from '../src/tools/builtin/device-tools.ts';
+import { homeNameTools } from '../src/tools/builtin/home-name-tools.ts';
+import { sensorTools } from '../src/tools/builtin/sensor-tools.ts';
 import type { RegisteredTool } from '../src/tools/definition/tool-definition.ts';
 
 /** Collaborators of tools whose definitions alone are looked at: every member of them is such a one again. */
@@ -23,7 +23,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...basicTools,
   ...jobTools(anything),
   ...sensorTools(anything),
-  ...accessTools(anything, anything, anything),
+  ...authTools(anything, anything, anything),
   ...meshTools(anything),
   ...agentTools(anything),
   ...registrationTools(anything),

@@ -1,14 +1,12 @@
 /** What it costs to know who calls and what they may do, against one bare Ed25519 verification of as many bytes. */
 import { randomBytes, sign, verify } from 'node:crypto';
-import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import { signChild, signRoot } from '../../src/access/tokens/token-chain.ts';
-import type { TokenClaims } from '../../src/access/tokens/token-claims.ts';
-import { tokenBytes, tokenText } from '../../src/access/tokens/token-text.ts';
-import { TokenVerifier } from '../../src/access/tokens/token-verifier.ts';
-import { NO_GROUPS } from '../../src/core/access/permission.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';
-import { hubIdOf } from '../../src/wire/hub-id.ts';
+import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { signChild, signRoot, tokenBytes, tokenText } from '../../src/auth/tokens/token-chain.ts';
+import type { TokenClaims } from '../../src/auth/tokens/token-claims.ts';
+import { TokenVerifier } from '../../src/auth/tokens/token-verifier.ts';
+import { generatePrivateKey, hubIdOf, publicKeyOf, rawPublicKey } from '../../src/codec/public-key.ts';
+import { NO_GROUPS } from '../../src/core/auth/permission.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 

@@ -1,5 +1,5 @@
-import { encodeCbor } from '../../src/wire/cbor.ts';
-import { hubIdOf } from '../../src/wire/hub-id.ts';
+import { encodeCbor } from '../../src/codec/cbor.ts';
+import { hubIdOf } from '../../src/codec/public-key.ts';
 import { announce, homeWithTools } from './announced-home.ts';
 import { announcementJson } from './announcement-json.ts';
 import type { BenchFigure } from './figure.ts';

@@ -1,16 +1,13 @@
 /** A home's announcement as DeviceToolSync names its tools: the devices of a flat, of standard types, without hardware. */
 import type { KeyObject } from 'node:crypto';
+import { type HubState, inCanonicalOrder, stateDigest } from '../../src/codec/messages/announced-state.ts';
+import { paginate, signAnnouncement } from '../../src/codec/messages/announcement.ts';
+import { generatePrivateKey, hubIdOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
-import { toPublicDefinition } from '../../src/tools/forms/public-definition.ts';
-import { generatePrivateKey, rawPublicKey } from '../../src/wire/ed25519-key.ts';
-import { hubIdOf } from '../../src/wire/hub-id.ts';
-import { inOrder } from '../../src/wire/messages/announced-entries.ts';
-import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
-import { signAnnouncement } from '../../src/wire/messages/announcement.ts';
-import { paginate } from '../../src/wire/messages/announcement-pages.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/definition-store.ts';
+import { toPublicDefinition } from '../../src/tools/definition/public-definition.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';
 import { ToolHarness } from '../../test/profiles/tool-harness.ts';
 
@@ -57,7 +54,7 @@ export async function homeWithTools(count: number): Promise<AnnouncedHome> {
     addresses: ['192.168.1.20:8082'],
     links: [],
     capabilities: [{ type: 'matter_bridge', description: `Matter/Thread bridge with ${devices.length} devices` }],
-    tools: inOrder(tools),
+    tools: inCanonicalOrder(tools),
     devices: null,
   };
   return { key: generatePrivateKey(), state, definitions };

@@ -1,10 +1,9 @@
+import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { sha256Hex } from '../../src/codec/hashes.ts';
+import type { AnnouncedCapability, AnnouncedTool, HubState } from '../../src/codec/messages/announced-state.ts';
+import type { Announcement } from '../../src/codec/messages/announcement.ts';
+import { isoTime } from '../../src/core/clock.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
-import { isoTime } from '../../src/core/time/iso-time.ts';
-import { canonicalJson } from '../../src/wire/canonical-json.ts';
-import { sha256Hex } from '../../src/wire/hashes.ts';
-import type { AnnouncedTool } from '../../src/wire/messages/announced-entries.ts';
-import type { AnnouncedCapability, HubState } from '../../src/wire/messages/announced-state.ts';
-import type { Announcement } from '../../src/wire/messages/announcement.ts';
 
 const SIGNATURE_BYTES = 64;
 /** Tools that need nothing in particular. */

@@ -1,20 +1,19 @@
 /** What the journal of calls costs: calls per second with the chain on against off, and bytes per call. */
-
 import { statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import type { CallPipeline } from '../../src/calls/pipeline.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import type { HttpGateway } from '../../src/gateway/http-gateway.ts';
-import { AuditStore } from '../../src/journal/audit/audit-store.ts';
-import { HistoryStore } from '../../src/journal/history/history-store.ts';
-import { StateStore } from '../../src/journal/state-store.ts';
+import type { HttpApi } from '../../src/hub/http.ts';
+import { AuditStore } from '../../src/storage/audit/audit-store.ts';
+import { HistoryStore } from '../../src/storage/history/history-store.ts';
+import { StateStore } from '../../src/storage/state-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
-import type { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
-import { journalParts } from '../../test/journal/journal-parts.ts';
-import { owner } from '../../test/tools/tool-room.ts';
+import { owner } from '../../test/calls/pipeline-fixture.ts';
+import { journalParts } from '../../test/storage/storage-services.ts';
 import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
@@ -29,11 +28,11 @@ const BAR = 0.9;
 /** A hub's tools behind its own door, with or without the journal. */
 class Station implements AsyncDisposable {
   readonly #pipeline: CallPipeline;
-  readonly #gateway: HttpGateway;
+  readonly #gateway: HttpApi;
   readonly #audit: AuditStore | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
 
-  private constructor(pipeline: CallPipeline, gateway: HttpGateway, audit: AuditStore | undefined) {
+  private constructor(pipeline: CallPipeline, gateway: HttpApi, audit: AuditStore | undefined) {
     this.#pipeline = pipeline;
     this.#gateway = gateway;
     this.#audit = audit;

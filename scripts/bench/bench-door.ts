@@ -1,25 +1,25 @@
-import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
-import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
-import type { ReadingStore } from '../../src/core/devices/reading-store.ts';
+import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
+import { JobStore } from '../../src/calls/jobs/job-store.ts';
+import { CallPipeline } from '../../src/calls/pipeline.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { NO_DEVICES } from '../../src/core/devices/device-directory.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
+import type { ReadingStore } from '../../src/core/devices/sensor-readings.ts';
 import type { EventBus } from '../../src/core/events.ts';
-import { HubProblems } from '../../src/core/hub-problems.ts';
+import { HubProblems } from '../../src/core/health.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { HttpGateway } from '../../src/gateway/http-gateway.ts';
-import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
-import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
-import { IdempotencyStore } from '../../src/tools/calls/jobs/idempotency-store.ts';
-import { JobStore } from '../../src/tools/calls/jobs/job-store.ts';
-import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
+import { MetricRegistry } from '../../src/http/metrics.ts';
+import { HttpApi } from '../../src/hub/http.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { KnownTools } from '../../src/tools/elsewhere/known-tools.ts';
+import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
+import { ToolDirectory } from '../../src/tools/registry/tool-directory.ts';
+import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
-import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
-import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts } from '../../test/tools/tool-room.ts';
+import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
+import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
+import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts } from '../../test/calls/pipeline-fixture.ts';
 
 const SELF = 'hub-bench';
 
@@ -33,7 +33,7 @@ interface DoorParts {
 
 /** An HTTP door with little behind it, which has not been started, and the pipeline of its calls; every bearer is the owner. */
 export function benchDoor({ events, readings, store, tools: own = [], audit }: DoorParts): {
-  readonly door: HttpGateway;
+  readonly door: HttpApi;
   readonly pipeline: CallPipeline;
 } {
   const [clock, logger] = [systemClock, silentLogger];
@@ -41,7 +41,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const registry = new ToolRegistry({ validator });
   for (const tool of own) registry.register(tool);
   const jobs = new JobStore({ store, clock, events });
-  const tools = new KnownTools({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
+  const tools = new ToolDirectory({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
   const idempotency = new IdempotencyStore({ store, clock });
   const pipeline = new CallPipeline({
     ...permissiveParts(clock, SELF),
@@ -60,7 +60,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
     ...(audit && { audit }),
   });
   const health = { status: 'ok', nodeId: SELF, version: '0', startedAtMs: 0, problems: [] } as const;
-  const door = new HttpGateway(
+  const door = new HttpApi(
     {
       registry,
       tools,

@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { attack } from '../../test/wire/messages/attack.ts';
+import { attack } from '../../test/codec/messages/hostile-messages.ts';
 
 const WARM_UP = 50_000;
 /** As in a hub, the event loop goes on between them: without it what was freed is not given back. */

@@ -1,8 +1,8 @@
 /** Opens the announcement of its standard input and verifies as many bytes, in turns; prints the times of each round as JSON. */
 import { verify } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { publicKeyOf } from '../../src/wire/ed25519-key.ts';
-import { openAnnouncement } from '../../src/wire/messages/announcement.ts';
+import { openAnnouncement } from '../../src/codec/messages/announcement.ts';
+import { publicKeyOf } from '../../src/codec/public-key.ts';
 
 /** Both sides alternate in short rounds, so that a busy machine slows both alike. */
 const ROUNDS = 60;

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes, sign } from 'node:crypto';
 import { join } from 'node:path';
+import { rawPublicKey } from '../../src/codec/public-key.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { announce, homeWithTools } from './announced-home.ts';
 import type { CodecRound, CodecTask } from './codec-program.ts';
 import type { BenchFigure } from './figure.ts';

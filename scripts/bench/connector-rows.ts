@@ -1,5 +1,5 @@
-import type { Connector, ConnectorGround } from '../../src/connectors/connector.ts';
-import type { ConnectorsConfig } from '../../src/connectors/connector-config.ts';
+import type { Connector, ConnectorContext } from '../../src/connectors/connector.ts';
+import type { ConnectorsConfig } from '../../src/connectors/connectors-config.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 
 /** What a connector speaks to while it is measured; it runs outside of the measured process. */
@@ -12,13 +12,13 @@ export interface ConnectorRow {
   readonly answer?: JsonObject;
   /** The part of the configuration file, with the port of the server. */
   readonly config: (port: number) => JsonObject;
-  readonly load: () => Promise<(ground: ConnectorGround, config: ConnectorsConfig) => Connector>;
+  readonly load: () => Promise<(ground: ConnectorContext, config: ConnectorsConfig) => Connector>;
   /** The call that is its first use, `{port}` in its texts filled; what is used by running needs none. */
   readonly use?: { readonly tool: string; readonly params: JsonObject };
 }
 
 const here = (port: number) => `http://127.0.0.1:${port}`;
-const messages = async () => (await import('../../src/connectors/messages/open-messages.ts')).openMessages;
+const messages = async () => (await import('../../src/connectors/messages/messages-connector.ts')).openMessages;
 const told = (way: JsonObject): JsonObject => ({ notify: { recipients: { anna: { ways: { way } } } } });
 const notify = { tool: 'notify', params: { recipient: 'anna', message: 'x', urgency: 'medium' } } as const;
 
@@ -48,42 +48,42 @@ export const CONNECTOR_ROWS: Readonly<Record<string, ConnectorRow>> = {
     config: (port) => ({
       models: { endpoints: { own: { url: `${here(port)}/v1` } }, models: { small: { endpoint: 'own', model: 'm', tasks: ['llm'] } } },
     }),
-    load: async () => (await import('../../src/connectors/models/open-models.ts')).openModels,
+    load: async () => (await import('../../src/connectors/models/models-connector.ts')).openModels,
     use: { tool: 'llm_complete', params: { prompt: 'x' } },
   },
   location: {
     server: 'none',
     config: () => ({ location: { hub: { latitude: 52.5, longitude: 13.4 } } }),
-    load: async () => (await import('../../src/connectors/location/open-location.ts')).openLocation,
+    load: async () => (await import('../../src/connectors/location/location-tool.ts')).openLocation,
     use: { tool: 'get_location', params: { device_id: 'hub' } },
   },
   web: {
     server: 'http',
     answer: { html: '<p>x</p>' },
     config: () => ({ web: { allowed_hosts: ['127.0.0.1'] } }),
-    load: async () => (await import('../../src/connectors/web/open-web.ts')).openWeb,
+    load: async () => (await import('../../src/connectors/web/web-connector.ts')).openWeb,
     use: { tool: 'http_get', params: { url: 'http://127.0.0.1:{port}/' } },
   },
   files: {
     server: 'none',
     config: () => ({ files: { roots: { all: { path: process.cwd() } } } }),
-    load: async () => (await import('../../src/connectors/files/open-files.ts')).openFiles,
+    load: async () => (await import('../../src/connectors/files/file-tools.ts')).openFiles,
     use: { tool: 'list_files', params: { path: 'all' } },
   },
   storage: {
     server: 'none',
     config: () => ({}),
-    load: async () => (await import('../../src/connectors/storage/open-storage.ts')).openStorage,
+    load: async () => (await import('../../src/connectors/storage/storage-tools.ts')).openStorage,
     use: { tool: 'store_data', params: { key: 'x', value: 1 } },
   },
   redis: {
     server: 'redis-server',
     config: (port) => ({ redis: { url: `redis://127.0.0.1:${port}` } }),
-    load: async () => (await import('../../src/connectors/redis/open-redis.ts')).openRedis,
+    load: async () => (await import('../../src/connectors/redis/redis-mirror.ts')).openRedis,
   },
   nats: {
     server: 'nats-server',
     config: (port) => ({ nats: { servers: [`nats://127.0.0.1:${port}`] } }),
-    load: async () => (await import('../../src/connectors/nats/open-nats.ts')).openNats,
+    load: async () => (await import('../../src/connectors/nats/nats-publisher.ts')).openNats,
   },
 };

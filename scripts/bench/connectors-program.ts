@@ -1,13 +1,13 @@
 /** One connector in a process of its own: prints its resident memory without it, with its definitions, and after its first use. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectorGround } from '../../src/connectors/connector.ts';
-import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connector-config.ts';
+import type { ConnectorContext } from '../../src/connectors/connector.ts';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connectors-config.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { parseCheckedYaml } from '../../src/core/config/checked-yaml.ts';
+import { camelKeys } from '../../src/core/config/config-section.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
-import { camelKeys } from '../../src/core/settings/config-section.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { makeRoom, makeTool, owner } from '../../test/tools/tool-room.ts';
+import { makeRoom, makeTool, owner } from '../../test/calls/pipeline-fixture.ts';
 import { CONNECTOR_ROWS } from './connector-rows.ts';
 import { rssMegabytes } from './process-figures.ts';
 
@@ -35,7 +35,7 @@ async function main([name = '', portText = '', dir = '']: readonly string[]): Pr
   const open = await row.load();
   const shared = { clock: systemClock, logger: silentLogger, events, store, registry };
   const readings = { sensors: () => [], current: () => undefined };
-  const ground: ConnectorGround = { ...shared, nodeId: 'bench', stateDir: dir, env: {}, readings };
+  const ground: ConnectorContext = { ...shared, nodeId: 'bench', stateDir: dir, env: {}, readings };
   const connector = open(ground, config as ConnectorsConfig);
   for (const tool of connector.tools) registry.register(tool);
   for (const { type } of connector.capabilities ?? []) capabilities.add(type);

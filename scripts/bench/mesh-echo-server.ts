@@ -1,9 +1,9 @@
 import { createPrivateKey } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
-import { FrameCutter, frameWithHeader } from '../../src/mesh/engine/frame-cutter.ts';
-import { Libp2pEngine } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
-import { MAX_FRAME_BYTES } from '../../src/mesh/engine/mesh-engine.ts';
-import { decodeCbor, encodeCbor } from '../../src/wire/cbor.ts';
+import { decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
+import { FrameDecoder, frameWithHeader } from '../../src/mesh/transport/libp2p-connection.ts';
+import { Libp2pEngine } from '../../src/mesh/transport/libp2p-engine.ts';
+import { MAX_FRAME_BYTES } from '../../src/mesh/transport/mesh-engine.ts';
 import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';
 
 /** The other end of the echo benchmark, in a process of its own: echoes over the engine and over bare TCP. */
@@ -16,7 +16,7 @@ engine.handle(ECHO_PROTOCOL, (stream) => stream.onFrame((frame) => stream.send(e
 await engine.start();
 
 const bare = createServer({ noDelay: true }, (socket: Socket) => {
-  const cutter = new FrameCutter(MAX_FRAME_BYTES, (frame) => socket.write(frameWithHeader(encodeCbor(decodeCbor(frame)))));
+  const cutter = new FrameDecoder(MAX_FRAME_BYTES, (frame) => socket.write(frameWithHeader(encodeCbor(decodeCbor(frame)))));
   socket.on('data', (bytes) => cutter.push(bytes));
   socket.on('error', () => undefined);
 });

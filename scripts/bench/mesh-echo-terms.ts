@@ -1,4 +1,4 @@
-import type { ConnectionGate } from '../../src/mesh/engine/mesh-engine.ts';
+import type { ConnectionGate } from '../../src/mesh/transport/mesh-engine.ts';
 
 /** What both ends of the echo benchmark agree on. */
 export const ECHO_PROTOCOL = '/atmosphere-edge/bench-echo/1';

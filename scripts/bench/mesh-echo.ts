@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { type CborValue, decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { FrameCutter, frameWithHeader } from '../../src/mesh/engine/frame-cutter.ts';
-import { Libp2pEngine } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
-import { MAX_FRAME_BYTES } from '../../src/mesh/engine/mesh-engine.ts';
-import { type CborValue, decodeCbor, encodeCbor } from '../../src/wire/cbor.ts';
+import { FrameDecoder, frameWithHeader } from '../../src/mesh/transport/libp2p-connection.ts';
+import { Libp2pEngine } from '../../src/mesh/transport/libp2p-engine.ts';
+import { MAX_FRAME_BYTES } from '../../src/mesh/transport/mesh-engine.ts';
 import type { BenchFigure } from './figure.ts';
 import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';
 import { median, quantile } from './statistics.ts';
@@ -107,7 +107,7 @@ async function bareSocket(port: number): Promise<Echo> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await new Promise((resolve) => socket.once('connect', resolve));
   let answered: (frame: Uint8Array) => void = () => undefined;
-  const cutter = new FrameCutter(MAX_FRAME_BYTES, (frame) => answered(frame));
+  const cutter = new FrameDecoder(MAX_FRAME_BYTES, (frame) => answered(frame));
   socket.on('data', (bytes) => cutter.push(bytes));
   socket.unref();
   return (frame) =>

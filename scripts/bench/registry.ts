@@ -1,11 +1,11 @@
 /** 10,000 tools in one registry: how long names, lists and validation take, and what they weigh. */
-import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
+import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { toolId } from '../../src/tools/definition/tool-name.ts';
+import { toolId } from '../../src/tools/definition/tool-names.ts';
+import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
+import { toolNotFound } from '../../src/tools/registry/tool-suggestion.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { wordsOf } from '../../src/tools/search/words/words.ts';
-import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { toolNotFound } from '../../src/tools/tool-suggestion.ts';
+import { wordsOf } from '../../src/tools/search/words.ts';
 import type { BenchFigure } from './figure.ts';
 import { mansion } from './search-mansion.ts';
 import { median } from './statistics.ts';

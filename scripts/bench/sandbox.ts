@@ -2,16 +2,16 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { OWNER } from '../../src/access/owner/owner-authenticator.ts';
-import { openProgramSandbox } from '../../src/connectors/sandbox/open-program-sandbox.ts';
+import { OWNER } from '../../src/auth/owner-token.ts';
+import { openProgramSandbox } from '../../src/connectors/sandbox/bubblewrap-sandbox.ts';
 import { SANDBOX_SECTION, type SandboxConfig } from '../../src/connectors/sandbox/sandbox-config.ts';
-import { ScriptThreads } from '../../src/connectors/sandbox/script-threads.ts';
+import { ScriptWorkerPool } from '../../src/connectors/sandbox/script-worker-pool.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { camelKeys } from '../../src/core/config/config-section.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import { camelKeys } from '../../src/core/settings/config-section.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
+import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { ToolContext } from '../../src/tools/definition/tool-definition.ts';
-import { isolatedHandler } from '../../src/tools/programs/isolated-handler.ts';
+import { isolatedHandler } from '../../src/tools/programs/node-process.ts';
 import { sandboxedModule } from '../../src/tools/programs/sandboxed-module.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { findDebianTool } from '../network-lab/debian-tool.ts';
@@ -59,7 +59,7 @@ function kindsOf(directory: string): Readonly<Record<string, Work>> {
   const context = () => ({ principal: OWNER, signal: AbortSignal.timeout(30_000) }) as unknown as ToolContext;
   const code = { specifier, entry: 'createTool', config };
   const isolated = isolatedHandler({ ...code, maxMemoryBytes: MEMORY }, definition);
-  const scripts = new ScriptThreads({ clock: systemClock });
+  const scripts = new ScriptWorkerPool({ clock: systemClock });
   const script = { kind: 'js', code: new TextEncoder().encode(CODE), params, config, maxMemoryBytes: MEMORY } as const;
   return {
     in_process: async () => expectRight(params.a * config.factor),

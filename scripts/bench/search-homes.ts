@@ -1,7 +1,8 @@
 /** The homes of the rows as Matter devices, and what their actions are called by the tools that profiles make of such devices. */
+
+import { sha256Hex } from '../../src/codec/hashes.ts';
 import type { Device, DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
-import { sha256Hex } from '../../src/wire/hashes.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';
 import type { ActionRow, RowDevice } from './search-rows.ts';
 

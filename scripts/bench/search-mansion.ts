@@ -2,10 +2,10 @@
 import type { Device } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
-import { deviceToolDefinition } from '../../src/profiles/device-tools/device-tool-definition.ts';
-import { toolName } from '../../src/profiles/home/device-names.ts';
+import { toolName } from '../../src/profiles/home/device-tool-names.ts';
+import { deviceToolDefinition } from '../../src/profiles/tools/device-tool-definition.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { toolId } from '../../src/tools/definition/tool-name.ts';
+import { toolId } from '../../src/tools/definition/tool-names.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';
 import { profiles } from '../../test/profiles/device-fixtures.ts';
 

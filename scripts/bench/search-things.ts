@@ -1,10 +1,11 @@
 /** The homes of the rows as devices and sensors with names. */
+
+import { sha256Hex } from '../../src/codec/hashes.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
-import type { SensorInfo } from '../../src/core/devices/reading-store.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
+import type { SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { type DeviceId, parseDeviceId, type SensorId, slug } from '../../src/core/ids.ts';
-import type { SearchedHome } from '../../src/tools/search/search.ts';
-import { sha256Hex } from '../../src/wire/hashes.ts';
+import type { SearchedHome } from '../../src/tools/search/home-search.ts';
 import type { EntityHome } from './search-rows.ts';
 
 /** Domains of the rows and the device types that such things have in Matter; other domains go by their own name. */

@@ -1,16 +1,16 @@
 /** How well sentences find tools and things, by public rows where they are on this machine, and how long that takes. */
-import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import { NO_GROUPS } from '../../src/core/access/permission.ts';
-import type { Principal } from '../../src/core/access/principal.ts';
-import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
+import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { memoizedAuthorizer } from '../../src/calls/offered-tools.ts';
+import { sha256Hex } from '../../src/codec/hashes.ts';
+import { NO_GROUPS } from '../../src/core/auth/permission.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
-import { rememberedInTurn } from '../../src/tools/calls/turn-memo.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { SURE_FROM } from '../../src/tools/search/confidence.ts';
-import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
-import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
-import { mayCallTool } from '../../src/tools/visibility.ts';
-import { sha256Hex } from '../../src/wire/hashes.ts';
+import { mayCallTool } from '../../src/tools/definition/tool-permissions.ts';
+import { CONFIDENT_FROM } from '../../src/tools/search/confidence.ts';
+import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
+import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
 import { ToolHarness } from '../../test/profiles/tool-harness.ts';
 import type { BenchFigure } from './figure.ts';
 import { describeRowDevice, isRelative, kindOf, meansAction, meansOpposite, rowDeviceId } from './search-homes.ts';
@@ -115,11 +115,11 @@ function sureFigures({ actions }: SearchRows, homes: ReadonlyMap<string, RowHome
   ];
   const passing = shareFrom(foreign, keeping);
   return [
-    atLeast('search.sure.kept', shareFrom(own, SURE_FROM), { ...kept, bar: KEPT_SHARE }),
+    atLeast('search.sure.kept', shareFrom(own, CONFIDENT_FROM), { ...kept, bar: KEPT_SHARE }),
     {
-      ...reported('search.sure.unservable_passing', shareFrom(foreign, SURE_FROM), unmet),
+      ...reported('search.sure.unservable_passing', shareFrom(foreign, CONFIDENT_FROM), unmet),
       bar: PASSING_BAR,
-      ok: shareFrom(foreign, SURE_FROM) <= PASSING_BAR,
+      ok: shareFrom(foreign, CONFIDENT_FROM) <= PASSING_BAR,
     },
     { ...reported('search.sure.unservable_at_90_kept', passing, unmet), bar: PASSING_BAR, ok: passing <= PASSING_BAR },
     ...CURVE.flatMap((least) => [
@@ -212,7 +212,7 @@ function guestOf(devices: readonly string[]): (tool: RegisteredTool) => boolean 
   const grants = devices.filter((_, index) => index % 4 === 0).slice(0, 30);
   const permissions = grants.flatMap((device) => [`device:control:${device}`, `device:read:${device}`]);
   const guest: Principal = { id: 'guest', kind: 'agent', permissions };
-  const authorizer = rememberedInTurn(new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } }));
+  const authorizer = memoizedAuthorizer(new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } }));
   return (tool) => mayCallTool(tool, guest, authorizer);
 }
 

@@ -1,23 +1,21 @@
 /** A board with 100 lines and 50 probes: what reading them costs, and how soon an edge is with who listens to events. */
-
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { sseMessages } from '../../src/cli/hub/sse-reader.ts';
+import { sseMessages } from '../../src/cli/hub/hub-client.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { HistoryStore } from '../../src/journal/history/history-store.ts';
-import { StateStore } from '../../src/journal/state-store.ts';
-import { BoardDevices } from '../../src/sensors/board-devices.ts';
-import { BoardSensors } from '../../src/sensors/board-sensors.ts';
+import { BoardSensors, kernelSources } from '../../src/sensors/board-sensors.ts';
+import { openGpio } from '../../src/sensors/gpio/gpio-board.ts';
 import type { GpioInputConfig } from '../../src/sensors/gpio/gpio-config.ts';
-import { openGpio } from '../../src/sensors/gpio/open-gpio.ts';
-import { SimChip } from '../../src/sensors/gpio/sim-chip.ts';
-import { kernelSources } from '../../src/sensors/kernel-sources.ts';
-import { KeptHomeNames } from '../../src/tools/search/kept-home-names.ts';
-import { journalParts } from '../../test/journal/journal-parts.ts';
+import { SimulatedChip } from '../../src/sensors/gpio/simulated-chip.ts';
+import { BoardDevices } from '../../src/sensors/sensor-registry.ts';
+import { HistoryStore } from '../../src/storage/history/history-store.ts';
+import { StateStore } from '../../src/storage/state-store.ts';
+import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
+import { journalParts } from '../../test/storage/storage-services.ts';
 import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
 import { quantile } from './statistics.ts';
@@ -37,7 +35,7 @@ const MASTER = 'devices/w1_bus_master1';
 const BYTES = '6e 01 4b 46 7f ff 02 10 71';
 
 interface Board extends AsyncDisposable {
-  readonly chip: SimChip;
+  readonly chip: SimulatedChip;
   readonly url: string;
   readonly told: () => number;
 }
@@ -65,12 +63,12 @@ async function startBoard(dir: string): Promise<Board> {
   const places = { directory: dir, snapshotDirectory: join(dir, 'snapshots') };
   const store = stack.use(new StateStore(ground, places));
   const readings = stack.use(new HistoryStore(ground, places));
-  const chip = new SimChip(systemClock, { names: Array.from({ length: LINES }, (_, line) => `line${line}`) });
+  const chip = new SimulatedChip(systemClock, { names: Array.from({ length: LINES }, (_, line) => `line${line}`) });
   const gpio = openGpio({ ...ground, store, openChip: async () => chip }, { backend: 'sim', inputs: inputs(), outputs: {} });
   const sources = [...kernelSources(systemClock, sysfs), gpio.source];
   const settings = { discover: true, pollSeconds: POLL_SECONDS, sysfs, devices: {}, serial: {} };
   const sensors = new BoardSensors(
-    { ...ground, readings, sources, devices: new BoardDevices(ground), areas: new KeptHomeNames(store) },
+    { ...ground, readings, sources, devices: new BoardDevices(ground), areas: new StoredHomeNames(store) },
     settings,
   );
   const { door } = benchDoor({ events, readings, store });

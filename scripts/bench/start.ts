@@ -5,7 +5,7 @@ import { BareProgram } from './bare-program.ts';
 import type { BenchFigure } from './figure.ts';
 import { fleetOf } from './fleet-spec.ts';
 import { HubProgram } from './hub-program.ts';
-import { roomImports } from './room-import.ts';
+import { moduleImports } from './module-import.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
 
@@ -41,7 +41,7 @@ export async function run(): Promise<BenchFigure[]> {
     },
     { ...common, name: 'start.hub', value: median(hubMs), vs: 'exec to the first answered tool call' },
     { ...common, name: 'start.bare', value: median(bareMs), vs: 'exec to the first answered invoke' },
-    ...(await roomImports()),
+    ...(await moduleImports()),
   ];
 }
 

@@ -1,17 +1,17 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config/config.ts';
+import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { HubProblems } from '../../src/core/hub-problems.ts';
+import { HubProblems } from '../../src/core/health.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
+import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { ServiceStack } from '../../src/core/service.ts';
-import { ManualClock } from '../../src/core/time/clock.ts';
-import { type Ground, openGround } from '../../src/hub/open-ground.ts';
-import { openWorkshop, type Workshop } from '../../src/hub/open-workshop.ts';
-import { DEFAULT_HISTORY_SNAPSHOT_MS } from '../../src/journal/history/history-store.ts';
+import { loadConfig } from '../../src/hub/config/config.ts';
+import { type Infrastructure, openInfrastructure } from '../../src/hub/infrastructure.ts';
+import { openToolServices, type ToolServices } from '../../src/hub/tool-services.ts';
+import { DEFAULT_HISTORY_SNAPSHOT_MS } from '../../src/storage/history/history-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
-import { owner } from '../../test/tools/tool-room.ts';
+import { owner } from '../../test/calls/pipeline-fixture.ts';
 import type { BenchFigure } from './figure.ts';
 import { passTime } from './simulated-day.ts';
 import { Workspace } from './workspace.ts';
@@ -27,8 +27,8 @@ const CALL_EVERY_STEPS = 6;
 /** The parts of a hub that write, on a clock that is moved by hand. */
 interface Household {
   readonly clock: ManualClock;
-  readonly ground: Ground;
-  readonly workshop: Workshop;
+  readonly ground: Infrastructure;
+  readonly workshop: ToolServices;
 }
 
 type Life = (home: Household) => (step: number) => Promise<void>;
@@ -70,8 +70,12 @@ async function dayOf(life: Life): Promise<{ readonly bytes: number; readonly his
   const config = loadConfig({}, workspace.dir);
   const clock = new ManualClock(Date.now());
   await using stack = new ServiceStack();
-  const ground = await openGround({ clock, logger: silentLogger, problems: new HubProblems(), mesh: () => undefined }, config, stack);
-  const workshop = await openWorkshop(ground, config, stack);
+  const ground = await openInfrastructure(
+    { clock, logger: silentLogger, problems: new HubProblems(), mesh: () => undefined },
+    config,
+    stack,
+  );
+  const workshop = await openToolServices(ground, config, stack);
   for (const tool of basicTools) workshop.registry.register(tool);
   const live = life({ clock, ground, workshop });
   let step = 0;

@@ -1,4 +1,4 @@
-import type { SafeOutputs } from '../../src/sensors/gpio/safe-outputs.ts';
+import type { SafeOutputs } from '../../src/sensors/gpio/gpio-board.ts';
 
 /** What the guest tells about a pulse that it saw. */
 export interface SeenEdge {

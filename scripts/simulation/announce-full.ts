@@ -1,9 +1,7 @@
-import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
+import { type HubState, inCanonicalOrder, stateDigest } from '../../src/codec/messages/announced-state.ts';
+import { paginate, signAnnouncement } from '../../src/codec/messages/announcement.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/definition-store.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { inOrder } from '../../src/wire/messages/announced-entries.ts';
-import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
-import { signAnnouncement } from '../../src/wire/messages/announcement.ts';
-import { paginate } from '../../src/wire/messages/announcement-pages.ts';
 import { makeIdentity, type SimulatedAuthority } from './simulated-authority.ts';
 
 /** The first announcement of a new hub with these tools. */
@@ -15,7 +13,7 @@ export function announceFull(authority: SimulatedAuthority, tools: readonly Regi
     addresses: ['192.168.1.20:8082'],
     links: [],
     capabilities: [{ type: 'light_control', description: 'Lights' }],
-    tools: inOrder(tools.map((tool) => ({ id: tool.id, hash: offeredDefinition(tool).hash }))),
+    tools: inCanonicalOrder(tools.map((tool) => ({ id: tool.id, hash: offeredDefinition(tool).hash }))),
     devices: null,
   };
   const header = { hubId: identity.hubId, epoch: 1, sequence: 1, timeMs: 0, ttlSeconds: 300, digest: stateDigest(state) };

@@ -1,10 +1,9 @@
 import { silentLogger } from '../../src/core/logger.ts';
-import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
-import { DefinitionBook } from '../../src/mesh/gossip/catalogue/definition-book.ts';
-import { MeshCatalogue } from '../../src/mesh/gossip/catalogue/mesh-catalogue.ts';
-import { DropCounter } from '../../src/mesh/gossip/drop-counter.ts';
-import { BlobStore, blobOf } from '../../src/mesh/gossip/exchange/blob-store.ts';
-import { MeshDirectory } from '../../src/mesh/gossip/hubs/mesh-directory.ts';
+import { BlobStore, blobOf } from '../../src/mesh/gossip/blob-store.ts';
+import { DefinitionStore, offeredDefinition } from '../../src/mesh/gossip/definition-store.ts';
+import { DropCounter } from '../../src/mesh/gossip/gossip-limits.ts';
+import { MeshCatalogue } from '../../src/mesh/gossip/mesh-catalogue.ts';
+import { MeshDirectory } from '../../src/mesh/gossip/mesh-directory.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { announceFull } from './announce-full.ts';
 import { makeIdentity, SimulatedAuthority } from './simulated-authority.ts';
@@ -27,7 +26,7 @@ export function measureDirectory({ hubs, tools }: { readonly hubs: number; reado
     directory.receive(announceFull(authority, offered), neighbour);
   }
   const known = heapBytes() - before;
-  const definitions = new DefinitionBook({ blobs, validator: new SchemaValidator(), drops, logger: silentLogger });
+  const definitions = new DefinitionStore({ blobs, validator: new SchemaValidator(), drops, logger: silentLogger });
   const listed = new MeshCatalogue({ directory, definitions, clock }).all().length;
   return {
     hubs: directory.hubs().length,

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
+import { type Announcement, openAnnouncement } from '../../src/codec/messages/announcement.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { Signed } from '../../src/mesh/gossip/announce/announcement-chain.ts';
-import type { OpenEnvelope } from '../../src/mesh/gossip/announce/announcement-door.ts';
-import { type Announcement, openAnnouncement } from '../../src/wire/messages/announcement.ts';
+import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-validator.ts';
+import type { Signed } from '../../src/mesh/gossip/hub-record.ts';
 
 const SIGNATURE_PART_BYTES = 24;
 

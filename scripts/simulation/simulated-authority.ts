@@ -1,12 +1,10 @@
 import type { KeyObject } from 'node:crypto';
+import type { CertificateChain } from '../../src/codec/messages/membership.ts';
+import { generatePrivateKey, hubIdOf, publicKeyOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { MemberCertificates } from '../../src/mesh/gossip/announce/announcement-door.ts';
-import { verifyCertificate } from '../../src/mesh/membership/certificates/certificate-chain.ts';
-import { inviterCertificate } from '../../src/mesh/membership/certificates/certificate-request.ts';
-import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';
-import { hubIdOf } from '../../src/wire/hub-id.ts';
-import type { CertificateChain } from '../../src/wire/messages/certificate.ts';
+import type { MemberCertificates } from '../../src/mesh/gossip/announcement-validator.ts';
+import { inviterCertificate, verifyCertificate } from '../../src/mesh/membership/certificates.ts';
 
 /** A hub's key and what it is called. */
 export interface SimulatedIdentity {

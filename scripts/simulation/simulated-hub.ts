@@ -1,21 +1,20 @@
-import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
-import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import { type DeviceDirectory, NO_DEVICES } from '../../src/core/devices/device-directory.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import type { Clock } from '../../src/core/time/clock.ts';
-import { MemoryEngine } from '../../src/mesh/engine/memory/memory-engine.ts';
-import type { MemoryNetwork } from '../../src/mesh/engine/memory/memory-network.ts';
-import type { OpenEnvelope } from '../../src/mesh/gossip/announce/announcement-door.ts';
-import type { StateSteps } from '../../src/mesh/gossip/announce/state-steps.ts';
-import type { StatementSource } from '../../src/mesh/gossip/exchange/statement-exchange.ts';
+import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-validator.ts';
 import { Gossip } from '../../src/mesh/gossip/gossip.ts';
 import type { GossipLimits } from '../../src/mesh/gossip/gossip-limits.ts';
+import type { StateTransitions } from '../../src/mesh/gossip/hub-record.ts';
+import type { StatementSource } from '../../src/mesh/gossip/statement-exchange.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { MemoryKeyValueStore } from '../../test/memory-key-value-store.ts';
+import { MemoryEngine } from '../../test/mesh/memory-engine.ts';
+import type { MemoryNetwork } from '../../test/mesh/memory-network.ts';
 import { makeIdentity, type SimulatedAuthority, type SimulatedIdentity } from './simulated-authority.ts';
 import { OVERHEAD_BYTES, SimulatedLinks } from './simulated-links.ts';
 
@@ -28,7 +27,7 @@ export interface SimulatedWorld {
   readonly latencyMs: number;
   readonly limits: Partial<GossipLimits>;
   readonly open: OpenEnvelope;
-  readonly steps: StateSteps;
+  readonly steps: StateTransitions;
   readonly validator: SchemaValidator;
   readonly random: () => number;
 }

@@ -1,8 +1,8 @@
+import type { Clock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { Clock } from '../../src/core/time/clock.ts';
-import type { EnginePeer, MeshEngine } from '../../src/mesh/engine/mesh-engine.ts';
-import type { PeerLink, PeerLinks, RequestHandler, RequestKind, RequestOptions } from '../../src/mesh/link/peer-link.ts';
+import type { PeerLink, PeerLinks, RequestHandler, RequestKind, RequestOptions } from '../../src/mesh/rpc/peer-link.ts';
+import type { EnginePeer, MeshEngine } from '../../src/mesh/transport/mesh-engine.ts';
 
 /** What went through the links of one hub. */
 interface LinkTraffic {

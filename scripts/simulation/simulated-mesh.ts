@@ -1,9 +1,9 @@
 import type { HubId } from '../../src/core/ids.ts';
-import { neighbourChoice } from '../../src/mesh/discovery/dial/neighbour-choice.ts';
-import { MemoryNetwork } from '../../src/mesh/engine/memory/memory-network.ts';
+import { selectNeighbours } from '../../src/mesh/discovery/neighbour-selection.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { MemoryNetwork } from '../../test/mesh/memory-network.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
 import { SharedStates } from './shared-states.ts';
 import { SharedVerification } from './shared-verification.ts';
@@ -81,7 +81,7 @@ export class SimulatedMesh implements AsyncDisposable {
 
   #dials(hub: SimulatedHub, isDialled: (id: HubId) => boolean): readonly Promise<void>[] {
     const byId = new Map(this.hubs.map((other) => [other.id, other]));
-    const chosen = [...neighbourChoice(hub.id, byId.keys())].filter(isDialled);
+    const chosen = [...selectNeighbours(hub.id, byId.keys())].filter(isDialled);
     return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
   }
 }

@@ -1,6 +1,6 @@
-import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
+import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
-import { toolId } from '../../src/tools/definition/tool-name.ts';
+import { toolId } from '../../src/tools/definition/tool-names.ts';
 
 const ROOMS = ['kitchen', 'hall', 'attic', 'bedroom', 'garage', 'office', 'cellar', 'garden'];
 const ACTIONS = ['turn_on', 'turn_off', 'brightness', 'set_color', 'read_temperature'];

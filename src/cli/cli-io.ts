@@ -1,12 +1,10 @@
-import type { KnownNames, RuleCheck } from '../core/access/rules.ts';
+import type { KnownNames, RuleCheck } from '../core/auth/rules.ts';
 import type { DeviceDescription } from '../core/devices/device-model.ts';
-import type { StateArchive } from '../core/storage/state-archive.ts';
+import type { BackupService } from '../core/storage/backup.ts';
 import type { ProfileProblem } from '../profiles/check/profile-problem.ts';
 import type { DraftFile } from '../profiles/files/profile-draft.ts';
-import type { CheckResult } from './doctor/check-result.ts';
-import type { HubPorts } from './doctor/hub-ports.ts';
-import type { Ticker } from './terminal/spinner.ts';
-import type { TextSink } from './terminal/text-sink.ts';
+import type { CheckResult, HubPorts } from './doctor/check-result.ts';
+import type { TextSink, Ticker } from './terminal/spinner.ts';
 
 /** Everything of the world that the CLI touches, so that tests run it without a process and without sockets. */
 export interface CliIo {
@@ -28,7 +26,7 @@ export interface CliIo {
   /** Sets the outputs of the configuration to their safe state; each as text, what could not be set with the reason. */
   readonly safeOutputs?: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;
   /** Backups of the hub of this machine. */
-  readonly stateArchive?: () => Promise<StateArchive>;
+  readonly stateArchive?: () => Promise<BackupService>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */
   readonly askSecret?: (prompt: string) => Promise<string | undefined>;
   /** What the doctor finds about the network of this machine. */

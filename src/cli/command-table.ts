@@ -1,40 +1,28 @@
 import type { Command } from './command.ts';
+import type { CommandSection } from './command-line.ts';
 import { agentCommands } from './commands/agents.ts';
-import { approvalCommands } from './commands/approvals.ts';
-import { approverCommands } from './commands/approvers.ts';
+import { approvalCommands, approverCommands } from './commands/approvals.ts';
 import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
 import { backupCommands } from './commands/backup.ts';
-import { call } from './commands/call.ts';
-import { clockCommands } from './commands/clock.ts';
-import { commission } from './commands/commission.ts';
+import { call, jobCancel, jobs } from './commands/call.ts';
+import { commission, credentialCommands, forget, halfCommissioned } from './commands/commission.ts';
 import { completionCommands } from './commands/completion.ts';
-import { configCommands } from './commands/config.ts';
-import { credentialCommands } from './commands/credentials.ts';
 import { deviceAdminCommands } from './commands/device-admin.ts';
-import { deviceUpdateCommands } from './commands/device-updates.ts';
-import { devices } from './commands/devices.ts';
+import { devices, deviceUpdateCommands, share } from './commands/devices.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
 import { groupCommands } from './commands/groups.ts';
-import { forget, halfCommissioned } from './commands/half-commissioned.ts';
-import { jobCancel, jobs } from './commands/jobs.ts';
+import { clockCommands, configCommands, safeOutputs, serve, status, tlsCommands } from './commands/hub.ts';
 import { login, logout } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
-import { safeOutputs } from './commands/outputs.ts';
 import { profileCommands } from './commands/profile.ts';
-import { read } from './commands/read.ts';
 import { ruleCommands } from './commands/rules.ts';
-import { sensors } from './commands/sensors.ts';
-import { serve } from './commands/serve.ts';
-import { share } from './commands/share.ts';
-import { status } from './commands/status.ts';
-import { tlsCommands } from './commands/tls.ts';
-import { tokenCommands } from './commands/token.ts';
+import { read, sensors } from './commands/sensors.ts';
+import { tokenCommands } from './commands/tokens.ts';
 import { tools } from './commands/tools.ts';
-import type { CommandSection } from './help.ts';
 
 /** Every command, in the sections and the order of the help. */
 export const SECTIONS: readonly CommandSection[] = [

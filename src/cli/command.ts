@@ -1,3 +1,4 @@
+import { isoTime } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub/hub-client.ts';
@@ -102,4 +103,40 @@ export class Invocation {
 /** A mistake in how the command was called: exit code 2. */
 export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
+}
+
+/** For commands that another hub of the mesh can do as well: the client tells every request. */
+export const HUB_OPTION = {
+  hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+const UNITS_SECONDS = new Map([
+  ['s', 1],
+  ['m', 60],
+  ['min', 60],
+  ['h', 3_600],
+  ['d', 86_400],
+  ['w', 604_800],
+]);
+
+/** Seconds of a duration such as 90s, 15m, 24h, 30d or 2w; `option` is named when it is none. */
+export function durationSeconds(text: string, option: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,9})([a-z]+)$/.exec(text) ?? [];
+  const unitSeconds = UNITS_SECONDS.get(unit);
+  if (unitSeconds !== undefined) return Number(count) * unitSeconds;
+  throw usage(`${option} takes a duration such as 15m, 24h or 30d, not ${JSON.stringify(text)}`);
+}
+
+/** Calls a minute of a rate such as 30/min; a mistake names `option`. */
+export function ratePerMinute(text: string, option: string): number {
+  const count = /^(\d{1,6})(\/min)?$/.exec(text)?.[1];
+  if (count !== undefined) return Number(count);
+  throw usage(`${option} takes calls a minute such as 30/min, not ${JSON.stringify(text)}`);
+}
+
+/** The time of an option in ISO 8601: written so, or as a duration before now. */
+export function timeOption(call: Invocation, option: 'since' | 'until'): string | undefined {
+  const text = call.text(option);
+  if (text === undefined || /^\d{4}-\d\d/.test(text)) return text;
+  return isoTime(Date.now() - durationSeconds(text, `--${option}`) * 1000);
 }

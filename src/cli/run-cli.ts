@@ -1,13 +1,15 @@
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { packageVersion } from '../core/process/package-version.ts';
-import { findCommand, parseCommandLine, unknownCommand } from './arguments.ts';
+import type { JsonObject } from '../core/json.ts';
+import { packageVersion } from '../core/package-version.ts';
 import type { CliIo } from './cli-io.ts';
 import { Invocation } from './command.ts';
+import { commandHelp, findCommand, overview, parseCommandLine, unknownCommand } from './command-line.ts';
 import { COMMANDS, SECTIONS } from './command-table.ts';
-import { commandHelp, overview } from './help.ts';
+import { objectsIn } from './hub/answer-lists.ts';
 import { HubClient } from './hub/hub-client.ts';
+import { type Block, heading } from './terminal/blocks.ts';
 import { Output } from './terminal/output.ts';
-import { standingAt, welcome } from './welcome.ts';
+import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
 
@@ -51,7 +53,7 @@ function topicHelp(topic: readonly string[], output: Output): number {
 /** `atmo` alone does nothing, which is wrong usage for a script; a person is told where to begin. */
 async function greet(output: Output, io: CliIo): Promise<number> {
   const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
-  const standing = await standingAt(hub);
+  const standing = await setupStateAt(hub);
   output.answer({ standing: standing.kind, commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () =>
     welcome(standing, hub.url),
   );
@@ -69,4 +71,100 @@ async function runCommand(argv: readonly string[], output: Output, io: CliIo): P
 function readable(thrown: unknown): AtmoError {
   if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
   return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });
+}
+
+/** Where somebody who typed `atmo` alone stands: no hub yet, no token yet, no device yet, or at home. */
+export type SetupState =
+  | { readonly kind: 'no-hub' }
+  | { readonly kind: 'no-token'; readonly problem: string }
+  | { readonly kind: 'no-devices' }
+  | { readonly kind: 'home'; readonly devices: readonly JsonObject[]; readonly waiting: number };
+
+/** Asks the hub, if one answers. Never throws. */
+async function setupStateAt(hub: HubClient): Promise<SetupState> {
+  try {
+    await hub.health();
+  } catch {
+    return { kind: 'no-hub' };
+  }
+  try {
+    const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
+    // The board itself is there from the beginning.
+    if (devices.every(({ kind }) => kind === 'board')) return { kind: 'no-devices' };
+    return { kind: 'home', devices, waiting: await waitingApprovals(hub) };
+  } catch (error) {
+    return { kind: 'no-token', problem: toAtmoError(error).message };
+  }
+}
+
+async function waitingApprovals(hub: HubClient): Promise<number> {
+  const answer = await hub.get('/api/v1/approvals').catch(() => ({}));
+  return objectsIn(answer, 'approvals').filter(({ state }) => state === 'pending').length;
+}
+
+/** What is there, and what to type next. */
+export function welcome(standing: SetupState, url: string): readonly (string | Block)[] {
+  const { state, next } = setupText(standing, url);
+  const width = Math.max(...next.map(([command]) => command.length));
+  const steps = next.map(([command, does]) => `  ${padText(command, width)}  ${does}\n`);
+  return [
+    'atmo brings Matter devices into one home and lets people and agents call them by name.\n',
+    `\n${state}\n`,
+    heading('Next'),
+    ...steps,
+  ];
+}
+
+type Step = readonly [command: string, does: string];
+
+const ALL: Step = ['atmo --help', 'every command'];
+
+function setupText(standing: SetupState, url: string): { readonly state: string; readonly next: readonly Step[] } {
+  switch (standing.kind) {
+    case 'no-hub':
+      return {
+        state: `No hub answers at ${url}.`,
+        next: [
+          ['atmo serve', 'run a hub in this terminal'],
+          ['sudo systemctl start atmosphere-edge', 'start the one that is installed'],
+          ['atmo doctor', 'what this machine lacks'],
+          ALL,
+        ],
+      };
+    case 'no-token':
+      return {
+        state: `A hub answers at ${url}, but not to you: ${standing.problem}`,
+        next: [['sudo atmo login', 'give yourself a token, once'], ['atmo doctor', 'what is wrong'], ALL],
+      };
+    case 'no-devices':
+      return {
+        state: `The hub at ${url} is well and has no devices yet.`,
+        next: [
+          ['atmo commission CODE', 'bring in a device: the code stands on it, or in its app'],
+          ['atmo mesh join LINE', 'use the devices of another hub'],
+          ['atmo monitor', 'the page for people'],
+          ALL,
+        ],
+      };
+    case 'home':
+      return { state: homeText(standing, url), next: homeSteps(standing) };
+  }
+}
+
+function homeText({ devices, waiting }: Extract<SetupState, { kind: 'home' }>, url: string): string {
+  const away = devices.filter(({ reachability }) => reachability !== 'reachable').length;
+  const calls = waiting === 0 ? '' : ` ${waiting === 1 ? 'A call waits' : `${waiting} calls wait`} for your approval.`;
+  return `The hub at ${url} has ${devices.length} ${devices.length === 1 ? 'device' : 'devices'}${away > 0 ? `, ${away} not reachable` : ''}.${calls}`;
+}
+
+function homeSteps({ waiting }: Extract<SetupState, { kind: 'home' }>): readonly Step[] {
+  return [
+    ...(waiting > 0 ? [['atmo approvals', 'what waits for you'] as const] : []),
+    ['atmo status', 'how the hub is'],
+    ["atmo tools --search 'dim the hall'", 'find a tool in your own words'],
+    ['atmo call TOOL key=value', 'use it'],
+    ['atmo monitor', 'the page for people'],
+    ['atmo mcp --agent NAME', 'connect an agent'],
+    ALL,
+  ];
 }

@@ -1,19 +1,19 @@
+import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { ReadingStore } from '../core/devices/reading-store.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { EventBus } from '../core/events.ts';
-import type { HubProblems } from '../core/hub-problems.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Service } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import type { Clock } from '../core/time/clock.ts';
-import type { Capability } from '../tools/capability-catalogue.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
-import type { AgentGround } from './agent-calls.ts';
+import type { Capability } from '../tools/registry/capability-catalogue.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import type { AgentServices } from './connector-agent.ts';
 
 /** What connectors are made from. */
-export interface ConnectorGround {
+export interface ConnectorContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
@@ -35,7 +35,7 @@ export interface ConnectorGround {
   /** Where programs run apart from the hub; the bound on how many is one for all. */
   readonly programs?: ProgramSandbox;
   /** For connectors that call tools as an agent of their own. */
-  readonly agents?: AgentGround;
+  readonly agents?: AgentServices;
 }
 
 /**

@@ -13,7 +13,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /** True for texts that differ in at most so many letters; most are told by their length. */
-export function isWithin(a: string, b: string, most: number): boolean {
+export function isWithinDistance(a: string, b: string, most: number): boolean {
   return Math.abs(a.length - b.length) <= most && editDistance(a, b) <= most;
 }
 

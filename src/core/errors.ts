@@ -176,3 +176,8 @@ export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
+
+/** The code of an error of the system as errno(3) and Node name it (`ENOENT`, `ERR_…`); where it has none, its text. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
-import type { Clock } from './time/clock.ts';
 
 /** Every event that the hub tells. `agi.tool.*` are the names of source 003. */
 export const EVENT_TYPES = [

@@ -1,37 +1,35 @@
-import { AgentRunner } from '../agents/agent-runner.ts';
-import { agentTools } from '../agents/agent-tools.ts';
-import { type HubConfig, missingPlaces } from '../config/config.ts';
-import { openProgramSandbox } from '../connectors/sandbox/open-program-sandbox.ts';
-import type { Principal } from '../core/access/principal.ts';
+import { AgentRunner } from '../automations/agent-runner.ts';
+import { agentTools } from '../automations/agent-tools.ts';
+import { jobTools } from '../calls/jobs/job-directory.ts';
+import { unknownToolNames } from '../calls/offered-tools.ts';
+import type { CallPipeline } from '../calls/pipeline.ts';
+import { ToolOrchestrator } from '../calls/tool-orchestrator.ts';
+import { openProgramSandbox } from '../connectors/sandbox/bubblewrap-sandbox.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { HubProblems } from '../core/hub-problems.ts';
+import { acceptedTextsInStore } from '../core/files/owner-file.ts';
+import { HubProblems } from '../core/health.ts';
+import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { type Service, ServiceStack } from '../core/service.ts';
-import { takenInStore } from '../core/storage/owner-file.ts';
-import type { Clock } from '../core/time/clock.ts';
-import type { HttpGateway } from '../gateway/http-gateway.ts';
-import type { HealthReport } from '../gateway/ports.ts';
-import { toStorageError } from '../journal/storage-error.ts';
-import type { MeshRoom } from '../mesh/mesh-room.ts';
+import type { HealthReport } from '../http/ports.ts';
+import type { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
+import { toStorageError } from '../storage/storage-error.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
-import { jobTools } from '../tools/builtin/job-tools.ts';
-import { sensorTools } from '../tools/builtin/sensors/sensor-tools.ts';
-import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
-import { namesOfNone } from '../tools/calls/tool-offer.ts';
+import { sensorTools } from '../tools/builtin/sensor-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { ToolOrchestrator } from '../tools/forms/tool-orchestrator.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
-import { accessTools } from './access-tools.ts';
-import { openConnectors } from './open-connectors.ts';
-import { openDevices } from './open-devices.ts';
-import { openGateway } from './open-gateway.ts';
-import { type Ground, openGround } from './open-ground.ts';
-import { openMesh } from './open-mesh.ts';
-import { openRegistration } from './open-registration.ts';
-import { openSensors } from './open-sensors.ts';
-import { openWorkshop, type Workshop } from './open-workshop.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { type HubConfig, missingPaths } from './config/config.ts';
+import { openConnectors } from './connectors.ts';
+import { openDevices } from './devices.ts';
+import { type HttpApi, openHttp } from './http.ts';
+import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
+import { openMesh } from './mesh.ts';
+import { openSensors } from './sensors.ts';
+import { openRegistration } from './tool-registration.ts';
+import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
 
 const DRAIN_MS = 10_000;
 
@@ -50,8 +48,8 @@ export class Hub implements Service {
   #health: HealthReport;
   #pipeline: CallPipeline | undefined;
   #orchestrator: ToolOrchestrator | undefined;
-  #gateway: HttpGateway | undefined;
-  #mesh: MeshRoom | undefined;
+  #gateway: HttpApi | undefined;
+  #mesh: MeshService | undefined;
 
   constructor(collaborators: { readonly clock: Clock; readonly logger: Logger }, options: HubOptions) {
     this.#clock = collaborators.clock;
@@ -89,13 +87,13 @@ export class Hub implements Service {
   async #startParts(): Promise<void> {
     this.#tellMissingPlaces();
     const mesh = () => this.#mesh?.ports();
-    const ground = await openGround(
+    const ground = await openInfrastructure(
       { clock: this.#clock, logger: this.#logger, problems: this.#problems, mesh },
       this.#config,
       this.#stack,
     );
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const workshop = await openWorkshop(ground, this.#config, this.#stack);
+    const workshop = await openToolServices(ground, this.#config, this.#stack);
     this.#pipeline = workshop.pipeline;
     this.#orchestrator = new ToolOrchestrator(
       {
@@ -117,10 +115,10 @@ export class Hub implements Service {
         authorizer: ground.access.authorizer,
       }),
     ]);
-    this.#registerAll(workshop.registry, accessTools(ground, workshop, this.#config));
+    this.#registerAll(workshop.registry, authTools(ground, workshop, this.#config));
     const { room } = ground;
     const { profilesDir, stateDir } = this.#config;
-    const takenOf = takenInStore(ground.store, stateDir);
+    const takenOf = acceptedTextsInStore(ground.store, stateDir);
     if (room) await openDevices(ground, workshop, { room, profilesDir, takenOf, stack: this.#stack });
     await openSensors(ground, workshop.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
@@ -128,9 +126,9 @@ export class Hub implements Service {
     await openConnectors(ground, workshop, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
     const registrations = await openRegistration(ground, workshop, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(ground, workshop);
-    for (const part of [registrations, runner]) workshop.nameUses.add(() => part.writings());
+    for (const part of [registrations, runner]) workshop.nameUses.add(() => part.referringTexts());
     this.#warnOfUnknownNames(workshop.registry);
-    const gateway = openGateway(ground, workshop, {
+    const gateway = openHttp(ground, workshop, {
       config: this.#config,
       health: () => this.#healthNow(),
       meshDrops: () => this.#mesh?.drops() ?? {},
@@ -141,7 +139,7 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, meshTools(this.#mesh));
     const { authenticator } = ground.access;
     // What still runs for guests from a hub that was sent away has to end.
-    ground.membership.membership.onLost(() => workshop.pipeline.abortOf((caller) => !authenticator.isStillValid(caller)));
+    ground.membership.membership.onLost(() => workshop.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(gateway);
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
@@ -149,7 +147,7 @@ export class Hub implements Service {
 
   /** What the owner named and is not there must not read as if nothing had been named. */
   #tellMissingPlaces(): void {
-    for (const problem of missingPlaces(this.#config)) {
+    for (const problem of missingPaths(this.#config)) {
       this.#logger.warn('config.missing', { problem });
       this.#problems.raise(problem, `${problem}; make it or take the key out, then restart the hub`);
     }
@@ -165,7 +163,10 @@ export class Hub implements Service {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<AgentRunner> {
+  async #startAgents(
+    { events, readings, store, directory: devices, access }: Infrastructure,
+    workshop: ToolServices,
+  ): Promise<AgentRunner> {
     const runner = new AgentRunner({
       outlook: workshop.outlook,
       validator: workshop.validator,
@@ -191,11 +192,11 @@ export class Hub implements Service {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };
     for (const [setting, names] of Object.entries(written)) {
-      for (const name of namesOfNone(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
+      for (const name of unknownToolNames(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
     }
   }
 
-  #makeMesh(ground: Ground, workshop: Workshop, gateway: HttpGateway): MeshRoom {
+  #makeMesh(ground: Infrastructure, workshop: ToolServices, gateway: HttpApi): MeshService {
     const { access, directory: devices, events, store, membership } = ground;
     const { registry, capabilities, validator, pipeline, jobStore } = workshop;
     const hub: MeshHub = {
@@ -216,7 +217,7 @@ export class Hub implements Service {
       validity: access.authenticator,
       tokens: access.meshTokens,
       revocations: access.revocations,
-      mayHear: (principal: Principal) => gateway.mayHear(principal),
+      mayHear: (principal: Principal) => gateway.eventFilter(principal),
     };
     return openMesh({ hub, key: access.key, membership, version: this.#health.version }, this.#config);
   }

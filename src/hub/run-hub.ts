@@ -1,15 +1,12 @@
-import { type LiveConfig, liveConfig } from '../config/live-config.ts';
+import { systemClock } from '../core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
-import { createLogger, type Logger, type LogLevel } from '../core/logger.ts';
-import { answersHttp } from '../core/process/http-liveness.ts';
-import { LogLines } from '../core/process/log-lines.ts';
-import { packageVersion } from '../core/process/package-version.ts';
-import { ServiceManager } from '../core/process/service-manager.ts';
-import { Watchdog } from '../core/process/watchdog.ts';
-import { systemClock } from '../core/time/clock.ts';
-import { defaultStateDirectory } from '../journal/state-directory.ts';
-import { finishInterruptedRestore } from '../journal/state-lock.ts';
+import { createLogger, LogBuffer, type Logger, type LogLevel } from '../core/logger.ts';
+import { packageVersion } from '../core/package-version.ts';
+import { defaultStateDirectory } from '../storage/state-directory.ts';
+import { finishInterruptedRestore } from '../storage/state-lock.ts';
+import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { Hub } from './hub.ts';
+import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
 /** Calls are drained within 10 s and matter.js closes within a second; what then still hangs is not waited for. */
@@ -18,7 +15,7 @@ const STOP_LIMIT_MS = 20_000;
 /** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */
 export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   const stopSignal = waitForSignal();
-  const lines = new LogLines((text) => process.stderr.write(text));
+  const lines = new LogBuffer((text) => process.stderr.write(text));
   process.on('exit', () => lines.flush());
   const loggerOf = (level: LogLevel | (() => LogLevel)) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
   let logger = loggerOf('info');

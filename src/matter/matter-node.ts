@@ -1,19 +1,29 @@
 import './matter-platform.ts';
-import { DatafileRoot, Environment, Matter, Seconds, ServerNode, StorageService } from '@matter/main';
+import {
+  DatafileRoot,
+  type Diagnostic,
+  Environment,
+  LogFormat,
+  Matter,
+  Logger as MatterLogger,
+  LogLevel as MatterLogLevel,
+  Seconds,
+  ServerNode,
+  StorageService,
+} from '@matter/main';
 import { type ClusterModel, MatterModel } from '@matter/main/model';
 import { ClientCacheBuffer, type ClientNode, ControllerBehavior, type Peers, ServerNodeStore } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
+import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { HubProblems } from '../core/hub-problems.ts';
-import type { Logger } from '../core/logger.ts';
-import type { Service } from '../core/service.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { type Logger, redact } from '../core/logger.ts';
 import type { FileAnchor } from '../core/storage/file-anchor.ts';
-import type { Clock } from '../core/time/clock.ts';
-import type { HubBle } from './ble/hub-ble.ts';
-import { routeMatterLog } from './matter-log.ts';
-import { BatchStorageDriver } from './storage/batch-storage-driver.ts';
-import { MatterStorage, NODE_FOLDER } from './storage/matter-storage.ts';
+import type { AdapterBle } from './ble/ble-central.ts';
+import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
+import { BatchStorageDriver } from './storage/storage-driver.ts';
 
 // A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
 const TEST_VENDOR = VendorId(0xfff1);
@@ -48,7 +58,7 @@ export interface MatterNodeOptions {
   /** Models of manufacturers' own clusters. */
   readonly clusters?: readonly ClusterModel[];
   /** Bluetooth for commissioning, disposed with the node; without it devices are found on the IP network only. */
-  readonly ble?: HubBle;
+  readonly ble?: AdapterBle;
 }
 
 const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
@@ -65,7 +75,7 @@ export class MatterNode implements Service {
   readonly #addedListeners = new Set<(peer: ClientNode) => void>();
   readonly #removedListeners = new Set<(peer: ClientNode) => void>();
   readonly #known = new Set<ClientNode>();
-  readonly #storage: MatterStorage;
+  readonly #storage: FabricStorage;
   readonly #anchor: FileAnchor;
   #cancelSnapshot: (() => void) | undefined;
   #node: HubNode | undefined;
@@ -76,7 +86,7 @@ export class MatterNode implements Service {
     this.#clock = collaborators.clock;
     this.#options = options;
     this.#anchor = collaborators.anchor;
-    this.#storage = new MatterStorage(collaborators, { stateDir: options.stateDir });
+    this.#storage = new FabricStorage(collaborators, { stateDir: options.stateDir });
   }
 
   /** The matter.js node. INTERNAL_ERROR before `start` and after disposal. */
@@ -102,7 +112,7 @@ export class MatterNode implements Service {
   }
 
   /** Bluetooth, where it is on. */
-  get ble(): HubBle | undefined {
+  get ble(): AdapterBle | undefined {
     return this.#options.ble;
   }
 
@@ -258,4 +268,31 @@ export class MatterNode implements Service {
 function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Least severe lines of matter.js that reach the hub's log. */
+export type MatterLogThreshold = 'warn' | 'error';
+
+/**
+ * Sends what matter.js logs to the hub's logger as `matter` events with fields `facility` and `text`, redacted. Less
+ * severe lines are dropped whatever the hub's own level is: from INFO on matter.js prints the identity protection key
+ * and the whole Thread dataset.
+ */
+export function routeMatterLog(logger: Logger, threshold: MatterLogThreshold = 'warn'): void {
+  MatterLogger.level = threshold === 'warn' ? MatterLogLevel.WARN : MatterLogLevel.ERROR;
+  const destination = MatterLogger.destinations.default;
+  if (destination === undefined) return;
+  destination.add = (message) => {
+    if (message.level < MatterLogLevel.WARN) return;
+    const fields = { facility: message.facility, text: renderText(message) };
+    if (message.level >= MatterLogLevel.ERROR) logger.error('matter', fields);
+    else logger.warn('matter', fields);
+  };
+}
+
+/** A message's values as one line of plain text without secrets, at most 500 characters. */
+function renderText(message: Diagnostic.Message): string {
+  const text = LogFormat.format(message.values, LogFormat.PLAIN);
+  const line = String(redact(text)).replace(/\s+/g, ' ');
+  return line.length > 500 ? `${line.slice(0, 499)}…` : line;
 }

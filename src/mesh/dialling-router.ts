@@ -1,15 +1,14 @@
+import type { CallRouter, ForwardedCall, RemoteResult } from '../calls/pipeline-context.ts';
+import { type Clock, orAborted } from '../core/clock.ts';
 import type { HubId } from '../core/ids.ts';
-import type { Clock } from '../core/time/clock.ts';
-import { orAborted } from '../core/time/or-aborted.ts';
-import type { CallRouter, ForwardedCall, RemoteResult } from '../tools/calls/call-collaborators.ts';
-import type { PeerKeeper } from './discovery/peer-keeper.ts';
-import type { MeshPeers } from './gossip/hubs/mesh-peers.ts';
-import type { PeerLinks } from './link/peer-link.ts';
+import type { ConnectionManager } from './discovery/connection-manager.ts';
+import type { MeshPeers } from './gossip/mesh-peers.ts';
+import type { PeerLinks } from './rpc/peer-link.ts';
 
-interface DiallingRouterParts {
+interface DiallingRouterCollaborators {
   readonly clock: Clock;
   readonly router: CallRouter;
-  readonly keeper: Pick<PeerKeeper, 'dialNow'>;
+  readonly keeper: Pick<ConnectionManager, 'dialNow'>;
   readonly peers: Pick<MeshPeers, 'routeTo'>;
   readonly links: PeerLinks;
 }
@@ -22,9 +21,9 @@ const LINK_PATIENCE_MS = 1_000;
  * the next one; where there is none the call waits for the connection.
  */
 export class DiallingRouter implements CallRouter {
-  readonly #parts: DiallingRouterParts;
+  readonly #parts: DiallingRouterCollaborators;
 
-  constructor(parts: DiallingRouterParts) {
+  constructor(parts: DiallingRouterCollaborators) {
     this.#parts = parts;
   }
 

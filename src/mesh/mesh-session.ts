@@ -1,39 +1,37 @@
 import { createPublicKey } from 'node:crypto';
-import type { Authenticator, Principal } from '../core/access/principal.ts';
-import type { TokenAuthority } from '../core/access/token-authority.ts';
+import type { JobStore } from '../calls/jobs/job-store.ts';
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { CallPipeline } from '../calls/pipeline.ts';
+import type { ProtocolFeature } from '../codec/messages/announced-state.ts';
+import type { Authenticator, Principal } from '../core/auth/principal.ts';
+import type { TokenAuthority } from '../core/auth/tokens.ts';
+import type { Clock, TrustedTime } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
 import type { HubId } from '../core/ids.ts';
+import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { type Service, ServiceStack } from '../core/service.ts';
 import type { AuditSink } from '../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import type { Clock } from '../core/time/clock.ts';
-import type { TrustedTime } from '../core/time/trusted-time.ts';
-import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
-import type { JobStore } from '../tools/calls/jobs/job-store.ts';
-import type { MeshPorts } from '../tools/elsewhere/mesh-outlook.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
-import type { WireFeature } from '../wire/messages/wire-features.ts';
-import { CallDoor } from './calls/answering/call-door.ts';
-import { CallClient } from './calls/asking/call-client.ts';
-import type { MeshTokens } from './calls/call-ports.ts';
 import { DiallingRouter } from './dialling-router.ts';
+import { ConnectionManager } from './discovery/connection-manager.ts';
 import { DnsSd } from './discovery/dns-sd.ts';
-import { hubService } from './discovery/hub-service.ts';
-import { InterfaceWatch } from './discovery/link/interface-watch.ts';
-import { PeerKeeper } from './discovery/peer-keeper.ts';
-import { parseHostPort } from './engine/host-port.ts';
-import type { MeshEngine } from './engine/mesh-engine.ts';
-import type { OwnStateParts } from './gossip/announce/own-state.ts';
-import type { StatementSource } from './gossip/exchange/statement-exchange.ts';
+import { hubService } from './discovery/hub-discovery.ts';
+import { InterfaceWatch, ownAddresses } from './discovery/network-interfaces.ts';
 import { Gossip } from './gossip/gossip.ts';
-import { ControlLinks } from './link/control-links.ts';
-import { CertificateRenewal } from './membership/certificates/certificate-renewal.ts';
-import type { Membership } from './membership/open-membership.ts';
-import { MeshCounters } from './mesh-counters.ts';
-import { ownAddresses } from './own-addresses.ts';
+import type { OwnStateSources } from './gossip/own-state.ts';
+import type { StatementSource } from './gossip/statement-exchange.ts';
+import { CertificateRenewal } from './membership/certificate-renewal.ts';
+import type { Membership } from './membership/membership.ts';
+import { CallClient } from './rpc/call-client.ts';
+import { ControlLinks } from './rpc/control-links.ts';
+import type { DropSink } from './rpc/peer-link.ts';
+import type { MeshTokens } from './rpc/routed-requests.ts';
+import { RpcEndpoint } from './rpc/rpc-endpoint.ts';
+import { parseHostPort } from './transport/host-port.ts';
+import type { MeshEngine } from './transport/mesh-engine.ts';
 
 /** What a member needs of its hub. */
 export interface MeshHub {
@@ -45,7 +43,7 @@ export interface MeshHub {
   readonly audit: AuditSink;
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
-  readonly capabilities: OwnStateParts['capabilities'];
+  readonly capabilities: OwnStateSources['capabilities'];
   readonly isOnline: () => boolean;
   readonly validator: SchemaValidator;
   readonly pipeline: CallPipeline;
@@ -79,7 +77,7 @@ export interface MeshOptions extends MeshSettings {
   readonly version: string;
 }
 
-interface SessionParts {
+interface MeshSessionCollaborators {
   readonly hub: MeshHub;
   readonly membership: Membership;
   readonly engine: MeshEngine;
@@ -89,18 +87,18 @@ interface SessionParts {
 export class MeshSession implements Service {
   readonly ports: MeshPorts;
   readonly renewal: CertificateRenewal;
-  readonly #parts: SessionParts;
+  readonly #parts: MeshSessionCollaborators;
   readonly #options: MeshOptions;
   readonly #counters = new MeshCounters();
   readonly #watch: InterfaceWatch;
   readonly #links: ControlLinks;
   readonly #gossip: Gossip;
   readonly #dnsSd: DnsSd | undefined;
-  readonly #keeper: PeerKeeper;
-  readonly #door: CallDoor;
+  readonly #keeper: ConnectionManager;
+  readonly #door: RpcEndpoint;
   readonly #stack = new ServiceStack();
 
-  constructor(parts: SessionParts, options: MeshOptions) {
+  constructor(parts: MeshSessionCollaborators, options: MeshOptions) {
     const { hub, engine, membership } = parts;
     const { clock, logger, time, events, registry } = hub;
     this.#parts = parts;
@@ -123,7 +121,7 @@ export class MeshSession implements Service {
     });
     const calls = this.#callParts();
     const client = new CallClient(calls);
-    this.#door = new CallDoor(
+    this.#door = new RpcEndpoint(
       {
         self: calls.self,
         epoch: () => this.#gossip.announcer.epoch,
@@ -252,10 +250,10 @@ export class MeshSession implements Service {
     );
   }
 
-  #makeKeeper(): PeerKeeper {
+  #makeKeeper(): ConnectionManager {
     const { hub, membership, engine } = this.#parts;
     const { meshId } = membership.membership.requireOwn();
-    return new PeerKeeper(
+    return new ConnectionManager(
       {
         clock: hub.clock,
         logger: hub.logger,
@@ -280,7 +278,7 @@ export class MeshSession implements Service {
       routes: {
         nextHop: (target: HubId) => this.#gossip.peers.routeTo(target)?.nextHop,
         epochOf: (target: HubId) => this.#gossip.directory.hub(target)?.epoch,
-        reads: (target: HubId, feature: WireFeature) => this.#gossip.directory.hub(target)?.features.includes(feature) ?? false,
+        reads: (target: HubId, feature: ProtocolFeature) => this.#gossip.directory.hub(target)?.features.includes(feature) ?? false,
       },
       members: { keyOf: (id: HubId) => membership.membership.member(id) },
       tokens,
@@ -288,5 +286,22 @@ export class MeshSession implements Service {
       time,
       drops: this.#counters,
     };
+  }
+}
+
+/** Counts what links and calls refuse, by reason, and puts the counts of all parts of the mesh side by side. */
+class MeshCounters implements DropSink {
+  readonly #counts = new Map<string, number>();
+
+  count(reason: string): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+  }
+
+  /** `part.reason` → count; those of links and calls under `call`. */
+  withAll(parts: Readonly<Record<string, Readonly<Record<string, number>>>>): Readonly<Record<string, number>> {
+    const all = { call: Object.fromEntries(this.#counts), ...parts };
+    return Object.fromEntries(
+      Object.entries(all).flatMap(([part, counts]) => Object.entries(counts).map(([reason, count]) => [`${part}.${reason}`, count])),
+    );
   }
 }

@@ -1,13 +1,11 @@
+import { isoTime } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { isoTime } from '../core/time/iso-time.ts';
-import { done, SUCCESS } from '../tools/builtin/devices/admin-declaration.ts';
-import { defineTool } from '../tools/definition/define-tool.ts';
+import { DONE, SUCCESS } from '../tools/builtin/hub-tool.ts';
+import { defineTool, p } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { p } from '../tools/schema/parameter-builder.ts';
-import type { MeshControl } from './mesh-control.ts';
-import { rootKeyTools } from './mesh-root-tools.ts';
+import type { MeshControl } from './mesh-service.ts';
 import {
-  INSTANT,
+  DATE_TIME,
   MESH_ACTS,
   MESH_READS,
   MESH_STATUS,
@@ -15,7 +13,8 @@ import {
   peerView,
   SECRET_TEXT,
   statusView,
-} from './mesh-tool-declaration.ts';
+} from './mesh-tool-schemas.ts';
+import { rootKeyTools } from './root-key-tools.ts';
 
 const text = { type: 'string' } as const;
 
@@ -84,7 +83,7 @@ function inviteTool(mesh: MeshControl): RegisteredTool {
       returns: {
         type: 'object',
         required: ['invite', 'invite_id', 'expires_at'],
-        properties: { invite: SECRET_TEXT, invite_id: text, expires_at: INSTANT },
+        properties: { invite: SECRET_TEXT, invite_id: text, expires_at: DATE_TIME },
       },
     },
     async ({ ttl_seconds: seconds, permissions, addresses, may_invite: mayInvite, passphrase: given }) => {
@@ -127,7 +126,7 @@ function leaveTool(mesh: MeshControl): RegisteredTool {
           default: false,
         }),
       },
-      returns: done,
+      returns: DONE,
     },
     async ({ delete_root_key: isDeleted }) => {
       await mesh.leave({ rootKey: isDeleted ? 'delete' : 'keep' });

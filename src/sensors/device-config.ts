@@ -1,6 +1,6 @@
+import { optionalSection } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
-import { optionalSection } from '../core/settings/config-section.ts';
-import type { Calibration } from './calibration.ts';
+import type { Calibration } from './sensor-source.ts';
 
 /** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';

@@ -1,7 +1,76 @@
-import { section } from '../core/settings/config-section.ts';
-import { BOARD_DEVICES, type BoardDeviceConfig } from './device-config.ts';
+import { optionalSection, section } from '../core/config/config-section.ts';
+import { BOARD_DEVICES, type BoardDeviceConfig, mapOf, READING_PROPERTIES, type ReadingConfig, TITLE, UNIT } from './device-config.ts';
 import { GPIO_SECTION, type GpioConfig } from './gpio/gpio-config.ts';
-import { SERIAL_PORTS, type SerialPortConfig } from './serial/serial-config.ts';
+
+/** How the lines of an instrument are read: JSON objects, `key=value` pairs, or by a pattern with named groups. */
+export const LINE_FORMATS = ['json', 'pairs', 'pattern'] as const;
+export type LineFormat = (typeof LINE_FORMATS)[number];
+
+const BAUDS = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600] as const;
+const PARITIES = ['none', 'even', 'odd'] as const;
+
+const reading = optionalSection({
+  ...READING_PROPERTIES,
+  field: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description: 'Its key in the line, in JSON with dots; the name of the reading when absent',
+  },
+  unit: { ...UNIT, default: '', description: 'Unit in which the instrument speaks, such as °F; common ones are converted' },
+});
+
+/** JSON Schema of `sensors.serial`. */
+const SERIAL_PORTS = mapOf(
+  optionalSection(
+    {
+      path: { type: 'string', pattern: '^/dev/\\S{1,200}$', description: 'The port, best by a name that stays: /dev/serial/by-id/…' },
+      baud: { enum: BAUDS, default: 9600, description: 'Speed' },
+      parity: { enum: PARITIES, default: 'none', description: 'Check bit' },
+      data_bits: { enum: [7, 8], default: 8, description: 'Bits of a character' },
+      stop_bits: { enum: [1, 2], default: 1, description: 'Stop bits' },
+      format: { enum: LINE_FORMATS, default: 'json', description: 'What a line is' },
+      pattern: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 500,
+        description: 'For format pattern: a regular expression with named groups',
+      },
+      title: { ...TITLE, description: 'What people call the instrument' },
+      area: { ...TITLE, description: 'Where it is' },
+      silent_after_seconds: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 86_400,
+        default: 300,
+        description: 'Without a line for so long it counts as silent',
+      },
+      readings: { ...mapOf(reading), minProperties: 1 },
+    },
+    ['path', 'readings'],
+  ),
+);
+
+/** One value of the lines. */
+export interface SerialReadingConfig extends ReadingConfig {
+  readonly field?: string;
+  readonly unit: string;
+}
+
+/** An instrument that sends lines; its readings by their names. */
+export interface SerialPortConfig {
+  readonly path: string;
+  readonly baud: number;
+  readonly parity: (typeof PARITIES)[number];
+  readonly dataBits: 7 | 8;
+  readonly stopBits: 1 | 2;
+  readonly format: LineFormat;
+  readonly pattern?: string;
+  readonly title?: string;
+  readonly area?: string;
+  readonly silentAfterSeconds: number;
+  readonly readings: Readonly<Record<string, SerialReadingConfig>>;
+}
 
 /** JSON Schema of `sensors` in the configuration file. */
 export const SENSORS_SECTION = section({

@@ -1,4 +1,4 @@
-import type { ReadingValue } from '../core/devices/reading-store.ts';
+import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 
 /** One thing that a source can measure. */
 export interface FoundSensor {
@@ -57,4 +57,20 @@ export interface SensorSource {
   read(request: ReadRequest, hear: SampleListener): Promise<void>;
   /** What sensors say unasked, such as an edge of a line; the answer stops it. Such a sensor can be read as well. */
   listen?(hear: SampleListener): () => void;
+}
+
+/** What the owner knows better than the sensor: value × factor + offset, in the unit that is shown. */
+export interface Calibration {
+  readonly factor: number;
+  readonly offset: number;
+}
+
+/** The value that is kept. */
+export function calibrated(value: number, { factor, offset }: Calibration): number {
+  return roundedValue(value * factor + offset);
+}
+
+/** Without the digits that binary fractions add. */
+export function roundedValue(value: number): number {
+  return Number(value.toPrecision(10));
 }

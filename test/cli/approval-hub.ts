@@ -1,28 +1,26 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OwnerApproverKey } from '../../src/access/approvals/owner-approver-key.ts';
-import { parseCommandLine } from '../../src/cli/arguments.ts';
+import { OwnerApproverKey } from '../../src/auth/approvals/approver-registry.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { type Command, Invocation } from '../../src/cli/command.ts';
-import { approvalCommands } from '../../src/cli/commands/approvals.ts';
-import { approverCommands } from '../../src/cli/commands/approvers.ts';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
+import { approvalCommands, approverCommands } from '../../src/cli/commands/approvals.ts';
 import { call } from '../../src/cli/commands/call.ts';
 import { login, logout } from '../../src/cli/commands/login.ts';
 import { HubClient } from '../../src/cli/hub/hub-client.ts';
 import { Output } from '../../src/cli/terminal/output.ts';
-import type { Principal } from '../../src/core/access/principal.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { callRoutes } from '../../src/gateway/calls/call-routes.ts';
-import { toolRoute } from '../../src/gateway/calls/tool-route.ts';
-import { createDoor } from '../../src/gateway/door/door.ts';
-import { GuessGuard } from '../../src/gateway/door/guess-guard.ts';
-import { ReadPace } from '../../src/gateway/door/read-pace.ts';
-import { approvalRoutes } from '../../src/gateway/hub/approval-routes.ts';
-import { approvalTools } from '../../src/tools/builtin/access/approval-tools.ts';
-import { makeApprovals } from '../access/approvals/approval-room.ts';
-import { authenticatorOf, HOST, PORT, TOKEN } from '../gateway/gateway-room.ts';
-import { listAuthorizer, makeRoom, makeTool } from '../tools/tool-room.ts';
+import { approvalRoutes } from '../../src/http/routes/admin-routes.ts';
+import { toolRoute } from '../../src/http/routes/call-request.ts';
+import { callRoutes } from '../../src/http/routes/call-routes.ts';
+import { createHttpApp } from '../../src/http/server/http-app.ts';
+import { ReadRateLimiter, TokenGuessLockout } from '../../src/http/server/rate-limits.ts';
+import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
+import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
+import { listAuthorizer, makeRoom, makeTool } from '../calls/pipeline-fixture.ts';
+import { authenticatorOf, HOST, PORT, TOKEN } from '../http/http-fixture.ts';
 
 const COMMANDS: readonly Command[] = [...approvalCommands, ...approverCommands, login, logout, call];
 const CALLER: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:door'] };
@@ -67,15 +65,15 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     body: {},
     status: 201,
   });
-  const door = createDoor([...approvalRoutes(room.pipeline), ...callRoutes(room.pipeline), mintRoute(room.pipeline)], {
+  const door = createHttpApp([...approvalRoutes(room.pipeline), ...callRoutes(room.pipeline), mintRoute(room.pipeline)], {
     authenticator: authenticatorOf(tokens),
     logger: silentLogger,
     clock: room.clock,
     onAnswer: () => {},
     port: () => PORT,
     isOwnName: () => false,
-    guesses: new GuessGuard(room.clock, () => {}),
-    reads: new ReadPace(room.clock),
+    guesses: new TokenGuessLockout(room.clock, () => {}),
+    reads: new ReadRateLimiter(room.clock),
   });
   const fetch: CliIo['fetch'] = async (url, init) => {
     const headers = new Headers(init.headers);

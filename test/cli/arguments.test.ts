@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseCommandLine } from '../../src/cli/arguments.ts';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { parseGrant } from '../../src/core/access/permission.ts';
-import { withUsualOptions } from '../../src/core/devices/command-options.ts';
+import { parseGrant } from '../../src/core/auth/permission.ts';
+import { withDefaultOptions } from '../../src/core/devices/device-model.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { standardCluster } from '../../src/matter/model/standard-model.ts';
-import { profileFilesOf, readProfileDirectory } from '../../src/profiles/files/profile-files.ts';
+import { profileFilesOf, readProfileDirectory } from '../../src/profiles/files/load-profiles.ts';
 import { standardHome } from '../home/home-spec.ts';
-import { atmo } from './cli-room.ts';
+import { atmo } from './cli-fixture.ts';
 
 describe('the help', () => {
   test('names every command', async () => {
@@ -133,7 +133,7 @@ describe('examples for a home', () => {
     expect(calls).toHaveLength(2);
     for (const { of, fields } of calls) {
       const required = (of?.parameters.required ?? []) as readonly string[];
-      expect(Object.keys(withUsualOptions(fields, required))).toEqual(required);
+      expect(Object.keys(withDefaultOptions(fields, required))).toEqual(required);
     }
   });
 });

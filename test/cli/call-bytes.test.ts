@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { makeGateway } from '../gateway/gateway-room.ts';
-import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
+import { makeGateway } from '../http/http-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from './cli-fixture.ts';
 
 const PICTURE = Buffer.alloc(900, 7);
 const BYTES = { type: 'string', contentEncoding: 'base64' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Invocation } from '../../src/cli/command.ts';
-import { followJob } from '../../src/cli/job-wait.ts';
+import { followJob } from '../../src/cli/tool-command.ts';
 
 function following(job: object) {
   const output = { during: (_what: string, run: (steps: object) => unknown) => run({ step: () => undefined }) };

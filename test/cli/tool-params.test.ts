@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { fileWords } from '../../src/cli/completion/file-words.ts';
-import { typedParams, typedValue } from '../../src/cli/tool-params.ts';
+import { fileCandidates } from '../../src/cli/completion-candidates.ts';
+import { typedParams, typedValue } from '../../src/cli/tool-parameters.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { withDirectory } from './cli-room.ts';
+import { withDirectory } from './cli-fixture.ts';
 
 const stdinOf = (...parts: (string | Uint8Array)[]) =>
   (async function* () {
@@ -137,7 +137,7 @@ describe('key=@FILE', () => {
 
   test('a TAB offers files behind @, and folders with a slash', () =>
     inFolder(async (dir) => {
-      const offered = (typedWord: string) => fileWords(typedWord)?.map(({ text }) => text);
+      const offered = (typedWord: string) => fileCandidates(typedWord)?.map(({ text }) => text);
       expect(offered(`image=@${dir}/ph`)).toEqual([`image=@${dir}/photo.jpg`, `image=@${dir}/photos/`]);
       expect(offered(`image=@${dir}/none/x`)).toEqual([]);
       expect(offered('image=@package.j')).toEqual(['image=@package.json']);

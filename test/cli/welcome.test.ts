@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { welcome } from '../../src/cli/welcome.ts';
-import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
-import { atmo, fetchFrom } from './cli-room.ts';
+import { welcome } from '../../src/cli/run-cli.ts';
+import { makeDevice, makeGateway } from '../http/http-fixture.ts';
+import { atmo, fetchFrom } from './cli-fixture.ts';
 
 describe('atmo alone', () => {
   test('tells where to begin without a hub', async () => {

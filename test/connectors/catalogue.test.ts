@@ -2,28 +2,28 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { AgentRunner } from '../../src/agents/agent-runner.ts';
-import { agentTools } from '../../src/agents/agent-tools.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
+import type { AgentRunner } from '../../src/automations/agent-runner.ts';
+import { agentTools } from '../../src/automations/agent-tools.ts';
+import { NO_DEVICES } from '../../src/core/devices/device-directory.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
+import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { ServiceStack } from '../../src/core/service.ts';
-import { OWN_CAPABILITIES } from '../../src/hub/hub-capabilities.ts';
-import { openConnectors } from '../../src/hub/open-connectors.ts';
-import type { Ground } from '../../src/hub/open-ground.ts';
-import type { Workshop } from '../../src/hub/open-workshop.ts';
-import { ownState } from '../../src/mesh/gossip/announce/own-state.ts';
-import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
-import { controlMatterDevice } from '../../src/profiles/device-tools/control-matter-device.ts';
-import { sensorTools } from '../../src/tools/builtin/sensors/sensor-tools.ts';
-import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
+import { OWN_CAPABILITIES } from '../../src/hub/capabilities.ts';
+import { loadConfig } from '../../src/hub/config/config.ts';
+import { openConnectors } from '../../src/hub/connectors.ts';
+import type { Infrastructure } from '../../src/hub/infrastructure.ts';
+import type { ToolServices } from '../../src/hub/tool-services.ts';
+import { ownState } from '../../src/mesh/gossip/own-state.ts';
+import { classTools } from '../../src/profiles/tools/class-tools.ts';
+import { controlMatterDevice } from '../../src/profiles/tools/control-matter-device.ts';
+import { sensorTools } from '../../src/tools/builtin/sensor-tools.ts';
 import { lintDefinition } from '../../src/tools/definition/definition-lint.ts';
+import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { ask, makeGateway } from '../gateway/gateway-room.ts';
-import { programsFake } from '../tools/programs-fake.ts';
+import { ask, makeGateway } from '../http/http-fixture.ts';
+import { programsFake } from '../tools/programs/program-sandbox-fake.ts';
 import { CATALOGUE, type CatalogueRow, NEEDS_SETTING, SEED_NAMES } from './catalogue-table.ts';
-import { messagesConfig } from './messages/message-room.ts';
+import { messagesConfig } from './messages/messages-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalogue-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -69,8 +69,8 @@ async function hubWith(connectors: object, missingProgram?: string) {
   for (const tool of ownTools) registry.register(tool);
   const stack = new ServiceStack();
   const access = { key: { hubId: 'hub-1' } };
-  const ground = { ...room, access, directory: NO_DEVICES, logger: silentLogger } as unknown as Ground;
-  await openConnectors(ground, { ...room, capabilities } as unknown as Workshop, {
+  const ground = { ...room, access, directory: NO_DEVICES, logger: silentLogger } as unknown as Infrastructure;
+  await openConnectors(ground, { ...room, capabilities } as unknown as ToolServices, {
     config: { ...loadConfig({}, join(folder, 'state')), connectors: messagesConfig(connectors) },
     env: { SLACK: 'xoxb-1' },
     programs: programsFake({ stdout: 'up 3 days' }, missingProgram),

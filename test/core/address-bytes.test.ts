@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressBytes } from '../../src/core/address-bytes.ts';
+import { addressBytes } from '../../src/core/ip-address.ts';
 
 test('an address is its bytes, whatever its form', () => {
   expect([...addressBytes('127.0.0.1')]).toEqual([127, 0, 0, 1]);

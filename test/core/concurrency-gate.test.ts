@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ConcurrencyGate } from '../../src/core/concurrency-gate.ts';
+import { ConcurrencyLimiter } from '../../src/core/concurrency-limiter.ts';
 
 const never = new AbortController().signal;
 
 describe('a gate that lets a few in at once', () => {
   test('only so many are inside at once, and they enter in the order of asking', async () => {
-    const gate = new ConcurrencyGate({ maxRunning: 2 });
+    const gate = new ConcurrencyLimiter({ maxRunning: 2 });
     const order: number[] = [];
     const entries = [0, 1, 2, 3].map((number) =>
       Promise.resolve(gate.enter(never)).then((leave) => {
@@ -23,7 +23,7 @@ describe('a gate that lets a few in at once', () => {
   });
 
   test('one who gives up leaves the line, and the next moves up', async () => {
-    const gate = new ConcurrencyGate({ maxRunning: 1 });
+    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
     const leave = await gate.enter(never);
     const impatient = new AbortController();
     const second = gate.enter(impatient.signal);
@@ -36,13 +36,13 @@ describe('a gate that lets a few in at once', () => {
   });
 
   test('one who gave up before does not enter at all', () => {
-    const gate = new ConcurrencyGate({ maxRunning: 1 });
+    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
     expect(() => gate.enter(AbortSignal.abort())).toThrow('aborted');
     expect([gate.running, gate.waiting]).toEqual([0, 0]);
   });
 
   test('a full line refuses the next one, who is told whose it is', async () => {
-    const gate = new ConcurrencyGate({ holder: 'This caller', maxRunning: 1, maxWaiting: 1 });
+    const gate = new ConcurrencyLimiter({ holder: 'This caller', maxRunning: 1, maxWaiting: 1 });
     await gate.enter(never);
     const second = gate.enter(never);
     expect(() => gate.enter(never)).toThrow('This caller already has 1 calls running and 1 waiting');
@@ -50,7 +50,7 @@ describe('a gate that lets a few in at once', () => {
   });
 
   test('work that fails gives its slot back', async () => {
-    const gate = new ConcurrencyGate({ maxRunning: 1 });
+    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
     await expect(gate.run(() => Promise.reject(new Error('broken')), never)).rejects.toThrow('broken');
     expect(gate.running).toBe(0);
   });

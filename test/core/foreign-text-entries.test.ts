@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { SimulatedAuthority } from '../../scripts/simulation/simulated-authority.ts';
-import { readAnnouncement } from '../../src/connectors/atmosphere/heard-announcement.ts';
-import { isVisible, quoted } from '../../src/core/foreign-text.ts';
+import { encodeSubscribedEvent } from '../../src/codec/messages/query.ts';
+import { parseAnnouncement } from '../../src/connectors/atmosphere/remote-nodes.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { Json } from '../../src/core/json.ts';
-import { successResult } from '../../src/gateway/mcp/calls/tool-result.ts';
+import { isVisible, quoted } from '../../src/core/untrusted-text.ts';
 import { deviceText } from '../../src/matter/devices/device-text.ts';
-import { toJson } from '../../src/matter/model/value-codec.ts';
-import { toldEvent } from '../../src/mesh/calls/asking/told-event.ts';
-import { errorOfBody } from '../../src/mesh/calls/signed-answers.ts';
-import { readRemoteDefinition } from '../../src/mesh/gossip/catalogue/remote-definition.ts';
-import { errorOfFrame } from '../../src/mesh/link/error-frame.ts';
-import { rosterOf } from '../../src/sensors/sensor-roster.ts';
-import { chunkOf } from '../../src/tools/calls/asking/call-chunk.ts';
+import { toJson } from '../../src/matter/model/value-json.ts';
+import { successResult } from '../../src/mcp/calls/tool-result.ts';
+import { readRemoteDefinition } from '../../src/mesh/gossip/definition-store.ts';
+import { errorOfFrame } from '../../src/mesh/rpc/error-frame.ts';
+import { parseRemoteEvent } from '../../src/mesh/rpc/remote-events.ts';
+import { errorOfBody } from '../../src/mesh/rpc/signed-answers.ts';
+import { sensorRegistryOf } from '../../src/sensors/sensor-registry.ts';
+import { parseChunk } from '../../src/tools/definition/notifications.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { encodeSubscribedEvent } from '../../src/wire/messages/call-queries.ts';
-import { makeDirectory, Origin } from '../mesh/gossip/gossip-room.ts';
+import { makeDirectory, Origin } from '../mesh/gossip/gossip-fixture.ts';
 
 /** One of each kind of what nobody sees: the tag block, variation selectors of both blocks, fillers, joiners, directions, controls. */
 const HIDDEN = [
@@ -56,7 +56,7 @@ function eventOfHub(text: string): Json {
     subject: 'hall-lamp',
     time: '2026-01-31T12:00:00.000Z',
   };
-  const told = toldEvent(encodeSubscribedEvent({ ...event, data: { [text]: [text] } }), { types: ['device.changed'] });
+  const told = parseRemoteEvent(encodeSubscribedEvent({ ...event, data: { [text]: [text] } }), { types: ['device.changed'] });
   return told?.data ?? null;
 }
 
@@ -68,14 +68,14 @@ function errorsOfHub(text: string): Json {
 
 function boardSensor(text: string): Json {
   const found = { address: 'iio:a/temp', device: 'a', reading: 'b', kind: 'temperature', unit: '°C', title: text, deviceTitle: text };
-  const [sensor] = rosterOf([found], { devices: {}, discover: true, pollSeconds: 30 }).sensors;
+  const [sensor] = sensorRegistryOf([found], { devices: {}, discover: true, pollSeconds: 30 }).sensors;
   return [sensor?.info.title ?? '', sensor?.device.name ?? ''];
 }
 
 function relayNode(text: string): Json {
   const capabilities = [{ id: 'a', label: text, description: text, tools: [text] }];
   const payload = { type: 'capability_announce', node_id: 'n', nonce: 'x', timestamp: 1, capabilities };
-  return (readAnnouncement('n', payload)?.capabilities ?? []) as unknown as Json;
+  return (parseAnnouncement('n', payload)?.capabilities ?? []) as unknown as Json;
 }
 
 test.each<[string, (text: string) => Json]>([
@@ -83,7 +83,7 @@ test.each<[string, (text: string) => Json]>([
   ['the name and capabilities of another hub', announcedHub],
   ['an event of another hub', eventOfHub],
   ['an error of another hub', errorsOfHub],
-  ['a note of a call that runs on another hub', (text) => chunkOf({ fraction: 0, note: text })?.note ?? null],
+  ['a note of a call that runs on another hub', (text) => parseChunk({ fraction: 0, note: text })?.note ?? null],
   ['the label of a device', deviceText],
   ['a value of a device', (text) => toJson({ kind: 'list', entry: { kind: 'any' } } as never, [text])],
   ['a name in a description', quoted],

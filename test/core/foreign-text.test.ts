@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isVisible, isWrittenVisibly, visibleJson, visibleLine, visibleText, writtenOut } from '../../src/core/foreign-text.ts';
+import { escapeHidden, isVisible, isWrittenVisibly, visibleJson, visibleLine, visibleText } from '../../src/core/untrusted-text.ts';
 
 const LAST = 0x10ffff;
 /** Every code point that Unicode has as not seen. */
@@ -64,19 +64,22 @@ describe('text of others', () => {
 
 describe('text that a model reads', () => {
   test('has hidden characters written out, with nothing lost', () => {
-    expect(writtenOut({ title: 'a\u{e0041}b\u200bc', list: ['\u202e'] })).toEqual({ title: 'a\\u{e0041}b\\u{200b}c', list: ['\\u{202e}'] });
+    expect(escapeHidden({ title: 'a\u{e0041}b\u200bc', list: ['\u202e'] })).toEqual({
+      title: 'a\\u{e0041}b\\u{200b}c',
+      list: ['\\u{202e}'],
+    });
   });
 
   test('keeps those that pictures and the scripts of Asia need', () => {
     const text = '❤\ufe0f 👨\u200d👩\u200d👧 👩🏽\u200d🔧 می\u200cخواهم';
     expect(isWrittenVisibly(text)).toBe(true);
-    expect(writtenOut(text)).toBe(text);
+    expect(escapeHidden(text)).toBe(text);
   });
 
   test('has more than one of them in a row written out', () => {
     expect(isWrittenVisibly('❤\ufe0f\ufe0f')).toBe(false);
     expect(isWrittenVisibly('1\ufe0f')).toBe(false);
     expect(isWrittenVisibly('un\u200clock')).toBe(false);
-    expect(writtenOut('❤\ufe0f\ufe0f')).toBe('❤\ufe0f\\u{fe0f}');
+    expect(escapeHidden('❤\ufe0f\ufe0f')).toBe('❤\ufe0f\\u{fe0f}');
   });
 });

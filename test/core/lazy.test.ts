@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lazy } from '../../src/core/lazy.ts';
+import { lazy } from '../../src/core/lifecycle.ts';
 
 test('a lazy value is made when it is first asked for, and once, whatever it is', () => {
   const made: string[] = [];

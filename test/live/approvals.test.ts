@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import { openApproverKey, rawKeyOf } from '../../src/cli/identity/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { MAIN } from './main-program.ts';
 import { RunningHub } from './running-hub.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HubBle } from '../../src/matter/ble/hub-ble.ts';
+import { AdapterBle } from '../../src/matter/ble/ble-central.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
 import { MemoryStore } from '../matter/memory-store.ts';
 import { RadioDevice } from '../matter/radio-device-process.ts';
@@ -30,7 +30,7 @@ async function startDevice(medium: 'thread' | 'wifi', hostNumber: number): Promi
 
 beforeAll(async () => {
   [thread, wifi] = await Promise.all([startDevice('thread', 2), startDevice('wifi', 3)]);
-  const ble = new HubBle(new VirtualAdapter([sockets.thread, sockets.wifi]));
+  const ble = new AdapterBle(new VirtualAdapter([sockets.thread, sockets.wifi]));
   hub = new CommissioningHub({ stateDir: join(dir, 'hub'), store: new MemoryStore(), discoveryTimeoutMs: 5_000, ble });
   await hub.start();
   hub.credentials.setThread('mesh', THREAD_DATASET);

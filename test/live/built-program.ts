@@ -38,7 +38,7 @@ async function build(entry: string): Promise<string> {
 function sourceHash(entry: string): string {
   const sources = globSync(['{src,scripts,test}/**/*.{ts,json}'], {
     cwd: ROOT,
-    exclude: ['src/monitor/**', '**/*.test.ts', '**/node_modules/**'],
+    exclude: ['src/web/**', '**/*.test.ts', '**/node_modules/**'],
   });
   const hash = createHash('sha256').update(entry);
   for (const file of ['package-lock.json', ...sources.sort()]) hash.update(file).update(readFileSync(join(ROOT, file)));

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
+import { systemClock } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
-import type { Json } from '../../src/core/json.ts';
-import { isJsonObject } from '../../src/core/json.ts';
+import { isJsonObject, type Json } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { StateStore } from '../../src/journal/state-store.ts';
-import { journalParts } from '../journal/journal-parts.ts';
+import { StateStore } from '../../src/storage/state-store.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
+import { journalParts } from '../storage/storage-services.ts';
 
 /** State on the disk in the way that a hub keeps it. */
 export function stateStore(directory: string): StateStore {

@@ -1,8 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CredentialSets } from '../../src/matter/commissioning/credential-sets.ts';
-import { fetchActiveDataset } from '../../src/matter/commissioning/thread-border-router.ts';
+import { CredentialSetStore, fetchActiveDataset } from '../../src/matter/commissioning/network-credentials.ts';
 import { MemoryStore } from '../matter/memory-store.ts';
 import { THREAD_DATASET } from '../matter/thread-dataset.ts';
 
@@ -33,7 +32,7 @@ afterEach(async () => {
 describe('the REST API of a border router', () => {
   test('gives the active dataset, which makes a credential set', async () => {
     const url = await routerThat(borderRouter);
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     expect(sets.setThread('home', await fetchActiveDataset(`${url}/`, { signal }))).toEqual({
       name: 'home',
       kind: 'thread',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeviceId } from '../../src/core/ids.ts';
-import { manufacturerModel } from '../../src/matter/model/manufacturer-models.ts';
+import { manufacturerModel } from '../../src/matter/model/manufacturer-clusters.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { type DeviceHub, until } from '../matter/device-hub.ts';
 import { type OneDevice, startOneDevice } from '../matter/one-device.ts';

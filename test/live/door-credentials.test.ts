@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Credentials, Principal } from '../../src/core/access/principal.ts';
+import type { Credentials, Principal } from '../../src/core/auth/principal.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { makeGateway } from '../gateway/gateway-room.ts';
-import { owner } from '../tools/tool-room.ts';
+import { owner } from '../calls/pipeline-fixture.ts';
+import { makeGateway } from '../http/http-fixture.ts';
 
 const PATH = '/api/v1/tools/echo/invoke';
 

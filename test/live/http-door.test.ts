@@ -2,8 +2,8 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { makeGateway, TOKEN } from '../http/http-fixture.ts';
 import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
 type Room = ReturnType<typeof makeGateway>;

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { makeGateway, TOKEN } from '../http/http-fixture.ts';
 import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
 let room: ReturnType<typeof makeGateway>;

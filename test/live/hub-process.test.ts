@@ -17,13 +17,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
-import { unsweptOf } from '../journal/swept-files.ts';
 import { until } from '../matter/device-hub.ts';
 import { THREAD_DATASET } from '../matter/thread-dataset.ts';
+import { unsweptOf } from '../storage/swept-files.ts';
 import { hasEnded } from './hub-child.ts';
 import { RunningHub } from './running-hub.ts';
 

@@ -3,11 +3,9 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
-import { openApproverKey, rawKeyOf, readApproverKey } from '../../src/cli/identity/approver-key.ts';
-import { signedDecision } from '../../src/cli/identity/approver-key-signature.ts';
-import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
+import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
+import { openApproverKey, ownerDecision, rawKeyOf, readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { MAIN } from './main-program.ts';
 import type { DoorAnswer, RequestWish } from './mesh/host-door.ts';
 import { LabMesh } from './mesh/lab-mesh.ts';

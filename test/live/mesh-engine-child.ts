@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { Libp2pEngine } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
-import { openGate } from '../mesh/engine/engine-fixtures.ts';
+import { Libp2pEngine } from '../../src/mesh/transport/libp2p-engine.ts';
+import { openGate } from '../mesh/transport/engine-fixtures.ts';
 
 /** A hub's engine in a process of its own; says its port and lives until it is killed. */
 const engine = new Libp2pEngine({

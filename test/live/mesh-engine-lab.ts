@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { HubId } from '../../src/core/ids.ts';
-import { Libp2pEngine, type Libp2pEngineParts } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
-import { hubIdOfKey } from '../../src/mesh/engine/libp2p/libp2p-key.ts';
-import type { MeshEngine, PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
-import { openGate } from '../mesh/engine/engine-fixtures.ts';
-import type { EngineLab, LabIdentity, LabOptions, Stranger } from '../mesh/engine/engine-lab.ts';
+import { Libp2pEngine, type Libp2pEngineOptions } from '../../src/mesh/transport/libp2p-engine.ts';
+import { hubIdOfKey } from '../../src/mesh/transport/libp2p-key.ts';
+import type { MeshEngine, PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
+import { openGate } from '../mesh/transport/engine-fixtures.ts';
+import type { EngineLab, LabIdentity, LabOptions, Stranger } from '../mesh/transport/engine-lab.ts';
 import { knock } from './mesh-engine-stranger.ts';
 
 const HOST = '127.0.0.1';
@@ -27,7 +27,7 @@ export class Libp2pLab implements EngineLab {
   }
 
   /** An engine with any of the settings of this kind. */
-  async start(identity: LabIdentity, parts: Omit<Libp2pEngineParts, 'key'>): Promise<Libp2pEngine> {
+  async start(identity: LabIdentity, parts: Omit<Libp2pEngineOptions, 'key'>): Promise<Libp2pEngine> {
     const key = this.#keys.get(identity.id) ?? generateKeyPairSync('ed25519').privateKey;
     const engine = new Libp2pEngine({ key, ...parts });
     this.#engines.push(engine);

@@ -1,15 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Connection } from '@libp2p/interface';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { ConnectionAttempts } from '../../src/mesh/engine/connection-attempt.ts';
-import { hubIdOfKey, toLibp2pKey } from '../../src/mesh/engine/libp2p/libp2p-key.ts';
-import { createNode, type Libp2pNode } from '../../src/mesh/engine/libp2p/libp2p-node.ts';
-import { Libp2pSockets } from '../../src/mesh/engine/libp2p/libp2p-sockets.ts';
-import type { PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
-import { PeerTable } from '../../src/mesh/engine/peer-table.ts';
-import { RefusalCounter } from '../../src/mesh/engine/refusal-counter.ts';
-import { InboundLimiter } from '../../src/mesh/engine/tcp/inbound-limiter.ts';
-import { openGate } from '../mesh/engine/engine-fixtures.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { RefusalCounter } from '../../src/mesh/transport/admission.ts';
+import { ConnectionAttempts } from '../../src/mesh/transport/connection-attempt.ts';
+import { hubIdOfKey, toLibp2pKey } from '../../src/mesh/transport/libp2p-key.ts';
+import { createNode, type Libp2pNode } from '../../src/mesh/transport/libp2p-node.ts';
+import { Libp2pSockets } from '../../src/mesh/transport/libp2p-sockets.ts';
+import type { PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
+import { PeerTable } from '../../src/mesh/transport/peer-table.ts';
+import { InboundLimiter } from '../../src/mesh/transport/tcp-listener.ts';
+import { openGate } from '../mesh/transport/engine-fixtures.ts';
 
 /** A member that passes the gate honestly and then says on its streams what the test wants. */
 export interface BadMember extends AsyncDisposable {

@@ -4,13 +4,10 @@ import { noise } from '@libp2p/noise';
 import { type LengthPrefixedStream, lpStream } from '@libp2p/utils';
 import { yamux } from '@libp2p/yamux';
 import { createLibp2p } from 'libp2p';
-import { toLibp2pKey } from '../../src/mesh/engine/libp2p/libp2p-key.ts';
-import { silentLogger } from '../../src/mesh/engine/libp2p/silent-logger.ts';
-import { toMultiaddr } from '../../src/mesh/engine/libp2p/socket-multiaddr.ts';
-import type { PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
-import { TcpConnection } from '../../src/mesh/engine/tcp/tcp-connection.ts';
-import { dialTcp } from '../../src/mesh/engine/tcp/tcp-dial.ts';
-import type { Stranger } from '../mesh/engine/engine-lab.ts';
+import { toLibp2pKey } from '../../src/mesh/transport/libp2p-key.ts';
+import type { PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
+import { dialTcp, silentLogger, TcpConnection, toMultiaddr } from '../../src/mesh/transport/tcp-connection.ts';
+import type { Stranger } from '../mesh/transport/engine-lab.ts';
 
 /** A libp2p node with a key of its own that speaks Noise under the hub's protocol name and then says at the gate what the test wants. */
 export async function knock(to: PeerAddress): Promise<Stranger> {

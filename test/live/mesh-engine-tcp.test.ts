@@ -8,13 +8,10 @@ import { noise } from '@libp2p/noise';
 import { yamux } from '@libp2p/yamux';
 import { createLibp2p } from 'libp2p';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { GOSSIP_TOPIC } from '../../src/mesh/engine/libp2p/gossip-settings.ts';
-import { silentLogger } from '../../src/mesh/engine/libp2p/silent-logger.ts';
-import { toMultiaddr } from '../../src/mesh/engine/libp2p/socket-multiaddr.ts';
-import { MAX_FRAME_BYTES, MAX_GOSSIP_BYTES, type MeshStream, type PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
-import { TcpConnection } from '../../src/mesh/engine/tcp/tcp-connection.ts';
-import { dialTcp } from '../../src/mesh/engine/tcp/tcp-dial.ts';
-import { bytes, openGate, text } from '../mesh/engine/engine-fixtures.ts';
+import { GOSSIP_TOPIC } from '../../src/mesh/transport/gossipsub.ts';
+import { MAX_FRAME_BYTES, MAX_GOSSIP_BYTES, type MeshStream, type PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
+import { dialTcp, silentLogger, TcpConnection, toMultiaddr } from '../../src/mesh/transport/tcp-connection.ts';
+import { bytes, openGate, text } from '../mesh/transport/engine-fixtures.ts';
 import { Libp2pLab } from './mesh-engine-lab.ts';
 import { joinBadly } from './mesh-engine-member.ts';
 

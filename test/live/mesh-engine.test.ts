@@ -1,4 +1,4 @@
-import { engineContract } from '../mesh/engine/engine-contract.ts';
+import { engineContract } from '../mesh/transport/engine-contract.ts';
 import { Libp2pLab } from './mesh-engine-lab.ts';
 
 engineContract('the libp2p engine', () => new Libp2pLab());

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
-import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
+import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
+import { ownerDecision } from '../../src/cli/identity/approver-key.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { endOf, endProcess, hasEnded, untilReady, writeConfig } from './hub-child.ts';
 import { MAIN } from './main-program.ts';
 

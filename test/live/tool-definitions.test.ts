@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
-import { portableSchema } from '../../src/tools/forms/portable-schema.ts';
+import { portableSchema } from '../../src/tools/formats/model-schemas.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { answerMistakes, schemaMistakes } from '../tools/forms/model-rules.ts';
+import { answerMistakes, schemaMistakes } from '../tools/formats/model-rules.ts';
 import { RunningHub } from './running-hub.ts';
 
 interface ListedTool {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HubBle } from '../../src/matter/ble/hub-ble.ts';
+import { AdapterBle } from '../../src/matter/ble/ble-central.ts';
 import type { DeviceSpec, RadioSpec } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const thread = radioDevice('Gate', 1, { network: 'thread' });
   const wifi = radioDevice('Shed', 2, { network: 'wifi', password: 'correct horse' });
   home = await VirtualHome.start({ spec: { devices: [thread, wifi] }, dir: join(dir, 'home') });
-  const ble = new HubBle(new VirtualAdapter([thread.ble?.socket ?? '', wifi.ble?.socket ?? '']));
+  const ble = new AdapterBle(new VirtualAdapter([thread.ble?.socket ?? '', wifi.ble?.socket ?? '']));
   hub = new CommissioningHub({ stateDir: join(dir, 'hub'), store: new MemoryStore(), discoveryTimeoutMs: 5_000, ble });
   await hub.start();
 });

@@ -1,17 +1,17 @@
+import { systemClock } from '../../src/core/clock.ts';
 import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/devices/device-administration.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { HubProblems } from '../../src/core/hub-problems.ts';
+import { HubProblems } from '../../src/core/health.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
-import type { HubBle } from '../../src/matter/ble/hub-ble.ts';
-import type { DeviceRecorder } from '../../src/matter/commissioning/adoption.ts';
+import type { AdapterBle } from '../../src/matter/ble/ble-central.ts';
 import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioning/commissioner.ts';
-import { CredentialSets } from '../../src/matter/commissioning/credential-sets.ts';
+import type { DeviceRecorder } from '../../src/matter/commissioning/commissioning-recovery.ts';
+import { CredentialSetStore } from '../../src/matter/commissioning/network-credentials.ts';
 import { MatterNode } from '../../src/matter/matter-node.ts';
-import { NO_ANCHOR } from '../journal/journal-parts.ts';
+import { NO_ANCHOR } from '../storage/storage-services.ts';
 
 /** What a commissioning came to, refusals included. */
 export type Outcome = { readonly result: CommissionResult } | { readonly error: AtmoError };
@@ -20,17 +20,17 @@ export type Outcome = { readonly result: CommissionResult } | { readonly error: 
 export class CommissioningHub implements AsyncDisposable {
   readonly node: MatterNode;
   readonly commissioner: Commissioner;
-  readonly credentials: CredentialSets;
+  readonly credentials: CredentialSetStore;
   readonly recorded = new Map<string, { readonly name?: string }>();
   readonly logLines: string[] = [];
 
-  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: HubBle } & CommissionerOptions) {
+  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: AdapterBle } & CommissionerOptions) {
     const logger = createLogger('warn', (line) => this.logLines.push(line));
     this.node = new MatterNode(
       { logger, clock: systemClock, problems: new HubProblems(), anchor: NO_ANCHOR },
       { stateDir: options.stateDir, interface: 'eth0', ...(options.ble && { ble: options.ble }) },
     );
-    this.credentials = new CredentialSets(options);
+    this.credentials = new CredentialSetStore(options);
     const recorder: DeviceRecorder = {
       recognised: () => [],
       record: async (nodeId, wish) => {

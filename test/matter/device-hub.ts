@@ -1,14 +1,14 @@
 import '../../src/matter/matter-platform.ts';
 import { join } from 'node:path';
 import { Seconds } from '@matter/main';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
-import { HubProblems } from '../../src/core/hub-problems.ts';
+import { HubProblems } from '../../src/core/health.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { systemClock } from '../../src/core/time/clock.ts';
 import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
-import { NO_ANCHOR } from '../journal/journal-parts.ts';
+import { NO_ANCHOR } from '../storage/storage-services.ts';
 import { MemoryStore } from './memory-store.ts';
 
 /** As much of a hub as devices need. */

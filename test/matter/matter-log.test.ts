@@ -1,7 +1,7 @@
 import { Logger as MatterLogger } from '@matter/main';
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/core/logger.ts';
-import { routeMatterLog } from '../../src/matter/matter-log.ts';
+import { routeMatterLog } from '../../src/matter/matter-node.ts';
 
 describe('the log of matter.js', () => {
   test('reaches the hub from warnings up, as one line of fields', () => {

@@ -1,7 +1,6 @@
 import type { BleAdapter, GattLink } from '../../src/matter/ble/ble-adapter.ts';
 import { DbusConnection } from '../../src/matter/ble/dbus-connection.ts';
-import type { DbusMessage } from '../../src/matter/ble/dbus-message.ts';
-import type { DbusValue, DbusVariant } from '../../src/matter/ble/dbus-value.ts';
+import type { DbusMessage, DbusValue, DbusVariant } from '../../src/matter/ble/dbus-message.ts';
 
 const ADAPTER_PATH = '/org/bluez/hci0';
 const SERVICE_UUID = '0000fff6-0000-1000-8000-00805f9b34fb';

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { ForwardedCall } from '../../src/calls/pipeline-context.ts';
+import { ManualClock } from '../../src/core/clock.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import { ManualClock } from '../../src/core/time/clock.ts';
 import { DiallingRouter } from '../../src/mesh/dialling-router.ts';
-import type { ForwardedCall } from '../../src/tools/calls/call-collaborators.ts';
-import { settled } from '../tools/tool-room.ts';
+import { settled } from '../calls/pipeline-fixture.ts';
 
 const TARGET = 'hub-00000000000000aa' as HubId;
 type Parts = ConstructorParameters<typeof DiallingRouter>[0];

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalRequest } from '../../src/core/access/approval-queue.ts';
-import type { Principal } from '../../src/core/access/principal.ts';
-import type { Peer } from '../../src/core/mesh/mesh-view.ts';
-import type { MembershipStatus } from '../../src/mesh/membership/membership-status.ts';
-import { membershipStatus } from '../../src/mesh/membership/membership-status.ts';
-import type { MeshControl } from '../../src/mesh/mesh-control.ts';
+import type { ApprovalRequest } from '../../src/core/auth/approvals.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
+import type { Peer } from '../../src/core/mesh-view.ts';
+import { type MembershipStatus, membershipStatus } from '../../src/mesh/membership/membership.ts';
+import type { MeshControl } from '../../src/mesh/mesh-service.ts';
 import { meshTools } from '../../src/mesh/mesh-tools.ts';
-import { agent, makeRoom, owner } from '../tools/tool-room.ts';
-import { membershipRoom, PASSPHRASE } from './membership/membership-room.ts';
+import { agent, makeRoom, owner } from '../calls/pipeline-fixture.ts';
+import { membershipRoom, PASSPHRASE } from './membership/membership-fixture.ts';
 
 const PEER: Peer = {
   id: 'hub-0123456789abcdef' as Peer['id'],

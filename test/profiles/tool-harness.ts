@@ -1,21 +1,20 @@
-import type { Effect } from '../../src/core/access/authorizer.ts';
+import type { Effect } from '../../src/core/auth/authorizer.ts';
+import { ManualClock } from '../../src/core/clock.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
-import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/reading-store.ts';
+import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import type { SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import { ManualClock } from '../../src/core/time/clock.ts';
-import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
-import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/device-tools/control-matter-device.ts';
-import { DeviceToolSync } from '../../src/profiles/device-tools/device-tool-sync.ts';
-import { DeviceNameClaims } from '../../src/profiles/home/device-name-claims.ts';
+import { DeviceNameRegistry } from '../../src/profiles/home/device-name-registry.ts';
+import { classTools } from '../../src/profiles/tools/class-tools.ts';
+import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/tools/control-matter-device.ts';
+import { DeviceToolSync } from '../../src/profiles/tools/device-tool-sync.ts';
 import type { CallerView, ToolContext } from '../../src/tools/definition/tool-definition.ts';
-import { deviceNames } from '../../src/tools/places/resolve-device.ts';
+import { deviceNames } from '../../src/tools/names/resolve-names.ts';
+import { emitToolChanges, ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { tellToolChanges } from '../../src/tools/tool-events.ts';
-import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { profiles } from './device-fixtures.ts';
 import { FakeHome } from './fake-home.ts';
@@ -55,7 +54,7 @@ export class ToolHarness {
   readonly validator = new SchemaValidator();
   readonly registry = new ToolRegistry({ validator: this.validator }, { onWarning: 'error' });
   readonly store: KeyValueStore;
-  readonly deviceNames: DeviceNameClaims;
+  readonly deviceNames: DeviceNameRegistry;
   readonly sync: DeviceToolSync;
 
   constructor(...descriptions: readonly DeviceDescription[]);
@@ -64,12 +63,12 @@ export class ToolHarness {
   constructor(...given: readonly (KeyValueStore | DeviceDescription)[]) {
     const descriptions = given.filter((one): one is DeviceDescription => 'endpoints' in one);
     this.store = given.find((one): one is KeyValueStore => !('endpoints' in one)) ?? new MemoryKeyValueStore(this.clock);
-    this.deviceNames = new DeviceNameClaims(this.store);
+    this.deviceNames = new DeviceNameRegistry(this.store);
     this.home = new FakeHome(...descriptions);
     const bus = new EventBus('test', this.clock);
     bus.listen((event) => this.events.push(event));
     const { home, registry, readings, clock } = this;
-    tellToolChanges(registry, bus);
+    emitToolChanges(registry, bus);
     this.sync = new DeviceToolSync({
       directory: home,
       access: home,

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ProofOfPossession } from '../../src/access/tokens/proof-of-possession.ts';
-import { decodeClaims, encodeClaims, type TokenClaims } from '../../src/access/tokens/token-claims.ts';
-import { covers, type Grant, type Permission, parseGrant, parsePermission, type ResourceGroups } from '../../src/core/access/permission.ts';
-import { decodeCbor } from '../../src/wire/cbor.ts';
-import { sha256Hex } from '../../src/wire/hashes.ts';
+import { ProofOfPossession } from '../../src/auth/tokens/proof-of-possession.ts';
+import { decodeClaims, encodeClaims, type TokenClaims } from '../../src/auth/tokens/token-claims.ts';
+import { decodeCbor } from '../../src/codec/cbor.ts';
+import { sha256Hex } from '../../src/codec/hashes.ts';
+import { covers, type Grant, type Permission, parseGrant, parsePermission, type ResourceGroups } from '../../src/core/auth/permission.ts';
 
 const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8');
 const section = (heading: string) => page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';

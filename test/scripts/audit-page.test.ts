@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EXPORT_FORMATS } from '../../src/cli/audit-format.ts';
-import { AuditFixture } from '../journal/audit-fixture.ts';
+import { EXPORT_FORMATS } from '../../src/cli/commands/audit.ts';
+import { AuditFixture } from '../storage/audit-fixture.ts';
 
 const page = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
 const directory = mkdtempSync(join(tmpdir(), 'audit-page-'));

@@ -27,23 +27,22 @@ process.stdout.write(JSON.stringify(failures), () => process.exit());
 
 /** Packages that the hub loads on demand and that are in its bundle; the page has one of its own. */
 function packagesOnDemand(): readonly string[] {
-  const files = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/monitor/**'] }).map((file) => readFileSync(join(ROOT, file), 'utf8'));
+  const files = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/web/**'] }).map((file) => readFileSync(join(ROOT, file), 'utf8'));
   const loaded = files.flatMap((text) => [...text.matchAll(/(?<!typeof )\bimport\('([^']+)'\)/g)].map(([, name = '']) => name));
   return [...new Set(loaded)].filter((name) => !/^(\.|node:|koffi$)/.test(name)).sort();
 }
 
 /** Uses each of them once, as the hub does; where a server would be, nobody answers. */
 const USES = `
-import { qrPicture } from '../../src/cli/terminal/qr-picture.ts';
-import { PostgresDatabase } from '../../src/connectors/database/postgres-database.ts';
-import { composeMail } from '../../src/connectors/messages/compose-mail.ts';
-import { openSocket } from '../../src/connectors/atmosphere/relay-socket.ts';
-import { deliverLetter } from '../../src/connectors/messages/smtp-session.ts';
-import { BrokerLink } from '../../src/connectors/mqtt/broker-link.ts';
-import { openNatsLink } from '../../src/connectors/nats/nats-link.ts';
-import { openRedisLink } from '../../src/connectors/redis/redis-link.ts';
-import { ScriptThreads } from '../../src/connectors/sandbox/script-threads.ts';
-import { pageElements } from '../../src/connectors/web/page-elements.ts';
+import { qrBlock } from '../../src/cli/terminal/blocks.ts';
+import { PostgresDatabase } from '../../src/connectors/databases/postgres-database.ts';
+import { openSocket } from '../../src/connectors/atmosphere/relay-connection.ts';
+import { composeMail, sendOverSmtp } from '../../src/connectors/messages/smtp-mailer.ts';
+import { BrokerConnection } from '../../src/connectors/mqtt/broker-connection.ts';
+import { connectNats } from '../../src/connectors/nats/nats-publisher.ts';
+import { connectRedis } from '../../src/connectors/redis/redis-mirror.ts';
+import { ScriptWorkerPool } from '../../src/connectors/sandbox/script-worker-pool.ts';
+import { pageElements } from '../../src/connectors/web/html-scraper.ts';
 
 const signal = AbortSignal.timeout(20_000);
 const nobody = { host: '127.0.0.1', port: 1 };
@@ -54,18 +53,18 @@ const script = { kind: 'js', code: Buffer.from('export const execute = ({ a }) =
 const downOf = (open, target) =>
   new Promise((resolve, reject) => open(target, { onReady: () => {}, onDown: resolve }).catch(reject));
 const logger = { info: () => {}, warn: () => {}, error: () => {} };
-const broker = new BrokerLink(logger, { url: 'mqtt://127.0.0.1:1', clientId: 'x' });
+const broker = new BrokerConnection(logger, { url: 'mqtt://127.0.0.1:1', clientId: 'x' });
 const used = {
-  'qr': async () => (await qrPicture('x')).render({}).includes('\\n'),
+  'qr': async () => (await qrBlock('x')).render({}).includes('\\n'),
   'pg': () => new PostgresDatabase({ server: nobody, isWritable: false, timeoutMs: 1000 }).query({ text: 'SELECT 1', params: [], maxRows: 1, signal }),
   'nodemailer/lib/mail-composer': async () => (await composeMail(mail, head)).toString().includes('Inhalt'),
-  'nodemailer/lib/smtp-connection': () => deliverLetter({ ...nobody, security: 'none' }, letter, signal),
+  'nodemailer/lib/smtp-connection': () => sendOverSmtp({ ...nobody, security: 'none' }, letter, signal),
   'mqtt': () => broker.deliver('a', 'b', signal),
-  '@nats-io/transport-node': () => downOf(openNatsLink, { servers: ['nats://127.0.0.1:1'], name: 'x' }),
+  '@nats-io/transport-node': () => downOf(connectNats, { servers: ['nats://127.0.0.1:1'], name: 'x' }),
   'ws': () => new Promise((onClose) => openSocket('ws://127.0.0.1:1', { onOpen() {}, onText() {}, onClose })),
-  '@redis/client': () => downOf(openRedisLink, { url: 'redis://127.0.0.1:1' }),
+  '@redis/client': () => downOf(connectRedis, { url: 'redis://127.0.0.1:1' }),
   'quickjs-emscripten-core': () =>
-    new ScriptThreads({ clock: { after: () => () => {} } }).run({ ...script, maxMemoryBytes: 8_388_608, signal }),
+    new ScriptWorkerPool({ clock: { after: () => () => {} } }).run({ ...script, maxMemoryBytes: 8_388_608, signal }),
   'htmlparser2': () => pageElements('<p class="a">x</p>', { selectors: ['.a'], maxItems: 1, signal }),
 };
 const found = {};

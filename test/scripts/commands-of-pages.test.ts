@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { COMMON_OPTIONS, findCommand } from '../../src/cli/arguments.ts';
+import { COMMON_OPTIONS, findCommand } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { PAGES, readPage } from './page-commands.ts';
 

@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { compileRules } from '../../src/access/rules/rule-compiler.ts';
-import { CONFIG_SCHEMA } from '../../src/config/config-file.ts';
+import { compileRules } from '../../src/auth/rules/rule-compiler.ts';
+import { locatedYaml, parseCheckedYaml } from '../../src/core/config/checked-yaml.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
-import { locatedYaml, parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
-import { manufacturerModel } from '../../src/matter/model/manufacturer-models.ts';
-import { thermalTool } from '../../src/tools/builtin/sensors/thermal-tool.ts';
+import { CONFIG_SCHEMA } from '../../src/hub/config/config-file.ts';
+import { manufacturerModel } from '../../src/matter/model/manufacturer-clusters.ts';
+import { thermalTool } from '../../src/tools/builtin/board-tools.ts';
 import { loadManifest } from '../../src/tools/manifest/tool-manifest.ts';
+import { makeRoom, owner } from '../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../taken-texts.ts';
-import { makeRoom, owner } from '../tools/tool-room.ts';
 import { blocksOf, PAGES } from './page-commands.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');

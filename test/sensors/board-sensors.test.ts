@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { ManualClock } from '../../src/core/time/clock.ts';
-import { BoardDevices } from '../../src/sensors/board-devices.ts';
 import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';
-import { KeptHomeNames } from '../../src/tools/search/kept-home-names.ts';
+import { BoardDevices } from '../../src/sensors/sensor-registry.ts';
+import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { KeptReadings } from './kept-readings.ts';
 import { SimulatedSource } from './simulated-source.ts';
@@ -22,13 +22,13 @@ let events: HubEvent[];
 let log: string[];
 let devices: BoardDevices;
 let board: BoardSensors;
-let areas: KeptHomeNames;
+let areas: StoredHomeNames;
 
 beforeEach(() => {
   clock = new ManualClock();
   source = new SimulatedSource().plug(PROBE, 21.5);
   readings = new KeptReadings();
-  areas = new KeptHomeNames(new MemoryKeyValueStore(clock));
+  areas = new StoredHomeNames(new MemoryKeyValueStore(clock));
   events = [];
   log = [];
 });

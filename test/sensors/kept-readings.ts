@@ -1,5 +1,5 @@
-import type { HistoryPoint, Reading, ReadingStore } from '../../src/core/devices/reading-store.ts';
-import { CurrentReadings } from '../../src/journal/history/current-readings.ts';
+import type { HistoryPoint, Reading, ReadingStore } from '../../src/core/devices/sensor-readings.ts';
+import { CurrentReadings } from '../../src/storage/history/history-store.ts';
 
 /** The present values of a hub, without their history. */
 export class KeptReadings extends CurrentReadings implements ReadingStore {

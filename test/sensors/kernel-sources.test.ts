@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/time/clock.ts';
-import { kernelSources } from '../../src/sensors/kernel-sources.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { kernelSources } from '../../src/sensors/board-sensors.ts';
 import type { SensorSample } from '../../src/sensors/sensor-source.ts';
 import { SysfsTree } from './sysfs-tree.ts';
 

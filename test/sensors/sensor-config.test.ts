@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG_SCHEMA, type ConfigFile } from '../../src/config/config-file.ts';
-import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
-import { camelKeys } from '../../src/core/settings/config-section.ts';
+import { parseCheckedYaml } from '../../src/core/config/checked-yaml.ts';
+import { camelKeys } from '../../src/core/config/config-section.ts';
+import { CONFIG_SCHEMA, type ConfigFile } from '../../src/hub/config/config-file.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../../src/sensors/sensor-config.ts';
 
 function configOf(sensors: string): SensorsConfig {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BoardDeviceConfig } from '../../src/sensors/device-config.ts';
-import { rosterOf } from '../../src/sensors/sensor-roster.ts';
+import { sensorRegistryOf } from '../../src/sensors/sensor-registry.ts';
 import type { FoundSensor } from '../../src/sensors/sensor-source.ts';
 
 const chip = (place: string, channel: string, reading = channel): FoundSensor => ({
@@ -14,7 +14,7 @@ const chip = (place: string, channel: string, reading = channel): FoundSensor =>
 const FOUND = [chip('1-0076', 'temp', 'temperature'), chip('1-0076', 'humidity'), chip('1-0077', 'temp', 'temperature')];
 const entry = (source: string, more: Partial<BoardDeviceConfig> = {}): BoardDeviceConfig => ({ source, readings: {}, ...more });
 const roster = (devices: Record<string, BoardDeviceConfig>, { discover = true, found = FOUND } = {}) =>
-  rosterOf(found, { devices, discover, pollSeconds: 30 });
+  sensorRegistryOf(found, { devices, discover, pollSeconds: 30 });
 const idsOf = (devices: Record<string, BoardDeviceConfig>, options = {}) =>
   roster(devices, options).sensors.map(({ address, info }) => [address, info.id]);
 

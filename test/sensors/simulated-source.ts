@@ -1,4 +1,4 @@
-import type { ReadingValue } from '../../src/core/devices/reading-store.ts';
+import type { ReadingValue } from '../../src/core/devices/sensor-readings.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorFault, SensorSample, SensorSource } from '../../src/sensors/sensor-source.ts';
 
 /** Sensors that say what a test tells them to say. */

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findCommand } from '../../src/cli/arguments.ts';
+import { findCommand } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 
 const UNIT = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge.service'), 'utf8');

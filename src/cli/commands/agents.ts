@@ -1,10 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { type Command, type Invocation, usage } from '../command.ts';
-import { commandOf } from '../device-verbs.ts';
-import { durationSeconds } from '../duration.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { readInput } from '../terminal/text-input.ts';
+import { type Command, durationSeconds, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import { readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
+import { toolCommand } from '../tool-command.ts';
 
 const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', completes: 'agent' } as const;
 const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };
@@ -49,7 +48,7 @@ const spawn: Command = {
   },
 };
 
-const kill = commandOf({
+const kill = toolCommand({
   name: 'agent kill',
   summary: 'end an agent and all that it spawned',
   examples: ["agent kill night-watch --reason 'no longer needed'"],
@@ -60,7 +59,7 @@ const kill = commandOf({
   sentence: ended,
 });
 
-const dismiss = commandOf({
+const dismiss = toolCommand({
   name: 'agent dismiss',
   summary: 'for agents: end one of your own',
   examples: ['agent dismiss helper'],
@@ -71,7 +70,7 @@ const dismiss = commandOf({
   sentence: ended,
 });
 
-const set = commandOf({
+const set = toolCommand({
   name: 'agent set',
   summary: 'change a parameter that an agent declares, such as a threshold',
   examples: ['agent set night-watch threshold 21.5'],
@@ -107,7 +106,7 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
 /** Only the outer form is looked at here: the hub says what is wrong inside. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   // Loaded by those who need it: it brings the schema compiler with it.
-  const { parseCheckedYaml } = await import('../../core/settings/checked-yaml.ts');
+  const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
   const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);
   const config: unknown = parseCheckedYaml(text, file, { type: 'object' });
   if (isJsonObject(config)) return config;

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { commandOf } from '../device-verbs.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
 import { textTable } from '../terminal/text-table.ts';
+import { toolCommand } from '../tool-command.ts';
 
 const AREA = { name: 'AREA', help: 'such as kitchen, as atmo areas lists it' };
 const ALIASES = {
@@ -24,7 +24,7 @@ const list: Command = {
   },
 };
 
-const floor = commandOf({
+const floor = toolCommand({
   name: 'area floor',
   summary: 'say on which floor an area is; without FLOOR on none',
   examples: ['area floor bedroom Upstairs', 'area floor bedroom'],
@@ -34,7 +34,7 @@ const floor = commandOf({
   sentence: (_result, { operands: [area, name] }) => (name === undefined ? `${area} is on no floor` : `${area} is on ${name}`),
 });
 
-const alias = commandOf({
+const alias = toolCommand({
   name: 'area alias',
   summary: 'say what else an area is called; searches and agents then know it by those names too',
   examples: ["area alias 'Living room' lounge parlour", "area alias 'Living room'"],
@@ -44,7 +44,7 @@ const alias = commandOf({
   sentence: (_result, call) => aliasSentence(call),
 });
 
-const rename = commandOf({
+const rename = toolCommand({
   name: 'area rename',
   summary: 'give a room another name; its devices move along, and the old name goes on meaning it, in grants and rules too',
   examples: ["area rename lounge 'Living room'", 'area rename pantry Kitchen --merge'],
@@ -62,7 +62,7 @@ const rename = commandOf({
   },
 });
 
-const freeName = commandOf({
+const freeName = toolCommand({
   name: 'area free-name',
   summary: 'free a name that a room had before, so that another room can have it',
   examples: ['area free-name lounge'],
@@ -73,7 +73,7 @@ const freeName = commandOf({
   sentence: ({ area, freed }) => `${String(freed)} means ${String(area)} no more`,
 });
 
-const deviceAlias = commandOf({
+const deviceAlias = toolCommand({
   name: 'device alias',
   summary: 'say what else a device is called; searches and agents then know it by those names too',
   examples: ["device alias living-room-lamp 'reading light' Leselampe", 'device alias living-room-lamp'],

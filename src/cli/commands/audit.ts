@@ -1,14 +1,80 @@
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NamedDevice } from '../../core/devices/action-words.ts';
+import { describeCompleted, type NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { auditLine, EXPORT_FORMATS, type ExportFormat } from '../audit-format.ts';
-import { allRows, newestPages } from '../audit-pages.ts';
-import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { instantOf } from '../instant-option.ts';
-import { textTable } from '../terminal/text-table.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { terminalText } from '../../core/untrusted-text.ts';
+import { type Command, type Invocation, timeOption, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import type { HubClient, Query } from '../hub/hub-client.ts';
+import { cellText, textTable } from '../terminal/text-table.ts';
+
+/** How an export is written; each text ends its line itself. What callers sent cannot steer a terminal that shows it. */
+interface ExportFormat {
+  readonly begin: string;
+  row(row: JsonObject): string;
+  /** Where the chain stood: whoever keeps the export can verify the journal against it. */
+  end(head: JsonObject): string;
+}
+
+const COLUMNS = ['seq', 'at', 'kind', 'hub', 'agent', 'token', 'chain', 'tool', 'request', 'trace', 'error', 'content', 'hash'];
+
+/** One JSON document a line; the last one holds the head alone. */
+const JSON_LINES: ExportFormat = {
+  begin: '',
+  row: (row) => `${terminalText(JSON.stringify(row))}\n`,
+  end: (head) => `${JSON.stringify({ head })}\n`,
+};
+
+/** RFC 4180 with a heading; the last line is a comment with the head. */
+const CSV: ExportFormat = {
+  begin: `${COLUMNS.join(',')}\r\n`,
+  row: (row) => `${COLUMNS.map((column) => csvCell(memberOf(row, column))).join(',')}\r\n`,
+  end: ({ seq, hash, hub, at }) => `# head ${seq}:${hash} of ${hub} at ${at}\r\n`,
+};
+
+/** The formats by the name that `--format` takes. */
+export const EXPORT_FORMATS: ReadonlyMap<string, ExportFormat> = new Map([
+  ['jsonl', JSON_LINES],
+  ['csv', CSV],
+]);
+
+/** A row as one line for people. */
+function auditLine(row: JsonObject, devices: readonly NamedDevice[]): string {
+  return [row.seq, row.at, row.kind, row.agent, row.tool, contentText(row, devices)].map(cellText).join('  ');
+}
+
+function contentText({ kind, content }: JsonObject, devices: readonly NamedDevice[]): string {
+  if (!isJsonObject(content)) return '';
+  if (kind === 'note') return [content.event, jsonOf(content.data)].join(' ');
+  if (kind === 'intent') {
+    const parts = [describeCompleted(content.effects, devices), jsonOf(content.params), jsonOf(content.decision)];
+    return parts.filter((text) => text !== '').join('  ');
+  }
+  const duration = `${content.duration_ms} ms`;
+  return content.error === undefined ? `ok, ${duration}` : `${content.error}, ${duration}: ${content.message ?? ''}`;
+}
+
+const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
+
+/** An object in one line, without what only a program can read; nothing for an empty one. */
+function jsonOf(value: Json | undefined): string {
+  if (!isJsonObject(value)) return '';
+  const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
+  return members.length === 0 ? '' : JSON.stringify(Object.fromEntries(members));
+}
+
+function memberOf(row: JsonObject, column: string): unknown {
+  return column === 'error' && isJsonObject(row.content) ? row.content.error : row[column];
+}
+
+/** What a spreadsheet would run as a formula begins with an apostrophe instead. */
+function csvCell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = Array.isArray(value) ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const safe = terminalText(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
@@ -105,7 +171,7 @@ const replay: Command = {
   },
   async run(call) {
     const { operands } = call;
-    const [since, until, tool] = [instantOf(call, 'since'), instantOf(call, 'until'), await toolOf(call)];
+    const [since, until, tool] = [timeOption(call, 'since'), timeOption(call, 'until'), await toolOf(call)];
     const limit = call.integer('limit');
     const answer = await call.hub.post('/api/v1/audit/replay', {
       ...(operands[0] !== undefined && { request: operands[0] }),
@@ -206,4 +272,43 @@ function expectedHead(text: string | undefined): JsonObject {
 
 function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObject): readonly unknown[] {
   return [request, at, tool, verdict, typeof hash === 'string' ? hash.slice(0, 16) : undefined];
+}
+
+const PATH = '/api/v1/audit';
+/** Rows that one request asks for. */
+const WINDOW_ROWS = 200;
+
+/** Pages through the journal towards the past: each list is newest first. */
+async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readonly JsonObject[]> {
+  let before = query.before;
+  do {
+    const page = await hub.get(PATH, { ...query, before });
+    yield objectsIn(page, 'rows');
+    before = typeof page.next_before === 'number' ? page.next_before : undefined;
+  } while (before !== undefined);
+}
+
+/** Every row up to `lastSeq`, oldest first, without holding more than a few hundred of them. */
+async function* allRows(hub: HubClient, query: Query, lastSeq: number): AsyncGenerator<JsonObject> {
+  for (let first = await oldestSeq(hub, lastSeq); first <= lastSeq; first += WINDOW_ROWS) {
+    const rows: JsonObject[] = [];
+    const end = Math.min(first + WINDOW_ROWS, lastSeq + 1);
+    for await (const page of newestPages(hub, { ...query, before: end, limit: WINDOW_ROWS })) {
+      rows.push(...page.filter((row) => Number(row.seq) >= first));
+      if (page.some((row) => Number(row.seq) < first)) break;
+    }
+    yield* rows.toReversed();
+  }
+}
+
+/** Number of the oldest row that is kept: numbers have no gaps, so halving finds it. */
+async function oldestSeq(hub: HubClient, lastSeq: number): Promise<number> {
+  let [low, high] = [1, lastSeq];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const page = await hub.get(PATH, { before: middle + 1, limit: 1 });
+    if (objectsIn(page, 'rows').length > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { StateArchive } from '../../core/storage/state-archive.ts';
+import type { BackupService } from '../../core/storage/backup.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../identity/passphrase.ts';
+import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../input.ts';
 
 const backup: Command = {
   name: 'backup',
@@ -62,7 +62,7 @@ const restore: Command = {
 /** A hub as one file. */
 export const backupCommands: readonly Command[] = [backup, restore];
 
-async function archiveOf(io: CliIo): Promise<StateArchive> {
+async function archiveOf(io: CliIo): Promise<BackupService> {
   const archive = await io.stateArchive?.();
   if (archive) return archive;
   throw usage('Backups are made and put back on the machine of the hub; run this there');

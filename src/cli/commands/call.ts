@@ -1,14 +1,16 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { base64Places, saysBase64 } from '../../wire/base64-places.ts';
-import { requireFree, withoutBytes, writeBytes } from '../answer-bytes.ts';
-import { type Command, type Invocation, usage } from '../command.ts';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { type Base64Field, base64Fields, mapBase64, mentionsBase64 } from '../../codec/base64.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
 import { errorOf, withQuery } from '../hub/hub-client.ts';
-import { HUB_OPTION } from '../hub/hub-option.ts';
-import { progressLine } from '../job-wait.ts';
-import type { Printable } from '../terminal/page.ts';
-import { jsonObject, readInput } from '../terminal/text-input.ts';
-import { textPairs } from '../terminal/text-table.ts';
-import { typedParams } from '../tool-params.ts';
+import { parseJsonObject, readInput } from '../input.ts';
+import type { Printable } from '../terminal/blocks.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
+import { progressLine } from '../tool-command.ts';
+import { typedParams } from '../tool-parameters.ts';
 
 export const call: Command = {
   name: 'call',
@@ -44,9 +46,9 @@ export const call: Command = {
     const isJob = invocation.isSet('async');
     if (file !== undefined && isJob)
       throw usage('Use either --output or --async: a job has its answer later, which atmo jobs ID --output FILE writes');
-    if (file !== undefined) requireFree(file);
+    if (file !== undefined) requireNewFile(file);
     const { params, tellsSteps, returns } = await askedFor(invocation, tool);
-    if (file !== undefined && !saysBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
+    if (file !== undefined && !mentionsBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
     const query = { async: isJob || undefined, hop_limit: invocation.integer('max-hops') };
     const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
     const headers = headersOf(invocation);
@@ -55,7 +57,7 @@ export const call: Command = {
     );
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     const result = answer.result ?? null;
-    if (file !== undefined) await writeBytes(file, base64Places(returns, result));
+    if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result));
     invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file))));
     return undefined;
   },
@@ -83,7 +85,7 @@ async function askedFor(invocation: Invocation, tool: string): Promise<Asked> {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
-  const params = given === undefined ? {} : jsonObject(await readInput(given, invocation.io), '--params');
+  const params = given === undefined ? {} : parseJsonObject(await readInput(given, invocation.io), '--params');
   const needsDefinition = words.length > 0 || invocation.text('output') !== undefined || invocation.output.isWatched;
   if (!needsDefinition) return { params, tellsSteps: false, returns: {} };
   const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`, { node: invocation.text('hub') });
@@ -106,4 +108,95 @@ function resultText(result: Json): Printable {
 
 function jobText({ job_id: id, status }: JsonObject): string {
   return `job ${id} is ${status}; "atmo jobs ${id}" tells its result\n`;
+}
+
+export const jobs: Command = {
+  name: 'jobs',
+  summary: 'list the jobs, or tell the state and result of one',
+  examples: ['jobs', 'jobs 4f0c8d', 'jobs 4f0c8d --output door.jpg'],
+  operands: [{ name: 'JOB', help: 'job id', isOptional: true }],
+  options: { output: { value: 'FILE', help: "with JOB: a new file for the bytes of the job's result, such as a picture" } },
+  async run(call) {
+    const { hub, output } = call;
+    const [id] = call.operands;
+    if (id !== undefined) return one(call, id);
+    if (call.text('output') !== undefined) throw usage('--output is about one JOB; name it');
+    const answer = await hub.get('/api/v1/jobs');
+    const known = [...objectsIn(answer, 'jobs'), ...objectsIn(answer, 'unreachable')];
+    output.answer(answer, () => textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], known.map(jobRow)));
+    return undefined;
+  },
+};
+
+export const jobCancel: Command = {
+  name: 'job cancel',
+  summary: 'cancel a job',
+  examples: ['job cancel 4f0c8d'],
+  operands: [{ name: 'JOB', help: 'job id' }],
+  async run({ hub, output, operands: [id = ''] }) {
+    const job = await hub.delete(`/api/v1/jobs/${encodeURIComponent(id)}`);
+    output.answer(job, () => `job ${job.job_id} is ${job.status}\n`);
+    return undefined;
+  },
+};
+
+async function one(call: Invocation, id: string): Promise<undefined> {
+  const file = call.text('output');
+  if (file !== undefined) requireNewFile(file);
+  const job = await call.hub.get(`/api/v1/jobs/${encodeURIComponent(id)}`);
+  const { status, result } = job;
+  if (file !== undefined && result === undefined)
+    throw new AtmoError('CONFLICT', `The job ${id} is ${status} and has no result to write into ${file}`, { job_id: id });
+  const isShown = result !== undefined && (file !== undefined || !call.output.isJson);
+  const returns = isShown ? await returnsOf(call.hub, job) : {};
+  if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result ?? null));
+  call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, returns, file) }) }));
+  return undefined;
+}
+
+/** Schema of a job's result; empty where its tool is gone since then. */
+async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonObject): Promise<JsonObject> {
+  try {
+    const query = typeof node === 'string' ? { node } : {};
+    const { returns } = await hub.get(`/api/v1/tools/${encodeURIComponent(String(tool))}`, query);
+    return isJsonObject(returns) ? returns : {};
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND') return {};
+    throw error;
+  }
+}
+
+function jobRow(job: JsonObject): readonly unknown[] {
+  const progress = isJsonObject(job.progress) ? job.progress : {};
+  return [job.job_id, job.tool, job.status ?? 'unknown', progress.note, job.node_id];
+}
+
+/** Nobody reads more base64 than this, characters. */
+const MAX_SHOWN = 256;
+
+/** CONFLICT for a file that is there: what somebody keeps is not written over. */
+function requireNewFile(file: string): void {
+  if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} cannot be written: it exists already; name another file`, { path: file });
+}
+
+/** Writes the bytes of an answer into a new file. NOT_FOUND where it has none, CONFLICT where it has several or the file is there. */
+async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
+  const [place, ...more] = places;
+  if (!place) throw new AtmoError('NOT_FOUND', `The answer has no bytes for ${file}; --json tells all of it`);
+  if (more.length > 0) {
+    const names = places.map(({ path }) => path.join('.')).join(', ');
+    throw new AtmoError('CONFLICT', `The answer has bytes in ${names}, and ${file} can hold one of them; --json tells them all`);
+  }
+  await writeFile(file, Buffer.from(place.text, 'base64'), { flag: 'wx' }).catch((cause: NodeJS.ErrnoException) => {
+    throw new AtmoError('STORAGE_FAILED', `${file} cannot be written: ${cause.message}`, { path: file }, { cause });
+  });
+}
+
+/** The answer for people, by its schema: how many bytes there are, and in which file, instead of base64 without end. */
+function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
+  const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
+  return mapBase64(returns, value, ({ text }) => {
+    const isHidden = file !== undefined || text.length > MAX_SHOWN;
+    return isHidden ? `${Buffer.byteLength(text, 'base64')} bytes${where}` : text;
+  });
 }

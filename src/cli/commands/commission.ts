@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { followJob } from '../job-wait.ts';
-import type { Block } from '../terminal/page.ts';
-import { readInput } from '../terminal/text-input.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import { readInput } from '../input.ts';
+import type { Block } from '../terminal/blocks.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
+import { followJob, toolCommand } from '../tool-command.ts';
 
 export const commission: Command = {
   name: 'commission',
@@ -90,3 +90,91 @@ function deviceText(device: JsonObject): readonly (string | Block)[] {
   const tools = objectsIn(device, 'tools').map((tool) => [tool.id, tool.title]);
   return [`${cellText(device.name)} is ${device.id}\n`, textTable(['TOOL', 'DOES'], tools)];
 }
+
+const SET = { name: 'SET', help: 'name of the credential set' };
+
+const credentialsList = toolCommand({
+  name: 'credentials list',
+  summary: 'the credential sets; their secrets are never told',
+  examples: ['credentials list'],
+  tool: 'hub:list_credentials',
+  columns: ['name', 'kind', 'network'],
+  params: () => ({}),
+});
+
+const credentialsRemove = toolCommand({
+  name: 'credentials remove',
+  summary: 'forget a credential set',
+  examples: ['credentials remove home'],
+  tool: 'hub:remove_credentials',
+  operands: [SET],
+  params: (call) => ({ name: call.operand(0) }),
+});
+
+const threadImport = toolCommand({
+  name: 'credentials thread-import',
+  summary: "keep a Thread dataset from an OpenThread Border Router's REST API",
+  examples: ['credentials thread-import home http://192.168.1.5:8081'],
+  tool: 'hub:import_thread_credentials',
+  operands: [SET, { name: 'URL', help: 'such as http://192.168.1.5:8081' }],
+  params: (call) => ({ name: call.operand(0), router_url: call.operand(1) }),
+});
+
+const wifi: Command = {
+  name: 'credentials wifi',
+  summary: 'keep Wi-Fi credentials for devices that join over Bluetooth',
+  examples: ["credentials wifi home 'My network' --password @wifi.txt"],
+  operands: [SET, { name: 'SSID', help: 'name of the network' }],
+  options: { password: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
+  async run(call) {
+    const password = await readSecret(call, 'password');
+    const result = await call.hub.call('hub:set_wifi_credentials', { name: call.operand(0), ssid: call.operand(1), password });
+    call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
+    return undefined;
+  },
+};
+
+const thread: Command = {
+  name: 'credentials thread',
+  summary: 'keep a Thread operational dataset (TLV in hex)',
+  examples: ['credentials thread home --dataset @dataset.txt'],
+  operands: [SET],
+  options: { dataset: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
+  async run(call) {
+    const dataset = await readSecret(call, 'dataset');
+    const result = await call.hub.call('hub:set_thread_credentials', { name: call.operand(0), dataset });
+    call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
+    return undefined;
+  },
+};
+
+/** Secrets never come as an argument: every user of the machine can read those. */
+async function readSecret(call: Invocation, option: string): Promise<string> {
+  const source = call.text(option) ?? '-';
+  if (source !== '-' && !source.startsWith('@'))
+    throw usage(`--${option} takes - or @FILE: an argument could be read by every user of this machine`);
+  const secret = await readInput(source, call.io);
+  if (secret === '') throw usage(`The ${option} is empty`);
+  return secret;
+}
+
+/** Named credential sets, write-only. */
+export const credentialCommands: readonly Command[] = [wifi, thread, threadImport, credentialsList, credentialsRemove];
+
+export const halfCommissioned = toolCommand({
+  name: 'half-commissioned',
+  summary: 'devices whose commissioning was cut off, and what to do',
+  examples: ['half-commissioned'],
+  tool: 'hub:half_commissioned',
+  columns: ['id', 'step', 'advice'],
+  params: () => ({}),
+});
+
+export const forget = toolCommand({
+  name: 'forget',
+  summary: 'forget a half commissioned device after you have reset it',
+  examples: ['forget 2f9c'],
+  tool: 'hub:forget_half_commissioned',
+  operands: [{ name: 'ID', help: "id that 'half-commissioned' shows" }],
+  params: (call) => ({ id: call.operand(0) }),
+});

@@ -1,11 +1,11 @@
-import { words } from '../../core/devices/matter-words.ts';
+import { readableWords } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
-import { jsonList, readInput } from '../terminal/text-input.ts';
+import { parseJsonList, readInput } from '../input.ts';
 import { cellText } from '../terminal/text-table.ts';
+import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
-const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
+const justDevice: Pick<ToolCommand, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
 
 /** What makes the tools of a function of a device. */
 const SERVED_BY: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const SERVED_BY: Readonly<Record<string, string>> = {
   none: 'no tools of its own',
 };
 
-const VERBS: readonly ToolVerb[] = [
+const VERBS: readonly ToolCommand[] = [
   {
     name: 'device rename',
     summary: 'give a device another name; its former names go on meaning it',
@@ -167,7 +167,7 @@ const VERBS: readonly ToolVerb[] = [
     examples: ['device set-acl living-room-lamp @entries.json'],
     tool: 'hub:set_access_control',
     operands: [DEVICE, { name: 'ENTRIES', help: 'JSON list, as @FILE or - for stdin' }],
-    params: async (call) => ({ device_id: call.operand(0), entries: jsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
+    params: async (call) => ({ device_id: call.operand(0), entries: parseJsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
   },
 ];
 
@@ -203,7 +203,7 @@ function usesText(uses: Json | undefined): string {
 function servedText(clusters: Json | undefined): JsonObject {
   const all = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
   const groups = Map.groupBy(all, ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
-  const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => words(String(cluster))))].join(', ');
+  const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => readableWords(String(cluster))))].join(', ');
   return Object.fromEntries([...groups].map(([title, group]) => [title, names(group)]));
 }
 
@@ -212,4 +212,4 @@ function listed(texts: Json | undefined): string {
 }
 
 /** Administration of single devices: each verb is one tool. */
-export const deviceAdminCommands = VERBS.map(commandOf);
+export const deviceAdminCommands = VERBS.map(toolCommand);

@@ -1,11 +1,11 @@
-import { words } from '../../core/devices/matter-words.ts';
+import { readableWords } from '../../core/devices/matter-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { heading, type Printable, Toned } from '../terminal/page.ts';
+import { allTools, objectsIn } from '../hub/answer-lists.ts';
+import { heading, type Printable, qrBlock, StyledText } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs, textTable } from '../terminal/text-table.ts';
-import { allTools } from '../tool-pages.ts';
+import { followJob } from '../tool-command.ts';
 
 export const devices: Command = {
   name: 'devices',
@@ -61,8 +61,8 @@ function deviceRow(device: JsonObject): readonly unknown[] {
 }
 
 /** Whether a device answers, in the colour that says it. */
-export function stateCell(reachability: unknown): Toned {
-  return new Toned(cellText(reachability), reachability === 'reachable' ? 'good' : 'bad');
+export function stateCell(reachability: unknown): StyledText {
+  return new StyledText(cellText(reachability), reachability === 'reachable' ? 'good' : 'bad');
 }
 
 function deviceText(device: JsonObject): Printable {
@@ -73,7 +73,7 @@ function deviceText(device: JsonObject): Printable {
     endpoint.endpoint,
     typesIn(endpoint).join(', '),
     objectsIn(endpoint, 'clusters')
-      .map((cluster) => words(String(cluster.name)))
+      .map((cluster) => readableWords(String(cluster.name)))
       .join(', '),
   ]);
   return [
@@ -95,7 +95,7 @@ function deviceText(device: JsonObject): Printable {
 
 /** `DimmableLight` is a `dimmable light` to people. */
 function typesIn({ device_types: types }: JsonObject): readonly string[] {
-  return Array.isArray(types) ? types.map((type) => words(String(type))) : [];
+  return Array.isArray(types) ? types.map((type) => readableWords(String(type))) : [];
 }
 
 function nameIn(value: unknown): unknown {
@@ -111,4 +111,110 @@ export function readingText(reading: JsonObject): string {
 /** A device that was never heard has no age. */
 function seenText(ageMs: unknown): string {
   return typeof ageMs === 'number' ? ageText(ageMs) : 'never';
+}
+
+const deviceUpdates: Command = {
+  name: 'device updates',
+  summary: "which devices have newer software in the hub's folder of images",
+  examples: ['device updates'],
+  async run(call) {
+    const answer = await call.hub.call('hub:list_updates', {});
+    const list = isJsonObject(answer) ? answer : {};
+    call.output.answer(answer, () => listText(list));
+    return undefined;
+  },
+};
+
+const deviceUpdate: Command = {
+  name: 'device update',
+  summary: 'install newer software on a device from an image file, and wait until it tells the new version',
+  examples: ['device update living-room-lamp', 'device update living-room-lamp --file lamp-1.4.ota'],
+  operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
+  options: { file: { value: 'FILE', help: "name of an image that 'device updates' lists; the newest that fits when absent" } },
+  async run(call) {
+    const file = call.text('file');
+    const params = { device_id: call.operand(0), ...(file !== undefined && { file }) };
+    const started = await call.hub.post('/api/v1/tools/hub%3Aupdate_device/invoke?async=true', params);
+    const result = await followJob(call, String(started.job_id), `Updating ${call.operand(0)}`);
+    call.output.answer(
+      result,
+      () => `${cellText(result.device)} went from version ${versionText(result.from)} to ${versionText(result.to)}\n`,
+    );
+    return undefined;
+  },
+};
+
+/** Software of devices. */
+export const deviceUpdateCommands = [deviceUpdates, deviceUpdate];
+
+function listText(list: JsonObject) {
+  const offers = objectsIn(list, 'offers');
+  const unfit = objectsIn(list, 'unfit');
+  if (offers.length + unfit.length === 0) return `No images; put the *.ota files of your devices into ${cellText(list.folder)}\n`;
+  const rows = offers.map(({ device, from, to, file, notes_url: notes }) => [
+    device,
+    versionText(from),
+    versionText(to),
+    file,
+    notes ?? '',
+  ]);
+  return [
+    offers.length > 0 ? textTable(['DEVICE', 'FROM', 'TO', 'FILE', 'NOTES'], rows) : 'No device has newer software here\n',
+    ...(unfit.length === 0
+      ? []
+      : [
+          '\n',
+          textTable(
+            ['FILE', 'NOT FOR ANY DEVICE, SINCE'],
+            unfit.map(({ file, reason }) => [file, reason]),
+          ),
+        ]),
+  ];
+}
+
+/** `1.4 (5)`: what the manufacturer calls it, and the number that counts. */
+function versionText(version: Json | undefined): string {
+  if (!isJsonObject(version)) return '';
+  const { number, text } = version;
+  return text === '' ? String(number) : `${cellText(text)} (${number})`;
+}
+
+export const share: Command = {
+  name: 'device share',
+  summary: 'open a device, or the bridge that it is behind, for another controller and show the QR code to scan there',
+  examples: ['device share living-room-lamp', 'device share living-room-lamp --close'],
+  operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
+  options: {
+    seconds: { value: 'N', help: 'how long it stays open: 180 to 900, 300 by default' },
+    close: { help: 'end the pairing before its time' },
+  },
+  async run(call) {
+    const device = call.operand(0);
+    if (call.isSet('close')) {
+      const closed = await call.hub.call('hub:close_share', { device_id: device });
+      const { whole, many } = reachOf(closed, device);
+      call.output.answer(closed, () => `Pairing of ${whole}${many} is closed: no further controller can join\n`);
+      return undefined;
+    }
+    const answer = await call.hub.call('hub:share_device', { device_id: device, seconds: call.integer('seconds') ?? 300 });
+    const code = isJsonObject(answer) ? answer : {};
+    const qrText = String(code.qr_code);
+    const picture = call.output.isJson ? '' : await qrBlock(qrText);
+    const { whole, many } = reachOf(code, device);
+    call.output.answer(code, () => [
+      whole === device && many === '' ? '' : `${device} cannot be shared alone: this opens ${whole}${many}\n\n`,
+      picture,
+      `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
+    ]);
+    return undefined;
+  },
+};
+
+/** What is open or closed as a whole, and how many devices that are where there are several. */
+function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
+  const { opened, devices } = isJsonObject(answer) ? answer : {};
+  return {
+    whole: typeof opened === 'string' ? opened : device,
+    many: typeof devices === 'number' && devices > 1 ? ` with all its ${devices} devices` : '',
+  };
 }

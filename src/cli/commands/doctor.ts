@@ -1,18 +1,16 @@
 import { type Command, type Invocation, usage } from '../command.ts';
-import { accessChecks } from '../doctor/access-checks.ts';
-import { agentChecks } from '../doctor/agent-checks.ts';
-import { checkPage } from '../doctor/check-page.ts';
-import type { CheckSection } from '../doctor/check-result.ts';
-import { doorChecks } from '../doctor/door-checks.ts';
-import { homeChecks, hubCheck } from '../doctor/hub-checks.ts';
-import type { HubPorts } from '../doctor/hub-ports.ts';
-import { clockCheck, memoryBoundCheck, nodeCheck, tokenCheck } from '../doctor/machine-checks.ts';
-import { stateChecks } from '../doctor/state-checks.ts';
-import { toolChecks } from '../doctor/tool-checks.ts';
+import { authorizationChecks } from '../doctor/authorization-checks.ts';
+import type { CheckResult, CheckSection, HubPorts } from '../doctor/check-result.ts';
+import { endpointChecks, homeChecks, hubCheck } from '../doctor/hub-checks.ts';
+import { clockCheck, memoryBoundCheck, nodeCheck, stateChecks, tokenCheck } from '../doctor/machine-checks.ts';
+import { agentChecks, toolChecks } from '../doctor/tool-checks.ts';
 import { HubClient } from '../hub/hub-client.ts';
-import { meshIfAllowed } from '../mesh-facts.ts';
-import { isLoopback } from '../state-dir.ts';
-import { readInput } from '../terminal/text-input.ts';
+import { meshIfAllowed } from '../hub/mesh-status.ts';
+import { isLoopback } from '../identity/credential.ts';
+import { readInput } from '../input.ts';
+import { type Block, heading, type RenderTarget } from '../terminal/blocks.ts';
+import { cellText } from '../terminal/text-table.ts';
+import { padText, textWidth, wrapText } from '../terminal/text-width.ts';
 
 const MESH_PORT = '8082';
 
@@ -25,7 +23,7 @@ export const doctor: Command = {
   async run(call) {
     const [tool] = call.operands;
     if (tool === undefined && call.text('as') !== undefined) throw usage('--as is about one TOOL; name it');
-    const { sections, isHubThere } = await call.output.during('Looking around', () => examine(call, tool));
+    const { sections, isHubThere } = await call.output.during('Looking around', () => runChecks(call, tool));
     const checks = sections.flatMap(({ title, checks: inSection }) => inSection.map((check) => ({ section: title, ...check })));
     const isWell = checks.every(({ state }) => state !== 'failed');
     call.output.answer({ ok: isWell, checks }, () => checkPage(sections));
@@ -35,7 +33,7 @@ export const doctor: Command = {
 };
 
 /** Everything that can be looked at; without a hub what is left of it. */
-async function examine(call: Invocation, tool: string | undefined) {
+async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
   const answers = await hubCheck(hub);
   const isHubThere = answers.state !== 'failed';
@@ -72,7 +70,7 @@ async function membership(hub: HubClient): Promise<boolean | undefined> {
 
 async function hubSections(hub: HubClient): Promise<readonly CheckSection[]> {
   const nowMs = Date.now();
-  const [home, access, doors] = await Promise.all([homeChecks(hub, nowMs), accessChecks(hub, nowMs), doorChecks(hub, nowMs)]);
+  const [home, access, doors] = await Promise.all([homeChecks(hub, nowMs), authorizationChecks(hub, nowMs), endpointChecks(hub, nowMs)]);
   return [
     { title: 'Home', checks: home },
     { title: 'Decisions', checks: access },
@@ -92,4 +90,40 @@ async function asAgent(call: Invocation, toolName: string) {
   const token = await readInput(given, call.io);
   const agent = new HubClient({ fetch: call.io.fetch, signal: call.io.signal, env: { ...call.io.env, ATMO_TOKEN: token } });
   return agentChecks({ hub: call.hub, agent, token, toolName });
+}
+
+const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;
+const LEAST_COLUMNS = 24;
+
+/** The findings for people: what was found, and below each one that is not well what to do. */
+function checkPage(sections: readonly CheckSection[]): readonly Block[] {
+  const all = sections.flatMap(({ checks }) => checks);
+  const width = Math.max(...all.map(({ check }) => textWidth(check)));
+  const shown = sections.filter(({ checks }) => checks.length > 0);
+  return [...shown.flatMap(({ title, checks }) => [heading(title), ...checks.map((check) => checkBlock(check, width))]), verdict(all)];
+}
+
+function checkBlock({ check, state, found, advice }: CheckResult, width: number): Block {
+  const [sign, tone] = SIGNS[state];
+  return {
+    render(paper) {
+      const first = `  ${paper.ink(sign, tone)} ${padText(check, width)}  ${indented(cellText(found), width + 6, paper)}\n`;
+      if (state === 'ok' || advice === undefined) return first;
+      return `${first}${' '.repeat(width + 6)}${paper.ink('→', tone)} ${indented(cellText(advice), width + 8, paper)}\n`;
+    },
+  };
+}
+
+function indented(text: string, columns: number, paper: RenderTarget): string {
+  if (paper.columns === undefined) return text;
+  return wrapText(text, Math.max(LEAST_COLUMNS, paper.columns - columns)).join(`\n${' '.repeat(columns)}`);
+}
+
+function verdict(all: readonly CheckResult[]): Block {
+  const failed = all.filter(({ state }) => state === 'failed').length;
+  const warnings = all.filter(({ state }) => state === 'warning').length;
+  const text =
+    failed + warnings === 0 ? 'All is well.' : `${failed} failed, ${warnings} to look at, ${all.length - failed - warnings} well.`;
+  const tone = failed > 0 ? 'bad' : warnings > 0 ? 'warning' : 'good';
+  return { render: ({ ink }) => `\n${ink(text, tone)}\n` };
 }

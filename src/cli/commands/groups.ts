@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Invocation, usage } from '../command.ts';
-import { commandOf, endpointOf, endpointTexts, type ToolVerb } from '../device-verbs.ts';
-import { jsonObject, readInput } from '../terminal/text-input.ts';
+import { parseJsonObject, readInput } from '../input.ts';
 import { cellText } from '../terminal/text-table.ts';
+import { endpointTexts, parseEndpoint, type ToolCommand, toolCommand } from '../tool-command.ts';
 
 const SOURCE = {
   name: 'SOURCE',
@@ -13,14 +13,14 @@ const TARGET = { name: 'TARGET', help: 'device that is told what to do, or DEVIC
 const CLUSTER = { cluster: { value: 'NAME', help: 'only this function of Matter, such as OnOff ("atmo devices DEVICE" lists them)' } };
 const GROUP = { name: 'GROUP', help: 'number or unique name of the group' };
 
-const VERBS: readonly ToolVerb[] = [
+const VERBS: readonly ToolCommand[] = [
   {
     name: 'device bindings',
     summary: 'what a device controls by itself',
     examples: ['device bindings hall-switch/1'],
     tool: 'hub:get_bindings',
     operands: [SOURCE],
-    params: (call) => endpointOf(call.operand(0)),
+    params: (call) => parseEndpoint(call.operand(0)),
   },
   {
     name: 'device bind',
@@ -57,7 +57,7 @@ const VERBS: readonly ToolVerb[] = [
       { name: 'NAME', help: 'what to call it' },
       { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several', isRepeated: true },
     ],
-    params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map(endpointOf) }),
+    params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map(parseEndpoint) }),
     sentence: groupSentence,
   },
   {
@@ -66,7 +66,7 @@ const VERBS: readonly ToolVerb[] = [
     examples: ['group add evening kitchen-lamp'],
     tool: 'hub:add_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
-    params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
+    params: async (call) => ({ group: await groupOf(call), ...parseEndpoint(call.operand(1)) }),
     sentence: groupSentence,
   },
   {
@@ -75,7 +75,7 @@ const VERBS: readonly ToolVerb[] = [
     examples: ['group drop evening kitchen-lamp'],
     tool: 'hub:remove_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
-    params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
+    params: async (call) => ({ group: await groupOf(call), ...parseEndpoint(call.operand(1)) }),
     sentence: groupSentence,
   },
   {
@@ -105,7 +105,7 @@ const VERBS: readonly ToolVerb[] = [
       group: await groupOf(call),
       cluster: call.operand(1),
       command: call.operand(2),
-      params: jsonObject(await readInput(call.text('params') ?? '{}', call.io), '--params'),
+      params: parseJsonObject(await readInput(call.text('params') ?? '{}', call.io), '--params'),
     }),
     sentence: ({ members }) => `sent to ${members === 1 ? '1 device' : `${cellText(members)} devices`}; none of them says whether it came`,
   },
@@ -118,8 +118,8 @@ function groupSentence({ id, name, members }: JsonObject): string {
 
 function bindingParams(source: string, target: string, cluster: string | undefined) {
   if (source === target) throw usage('SOURCE and TARGET have to be different');
-  const { device_id, endpoint } = endpointOf(target);
-  return { ...endpointOf(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
+  const { device_id, endpoint } = parseEndpoint(target);
+  return { ...parseEndpoint(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
 }
 
 /** The number of the group that the first operand names. */
@@ -135,4 +135,4 @@ async function groupOf(call: Invocation): Promise<number> {
 }
 
 /** Bindings and groups: each verb is one tool. */
-export const groupCommands = VERBS.map(commandOf);
+export const groupCommands = VERBS.map(toolCommand);

@@ -1,15 +1,28 @@
+import { execFileSync } from 'node:child_process';
 import type { KeyObject } from 'node:crypto';
-import { PERSON_NAME } from '../../core/access/approvals.ts';
+import { userInfo } from 'node:os';
+import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
-import { hubOfStateDir } from '../hub/hub-proof.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { hubOfStateDir } from '../hub/hub-trust.ts';
 import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
-import { asUser, type LoginUser, loginUser } from '../identity/login-user.ts';
-import { loginElsewhere } from '../login-elsewhere.ts';
-import { approverKeyPath, configDir, homeOf, removeLogin, writeLogin } from '../login-file.ts';
-import { findOwnerCredential, hubUrl } from '../state-dir.ts';
+import {
+  approverKeyPath,
+  configDir,
+  findOwnerCredential,
+  homeOf,
+  hubUrl,
+  isOwnersToken,
+  isSecureUrl,
+  loginPath,
+  removeLogin,
+  writeLogin,
+} from '../identity/credential.ts';
+import { readInput } from '../input.ts';
 
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
@@ -25,7 +38,7 @@ export const login: Command = {
   },
   async run(call) {
     const given = call.text('token');
-    if (given !== undefined) return loginElsewhere(call, given);
+    if (given !== undefined) return loginWithToken(call, given);
     const user = loginUser(call.io.env);
     const person = personOf(call, user);
     const owner = new HubClient(call.io, { as: 'owner' });
@@ -75,4 +88,83 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
     throw usage(`Your approver key is enrolled for ${known.person}; log in with --person ${known.person}`);
   const approver = known ?? (await owner.post('/api/v1/approvers', { person, key: raw, label: 'atmo login' }));
   return String(approver.key_id);
+}
+
+/**
+ * Keeps a token that the owner minted for this person, for the hub at ATMO_URL: from another machine than the hub's, over TLS or a
+ * tunnel. The hub is asked first whether the token holds and whose it is.
+ */
+async function loginWithToken(call: Invocation, given: string): Promise<undefined> {
+  const url = hubUrl(call.io.env);
+  if (!isSecureUrl(url)) throw usage(`A login is kept for https:// or for the end of a tunnel on this machine, not for ${url}`);
+  const token = await readInput(given, call.io);
+  if (isOwnersToken(token))
+    throw usage("The owner's token stays on the hub; mint one for yourself there: sudo atmo token mint --agent NAME --allow '*' --ttl 90d");
+  const facts = await factsOf(call, token);
+  const person = call.text('person') ?? String(facts.agent_id);
+  const file = loginPath(homeOf(call.io.env));
+  writeLogin(homeOf(call.io.env), { url, person, token });
+  const answer = { person, url, file, expires_at: facts.expires_at ?? null };
+  call.output.answer(answer, () => [
+    `${person} is logged in at ${url} until ${facts.expires_at}; the token is in ${file}\n`,
+    ...(PERSON_NAME.test(person)
+      ? [`To approve from here: "atmo approver key" prints the key to enrol there, "sudo atmo approver enroll ${person} --key KEY"\n`]
+      : []),
+  ]);
+  return undefined;
+}
+
+/** What the hub says of the token that asks. */
+async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
+  const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
+  const facts = await bearer.call('hub:show_token', { token });
+  if (isJsonObject(facts) && facts.state === 'valid') return facts;
+  throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');
+}
+
+/** By its full path: this runs as root. */
+const GETENT = '/usr/bin/getent';
+
+/** The user of the machine who logs in: behind sudo, the one who typed it. */
+interface LoginUser {
+  readonly name: string;
+  readonly home: string;
+  /** Present where files have to be written as this user and not as who runs. */
+  readonly ids?: { readonly uid: number; readonly gid: number };
+}
+
+/** `lookUp` answers the line of a user id in the user database (passwd(5)). */
+export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = passwdLine): LoginUser {
+  const { SUDO_UID: uid, SUDO_GID: gid, SUDO_USER: name } = env;
+  if (process.geteuid?.() !== 0 || uid === undefined || gid === undefined || name === undefined || uid === '0') {
+    return { name: env.USER || userInfo().username, home: homeOf(env) };
+  }
+  const home = lookUp(uid).trim().split(':')[5];
+  if (!home || !/^\d+$/.test(`${uid}${gid}`)) throw new AtmoError('NOT_FOUND', `The home directory of ${name} (user ${uid}) is not known`);
+  return { name, home, ids: { uid: Number(uid), gid: Number(gid) } };
+}
+
+/**
+ * Runs what touches the user's files with the user's rights: what is made belongs to the user, and a link in the home
+ * directory leads nowhere that the user could not go. Only for work that does not wait: rights are the process's.
+ */
+export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
+  if (!ids) return work();
+  const before = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  process.setegid?.(ids.gid);
+  try {
+    process.seteuid?.(ids.uid);
+    return work();
+  } finally {
+    process.seteuid?.(before.uid);
+    process.setegid?.(before.gid);
+  }
+}
+
+function passwdLine(uid: string): string {
+  try {
+    return execFileSync(GETENT, ['passwd', uid], { encoding: 'utf8', timeout: 5_000 });
+  } catch (cause) {
+    throw new AtmoError('NOT_FOUND', `User ${uid} is not in the user database of this machine`, {}, { cause });
+  }
 }

@@ -1,9 +1,13 @@
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
+import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { McpBridge } from '../mcp/mcp-bridge.ts';
-import { AgentCredential, givenCredential, HOME_PERMISSIONS } from '../mcp/mcp-credential.ts';
-import { type McpCredential, McpDoor } from '../mcp/mcp-door.ts';
-import { hubUrl } from '../state-dir.ts';
+import { hubUrl } from '../identity/credential.ts';
+import { AgentCredential, givenCredential, HOME_PERMISSIONS } from '../mcp/agent-credential.ts';
+import { type McpCredential, McpHttpClient, type McpMessage, paramsOf, parseLine, statedVersion } from '../mcp/http-client.ts';
+import { McpSession } from '../mcp/session.ts';
+import { McpStatelessRequests } from '../mcp/stateless-requests.ts';
+import type { TextSink } from '../terminal/spinner.ts';
 
 const AREA = /^areas\/(.+)$/;
 
@@ -19,8 +23,8 @@ export const mcp: Command = {
   async run(call) {
     const credential = credentialOf(call);
     await requireCredential(credential, call);
-    const door = new McpDoor({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
-    await new McpBridge({ door, stdin: call.io.stdin, stdout: call.io.stdout }).run();
+    const door = new McpHttpClient({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
+    await new McpStdioBridge({ door, stdin: call.io.stdin, stdout: call.io.stdout }).run();
     return undefined;
   },
 };
@@ -51,4 +55,85 @@ function pathOf(view: string | undefined): string {
   const area = AREA.exec(view)?.[1];
   if (area !== undefined) return `/mcp/areas/${encodeURIComponent(area)}`;
   throw usage(`--view takes devices or areas/AREA, such as areas/kitchen, not ${JSON.stringify(view)}`);
+}
+
+/** As much as a message from the client may have, so that a client that never ends its line fills no memory. */
+const MAX_LINE_CHARS = 4 * 1024 * 1024;
+/** How long running requests may go on after the client has said its last word. */
+const LAST_ANSWERS_MS = 1_500;
+
+interface BridgeParts {
+  readonly door: McpHttpClient;
+  readonly stdin: CliIo['stdin'];
+  readonly stdout: TextSink;
+  readonly clock?: Clock;
+}
+
+/** Carries MCP between the stdio of a client, one message a line, and the hub's HTTP endpoint. */
+export class McpStdioBridge {
+  readonly #parts: BridgeParts;
+  readonly #session: McpSession;
+  readonly #statements: McpStatelessRequests;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(parts: BridgeParts) {
+    this.#parts = parts;
+    const ends = { door: parts.door, write: (message: McpMessage) => this.#write(message), clock: parts.clock ?? systemClock };
+    this.#session = new McpSession(ends);
+    this.#statements = new McpStatelessRequests(ends);
+  }
+
+  /** Until the client closes its end; what it asked last is answered, then nothing is left on the hub. */
+  async run(): Promise<void> {
+    for await (const line of linesOf(this.#parts.stdin)) if (line.trim() !== '') this.#take(line);
+    await this.#lastAnswers();
+    this.#statements.close();
+    await this.#session.close();
+  }
+
+  #take(line: string): void {
+    const parsed = parseLine(line);
+    if ('refusal' in parsed) this.#write(parsed.refusal);
+    else this.#start(parsed.message);
+  }
+
+  #start(message: McpMessage): void {
+    const done = this.#pass(message);
+    this.#running.add(done);
+    void done.finally(() => this.#running.delete(done));
+  }
+
+  #pass(message: McpMessage): Promise<void> {
+    const isCancel = message.method === 'notifications/cancelled';
+    if (isCancel && this.#statements.cancel(paramsOf(message).requestId)) return Promise.resolve();
+    return statedVersion(message) === undefined ? this.#session.handle(message) : this.#statements.handle(message);
+  }
+
+  async #lastAnswers(): Promise<void> {
+    const { clock = systemClock } = this.#parts;
+    const waited = Promise.withResolvers<void>();
+    const stop = clock.after(LAST_ANSWERS_MS, waited.resolve);
+    await Promise.race([Promise.all(this.#running), waited.promise]);
+    stop();
+  }
+
+  #write(message: McpMessage): void {
+    this.#parts.stdout.write(`${JSON.stringify(message)}\n`);
+  }
+}
+
+/** The lines of a stream; of one that is too long only its beginning comes, which is then no message. */
+async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let line = '';
+  for await (const chunk of stream) {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    const [end = '', ...others] = text.split('\n');
+    if (line.length < MAX_LINE_CHARS) line += end;
+    for (const other of others) {
+      yield line;
+      line = other;
+    }
+  }
+  if (line !== '') yield line;
 }

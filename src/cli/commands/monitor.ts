@@ -1,11 +1,14 @@
-import { userInfo } from 'node:os';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { openPrivately } from '../page/page-opener.ts';
-import { pageLink, pageLogin } from '../page-login.ts';
-import { isLoopback } from '../state-dir.ts';
-import { type Block, paragraph } from '../terminal/page.ts';
-import { qrPicture } from '../terminal/qr-picture.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import type { HubClient } from '../hub/hub-client.ts';
+import { approverKeyFile, rawKeyOf, readApproverKey } from '../identity/approver-key.ts';
+import { approverKeyPath, type Credential, findCredential, homeOf, isLoopback, readLogin } from '../identity/credential.ts';
+import { type Block, paragraph, qrBlock } from '../terminal/blocks.ts';
 
 export const monitor: Command = {
   name: 'monitor',
@@ -23,7 +26,7 @@ export const monitor: Command = {
     const login = await pageLogin(call.hub, call.io.env);
     const link = pageLink(url, login);
     if (call.isSet('open')) return openHere(call, link);
-    const picture = call.isSet('qr') && !call.output.isJson ? await qrPicture(link) : '';
+    const picture = call.isSet('qr') && !call.output.isJson ? await qrBlock(link) : '';
     const answer = { url, link, person: login.person ?? null, may_approve: login.key !== undefined };
     // In a pipe the link alone, so that a script can take it.
     call.output.answer(answer, () => (call.output.isTerminal ? [picture, `\n${link}\n\n`, ...advice(call, url)] : `${link}\n`));
@@ -59,7 +62,7 @@ async function openHere(call: Invocation, link: string): Promise<undefined> {
   const { env, openFile } = call.io;
   if (!openFile || !(env.DISPLAY || env.WAYLAND_DISPLAY))
     throw usage('There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows');
-  await openPrivately(link, openFile, call.io);
+  await openPrivateLink(link, openFile, call.io);
   call.output.answer({ url: call.hub.url, opened: true }, () => `${call.hub.url} is open in your browser\n`);
 }
 
@@ -75,4 +78,93 @@ function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   const [, , host = 'HOST'] = (env.SSH_CONNECTION ?? '').split(' ');
   const user = env.USER || userInfo().username;
   return `You are here over SSH. On your own machine run "ssh -N -L ${port}:127.0.0.1:${port} ${user}@${host}", then open the link there.`;
+}
+
+/** Who is signed in at the monitor page: the token, and for who may approve the name and the seed of the Ed25519 key. */
+export interface PageLogin {
+  readonly token: string;
+  readonly person?: string;
+  /** 32 bytes in base64url. */
+  readonly key?: string;
+}
+
+const OWNER_TTL_SECONDS = 12 * 3_600;
+
+/**
+ * The login of the person at the command line: of their own `atmo login`, or of ATMO_TOKEN. The owner's token stays where it
+ * is: the page gets one for half a day in its place. UNAUTHENTICATED where there is none.
+ */
+async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> {
+  const credential = findCredential(env);
+  if (!credential)
+    throw new AtmoError(
+      'UNAUTHENTICATED',
+      'You have no token to sign in with; run "sudo atmo login" once, or set ATMO_TOKEN or ATMO_STATE_DIR',
+    );
+  if (credential.source === 'owner') return ownersLogin(hub, credential);
+  if (credential.source === 'login')
+    return { token: credential.token, ...personsKey(readLogin(env)?.person, approverKeyPath(homeOf(env))) };
+  return { token: credential.token, ...(await enrolledKey(hub, env)) };
+}
+
+const OF_HUB = /^at[01]\.[A-Za-z0-9_.-]+$/;
+
+/** The address of the page with the login behind `#`, which browsers send nowhere; short, since it has to fit into a QR code. */
+function pageLink(url: string, login: PageLogin): string {
+  const { token, person = '', key = '' } = login;
+  if (OF_HUB.test(token)) return `${url}/#login=${[token, person, key].join('~').replace(/~+$/, '')}`;
+  return `${url}/#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
+}
+
+async function ownersLogin(hub: HubClient, { stateDir = '' }: Credential): Promise<PageLogin> {
+  const body = { agent_id: 'monitor', permissions: ['*', 'admin:*'], ttl_seconds: OWNER_TTL_SECONDS };
+  const { token } = await hub.post('/api/v1/tokens', body);
+  if (typeof token !== 'string') throw new AtmoError('HUB_UNREACHABLE', 'The hub made no token; is it a hub of this version?');
+  return { token, ...personsKey('owner', join(stateDir, 'owner.key')) };
+}
+
+function personsKey(person: string | undefined, file: string): Omit<PageLogin, 'token'> {
+  if (person === undefined) return {};
+  return existsSync(file) ? { person, key: seedOf(file) } : { person };
+}
+
+/** The key of this user, where it is enrolled and the token may know that. */
+async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<PageLogin, 'token'>> {
+  try {
+    const file = approverKeyFile(env, undefined);
+    const raw = rawKeyOf(readApproverKey(file));
+    const { person } = objectsIn(await hub.get('/api/v1/approvers'), 'approvers').find(({ key }) => key === raw) ?? {};
+    return typeof person === 'string' ? personsKey(person, file) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** RFC 8037: `d` of the key's JWK is the seed. */
+function seedOf(file: string): string {
+  return readApproverKey(file).export({ format: 'jwk' }).d ?? '';
+}
+
+/** As long as a browser may take to read the file. */
+const KEPT_MS = 10_000;
+
+/**
+ * Lets a browser go to a link that holds a secret. Every user of the machine can read the arguments of a program: the browser
+ * is given a file instead, for this user alone, that sends it on and is gone soon after.
+ */
+async function openPrivateLink(link: string, open: (file: string) => Promise<void>, { env, sleep }: Pick<CliIo, 'env' | 'sleep'>) {
+  const directory = mkdtempSync(join(env.XDG_RUNTIME_DIR ?? tmpdir(), 'atmo-monitor-'));
+  try {
+    const file = join(directory, 'open.html');
+    writeFileSync(file, forwardingPage(link), { mode: 0o600, flag: 'wx' });
+    await open(file);
+    await (sleep ?? (await import('node:timers/promises')).setTimeout)(KEPT_MS);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function forwardingPage(link: string): string {
+  const text = JSON.stringify(link).replaceAll('<', '\\u003c');
+  return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>atmo monitor</title><script>location.replace(${text})</script>\n`;
 }

@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type KnownNames, type RuleCheck, shownValues } from '../../core/access/rules.ts';
+import { type KnownNames, type RuleCheck, shownValues } from '../../core/auth/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { typesAndFamilies } from '../../profiles/home/device-families.ts';
+import { typesAndFamilies } from '../../profiles/home/device-groups.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { stateDirs } from '../state-dir.ts';
-import { jsonObject, readInput } from '../terminal/text-input.ts';
+import { stateDirs } from '../identity/credential.ts';
+import { parseJsonObject, readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
-import { allTools } from '../tool-pages.ts';
-import { typedParams } from '../tool-params.ts';
+import { typedParams } from '../tool-parameters.ts';
 
 const REFUSED = 3;
 const WRONG = 2;
@@ -77,7 +76,7 @@ async function paramsOf(call: Invocation): Promise<JsonObject> {
   const [tool = '', ...words] = call.operands;
   const given = call.text('params');
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
-  if (given !== undefined) return jsonObject(await readInput(given, call.io), '--params');
+  if (given !== undefined) return parseJsonObject(await readInput(given, call.io), '--params');
   if (words.length === 0) return {};
   return typedParams(words, await call.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), call.io);
 }

@@ -1,7 +1,8 @@
+import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { Command, Invocation } from '../command.ts';
-import { HUB_OPTION } from '../hub/hub-option.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { type Command, durationSeconds, HUB_OPTION, type Invocation, timeOption, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import type { Query } from '../hub/hub-client.ts';
 import { ageText, textTable } from '../terminal/text-table.ts';
 import { readingText, stateCell } from './devices.ts';
 
@@ -57,4 +58,102 @@ function asListed({
   ...rest
 }: JsonObject): JsonObject {
   return { id, device, ...rest, at, age_ms: typeof age === 'number' ? Math.round(age * 1000) : null };
+}
+
+export const read: Command = {
+  name: 'read',
+  summary: "a sensor's value now, or its history",
+  examples: ['read hall-sensor/temperature', 'read hall-sensor/temperature --since 24h --every 1h --agg max'],
+  operands: [{ name: 'SENSOR', help: 'sensor id such as hall-sensor/temperature (atmo sensors lists them)' }],
+  options: {
+    since: { value: 'TIME', help: 'history from here: 24h, 7d, or ISO 8601' },
+    until: { value: 'TIME', help: 'history up to here' },
+    every: { value: 'WIDTH', help: 'one value for each 5m, 1h, 1d …' },
+    agg: { value: 'HOW', help: 'avg, min, max, sum or none', completes: ['avg', 'min', 'max', 'sum', 'none'] },
+    limit: { value: 'N', help: 'at most the newest N points' },
+    ...HUB_OPTION,
+  },
+  async run(call) {
+    if (call.text('hub') !== undefined) return readElsewhere(call);
+    const range = { since: call.text('since'), until: call.text('until'), every: call.text('every'), agg: call.text('agg') };
+    const limit = call.integer('limit');
+    const isNow = limit === undefined && Object.values(range).every((value) => value === undefined);
+    const answer = await readHere(call, isNow ? { limit: 1 } : { ...range, limit });
+    if (!answer) return readElsewhere(call);
+    const sensor = isJsonObject(answer.sensor) ? answer.sensor : {};
+    if (isNow && sensor.reachability === undefined) throw removed(call.operand(0));
+    if (isNow) {
+      call.output.answer(sensor, () => `${readingText(sensor)}  (${oldText(sensor.age_ms)}, device ${sensor.reachability})`);
+      return undefined;
+    }
+    const points = objectsIn(answer, 'points').map((point) => [point.at, readingText({ ...sensor, value: point.value ?? null })]);
+    call.output.answer(answer, () => textTable(['AT', 'VALUE'], points));
+    return undefined;
+  },
+};
+
+/** The hub has readings from before and no device that tells new ones. */
+function removed(sensor: string): AtmoError {
+  const device = sensor.split('/')[0];
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `${sensor} tells nothing any more: the device ${device} was removed. What it told before is kept: atmo read ${sensor} --since 7d`,
+    { sensor },
+  );
+}
+
+/** Undefined when this hub has no such sensor but another one answers for it. */
+async function readHere(call: Invocation, query: Query): Promise<JsonObject | undefined> {
+  const sensor = call.operand(0);
+  try {
+    return await call.hub.get(`/api/v1/sensors/${encodeURIComponent(sensor)}/readings`, query);
+  } catch (error) {
+    const isElsewhere = error instanceof AtmoError && error.code === 'SENSOR_NOT_FOUND' && (await isOfAnotherHub(call, sensor));
+    if (isElsewhere) return undefined;
+    throw error;
+  }
+}
+
+/** A sensor's id begins with its device, and that is among the tools of the hub that has it. */
+async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
+  const [device = ''] = sensor.split('/');
+  const tools = objectsIn(await toolsOf(hub, device), 'tools');
+  return tools.some(({ nodes }) => Array.isArray(nodes) && nodes.length > 0);
+}
+
+async function toolsOf(hub: Invocation['hub'], device: string): Promise<JsonObject> {
+  try {
+    return await hub.get('/api/v1/tools', { device, limit: 1 });
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'DEVICE_NOT_FOUND') return {};
+    throw error;
+  }
+}
+
+/** Readings of another hub come from its tool: there is no route to its sensors. */
+async function readElsewhere(call: Invocation): Promise<undefined> {
+  if (call.integer('limit') !== undefined) throw usage('--limit does not go with a sensor of another hub; say --since and --every');
+  const [start, end] = [timeOption(call, 'since'), timeOption(call, 'until')];
+  const [every, agg] = [call.text('every'), call.text('agg')];
+  const range = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+  const answer = await call.hub.call('core:query_sensor', {
+    sensor_id: call.operand(0),
+    ...(Object.keys(range).length > 0 && { time_range: range }),
+    ...(agg !== undefined && { aggregation: agg }),
+    ...(every !== undefined && { every_seconds: durationSeconds(every, '--every') }),
+  });
+  const reading: JsonObject = isJsonObject(answer) ? answer : {};
+  const values = objectsIn(reading, 'values').map(({ timestamp, value }) => [timestamp, readingText({ ...reading, value: value ?? null })]);
+  const isNow = [start, end, every, agg].every((value) => value === undefined);
+  call.output.answer(reading, () => (isNow ? nowText(reading, values[0]?.[1]) : textTable(['AT', 'VALUE'], values)));
+  return undefined;
+}
+
+function nowText({ age_seconds: seconds, reachability }: JsonObject, value: unknown): string {
+  const age = typeof seconds === 'number' ? seconds * 1000 : undefined;
+  return `${value ?? '-'}  (${oldText(age)}, device ${reachability})\n`;
+}
+
+function oldText(ageMs: unknown): string {
+  return typeof ageMs === 'number' ? `${ageText(ageMs)} old` : 'of unknown age';
 }

@@ -1,11 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
+import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import { HubClient, type Query } from '../hub/hub-client.ts';
-import { objectsIn } from '../hub/json-list.ts';
-import { hubLabels, meshIfAllowed } from '../mesh-facts.ts';
-import { heading, type Printable } from '../terminal/page.ts';
+import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
+import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
-import { allTools } from '../tool-pages.ts';
 
 /** How a search says what the words of the sentence did not find. */
 const MISSING = 'missing: ';
@@ -129,10 +128,10 @@ async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promis
 
 function toolRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), standing(tool)];
+  return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), availabilityText(tool)];
 }
 
-function standing({ available, missing_setting: missingSetting, metadata }: JsonObject): string {
+function availabilityText({ available, missing_setting: missingSetting, metadata }: JsonObject): string {
   if (missingSetting !== undefined) return 'not configured';
   if (available !== false) return '';
   return isJsonObject(metadata) && metadata.device !== undefined ? 'away' : 'cannot run';

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { systemCode } from '../../core/process/system-code.ts';
-import type { CheckResult } from './check-result.ts';
-import type { HubPorts } from './hub-ports.ts';
+import { systemCode } from '../../core/errors.ts';
+import type { CheckResult, HubPorts } from './check-result.ts';
 import { networkTimeCheck } from './machine-checks.ts';
 
 const IFF_MULTICAST = 0x1000;
@@ -40,7 +39,7 @@ async function multicastCheck(): Promise<CheckResult> {
   const able = linkLocalInterfaces().filter(isMulticast);
   if (able.length === 0)
     return { check, state: 'failed', found: 'no interface', advice: 'devices are found by multicast: sudo ip link set DEV multicast on' };
-  const heard = await Promise.all(able.map(hearsItself));
+  const heard = await Promise.all(able.map(receivesOwnMulticast));
   const deaf = able.filter((_name, index) => !heard[index]);
   if (deaf.length === 0) return { check, state: 'ok', found: `heard on ${able.join(', ')}` };
   const advice = 'a firewall keeps it away: let UDP 5353 and ICMPv6 in, and see that the hub may use all interfaces';
@@ -94,7 +93,7 @@ function isMulticast(name: string): boolean {
   return existsSync(file) && (Number(readFileSync(file, 'utf8')) & IFF_MULTICAST) !== 0;
 }
 
-async function hearsItself(name: string): Promise<boolean> {
+async function receivesOwnMulticast(name: string): Promise<boolean> {
   const socket = createSocket({ type: 'udp6', reuseAddr: true });
   try {
     socket.bind(0);

@@ -1,11 +1,10 @@
+import { type SseMessage, SseParser } from '../../codec/sse-parser.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
-import { ownerDecision } from '../identity/owner-consent.ts';
-import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../state-dir.ts';
-import { streamedAnswer } from './call-stream.ts';
-import { hubOfRawKey, hubOfStateDir, type KnownHub, requireHub } from './hub-proof.ts';
-import { untrusted } from './hub-trust.ts';
+import { ownerDecision } from '../identity/approver-key.ts';
+import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../identity/credential.ts';
+import { certificateError, hubOfRawKey, hubOfStateDir, type KnownHub, verifyHub } from './hub-trust.ts';
 
 interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -108,7 +107,7 @@ export class HubClient {
   async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
-    if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) refuse(answer, response);
+    if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) throwIfRefused(answer, response);
     return answer;
   }
 
@@ -117,7 +116,7 @@ export class HubClient {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
     if (!isHidden || source === undefined) return error;
-    if (source === 'owner') return absentOn(error);
+    if (source === 'owner') return missingToolError(error);
     const whose = source === 'login' ? 'your login' : 'the token in ATMO_TOKEN';
     const name = /^There is no tool "([^"]*)"/.exec(error.message)?.[1] ?? tool;
     return new AtmoError(
@@ -172,8 +171,8 @@ export class HubClient {
   /** A token that was found is for one hub alone: what answers has to prove once that it is the one. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
-    const hub = credential && hubOf(credential);
-    if (hub) this.#proof ??= requireHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
+    const hub = credential && knownHubOf(credential);
+    if (hub) this.#proof ??= verifyHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
     await this.#proof;
     return credential?.token;
   }
@@ -187,7 +186,7 @@ export class HubClient {
         ...(this.#io.signal && { signal: this.#io.signal }),
       });
     } catch (cause) {
-      const doubt = untrusted(this.url, cause);
+      const doubt = certificateError(this.url, cause);
       if (doubt) throw doubt;
       const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
       throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
@@ -195,7 +194,7 @@ export class HubClient {
   }
 }
 
-function hubOf({ stateDir, login }: Credential): KnownHub | undefined {
+function knownHubOf({ stateDir, login }: Credential): KnownHub | undefined {
   if (stateDir !== undefined) return hubOfStateDir(stateDir);
   return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file, '"sudo atmo login" writes it anew');
 }
@@ -208,7 +207,7 @@ export function withQuery(path: string, query: Query): string {
 }
 
 async function readJson(response: Response): Promise<JsonObject> {
-  const value = jsonIn(await response.text());
+  const value = tryParseJson(await response.text());
   if (isJsonObject(value)) return value;
   throw new AtmoError(
     'HUB_UNREACHABLE',
@@ -217,7 +216,7 @@ async function readJson(response: Response): Promise<JsonObject> {
 }
 
 /** 202 means a job that has begun, or a call that waits for people: only the latter carries an error. */
-function refuse(answer: JsonObject, response: Response): void {
+function throwIfRefused(answer: JsonObject, response: Response): void {
   if (response.ok && answer.status !== 'error' && !('code' in answer)) return;
   throw errorOf(answer, response.status);
 }
@@ -232,7 +231,7 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
   const details = isJsonObject(body.details) ? body.details : {};
-  return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${wayToApprove(details)}, then call again` : message, details);
+  return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${approvalAdvice(details)}, then call again` : message, details);
 }
 
 /** The code of an error in an answer; undefined for one that nobody here knows, whatever it is called. */
@@ -241,13 +240,38 @@ export function codeIn({ code }: JsonObject): ErrorCode | undefined {
 }
 
 /** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */
-function wayToApprove({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
+function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }
 
 /** The owner sees every tool of the hub: one that is not there belongs to a part that is off, or to another version. */
-function absentOn(error: AtmoError): AtmoError {
+function missingToolError(error: AtmoError): AtmoError {
   const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });
+}
+
+/** The envelope at the end of a call that is told while it runs; what comes before goes to `onChunk`. OUTCOME_UNKNOWN when it was cut. */
+async function streamedAnswer({ body }: Response, onChunk: (chunk: JsonObject) => void): Promise<JsonObject> {
+  try {
+    for await (const { event, data } of sseMessages(body)) {
+      const value: unknown = JSON.parse(data);
+      if (event === 'tool_response' && isJsonObject(value)) return value;
+      if (event === 'tool_chunk' && isJsonObject(value)) onChunk(value);
+    }
+  } catch (cause) {
+    throw callInterrupted(cause);
+  }
+  throw callInterrupted(undefined);
+}
+
+function callInterrupted(cause: unknown): AtmoError {
+  return new AtmoError('OUTCOME_UNKNOWN', 'The hub went away during the call; look at the state before you call again', {}, { cause });
+}
+
+/** The messages of the body of an event stream, as they come. */
+export async function* sseMessages(body: ReadableStream<Uint8Array> | null): AsyncIterable<SseMessage> {
+  if (body === null) return;
+  const parser = new SseParser();
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) yield* parser.push(chunk);
 }

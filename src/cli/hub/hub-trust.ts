@@ -1,12 +1,11 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, randomBytes, verify, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, type DetailedPeerCertificate } from 'node:tls';
-import { AtmoError } from '../../core/errors.ts';
-import { systemCode } from '../../core/process/system-code.ts';
+import { connect, type DetailedPeerCertificate, setDefaultCACertificates } from 'node:tls';
+import { challengeStatement } from '../../core/auth/tokens.ts';
+import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
-import { configDir, homeOf } from '../login-file.ts';
-import { stateDirs } from '../state-dir.ts';
+import { configDir, homeOf, stateDirs } from '../identity/credential.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Codes of Node and OpenSSL for a certificate that no trusted authority has made. */
@@ -31,7 +30,7 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
 /** Trusts the authority at an address from now on, once its fingerprint is the one that people compared. */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
   const chain = await certificatesAt(url);
-  const found = chain.find((certificate) => plain(certificate.fingerprint256) === plain(fingerprint));
+  const found = chain.find((certificate) => plainFingerprint(certificate.fingerprint256) === plainFingerprint(fingerprint));
   if (!found) {
     throw new AtmoError(
       'PERMISSION_DENIED',
@@ -46,7 +45,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
 }
 
 /** HUB_UNREACHABLE with what to do, where TLS failed because nobody whom this user trusts has vouched for the hub at `url`. */
-export function untrusted(url: string, thrown: unknown): AtmoError | undefined {
+export function certificateError(url: string, thrown: unknown): AtmoError | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const code = systemCode(cause);
   if (!(cause instanceof Error) || !UNTRUSTED.test(code)) return undefined;
@@ -64,7 +63,7 @@ function pinFile(env: CliIo['env'], url: URL): string {
   return join(configDir(homeOf(env)), 'hubs', `${name}.crt`);
 }
 
-function plain(fingerprint: string): string {
+function plainFingerprint(fingerprint: string): string {
   return fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase();
 }
 
@@ -93,4 +92,74 @@ function chainOf(own: DetailedPeerCertificate): readonly X509Certificate[] {
     if (next.issuerCertificate === next) break;
   }
   return chain;
+}
+
+const HUB_KEY_FILE = 'hub.key';
+
+/** The hub that a token is for. */
+export interface KnownHub {
+  readonly key: KeyObject;
+  /** The file that tells the key. */
+  readonly file: string;
+  /** What to do when the hub was set up anew since, and has another key. */
+  readonly ifAnew?: string;
+}
+
+/** The hub of a state directory; undefined while it has no key yet. */
+export function hubOfStateDir(stateDir: string): KnownHub | undefined {
+  const file = join(stateDir, HUB_KEY_FILE);
+  return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
+}
+
+/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED when it is none, with what to do then. */
+export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
+  try {
+    return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
+  } catch (cause) {
+    throw new AtmoError('STORAGE_FAILED', `${file} does not hold the key of a hub; ${ifAnew}`, { file }, { cause });
+  }
+}
+
+/**
+ * Lets what answers at `url` prove that it is the hub that a token is for: while the hub is down, any process may take its
+ * port and wait for the token. HUB_UNREACHABLE otherwise.
+ */
+export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
+  const challenge = randomBytes(32).toString('base64url');
+  const response = await get(`/healthz?challenge=${challenge}`);
+  const signature = proofIn(await response.text());
+  const statement = challengeStatement(portOf(url), challenge);
+  if (verify(null, statement, hub.key, signature)) return;
+  const advice = 'See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR';
+  const anew = hub.ifAnew === undefined ? '' : `; if that hub was set up anew, ${hub.ifAnew}`;
+  throw new AtmoError(
+    'HUB_UNREACHABLE',
+    `What answers at ${url} is not the hub whose key is in ${hub.file}; the token was not sent. ${advice}${anew}`,
+    { url, key: hub.file },
+  );
+}
+
+/** Nothing, which fits no challenge, where the answer holds no proof. */
+function proofIn(text: string): Uint8Array {
+  const proof = /"proof":"([A-Za-z0-9_-]{86})"/.exec(text)?.[1] ?? '';
+  return Buffer.from(proof, 'base64url');
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
+/** `fetch` for a process that speaks to one hub: over TLS it trusts that hub's own authority, where it knows one, and no other. */
+export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
+  let prepared: string | undefined;
+  return (text, init) => {
+    const url = new URL(text);
+    if (url.protocol === 'https:' && prepared !== url.host) {
+      prepared = url.host;
+      const authority = trustedAuthority(env, url);
+      if (authority !== undefined) setDefaultCACertificates([authority]);
+    }
+    return fetch(text, init);
+  };
 }

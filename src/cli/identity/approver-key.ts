@@ -1,10 +1,11 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { signStatement } from '../../codec/approval-statement.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
-import { approverKeyPath, homeOf } from '../login-file.ts';
-import { stateDirs } from '../state-dir.ts';
+import { approverKeyPath, homeOf, stateDirs } from './credential.ts';
 
 /** The private key of a file as `owner.key` is: PKCS #8 in PEM, 0600. STORAGE_FAILED with what to do. */
 export function readApproverKey(path: string): KeyObject {
@@ -62,4 +63,45 @@ function parseKey(text: string): KeyObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Who decides what. */
+export interface Decider {
+  readonly decision: 'approve' | 'deny';
+  readonly person: string;
+  readonly key: KeyObject;
+}
+
+/** The body of `POST /api/v1/approvals/{id}` for a request as `GET` told it (docs/approvals.md). */
+export function signedDecision(request: JsonObject, { decision, person, key }: Decider): JsonObject {
+  const told = (name: string): string => {
+    const value = request[name];
+    if (typeof value === 'string') return value;
+    throw new AtmoError('HUB_UNREACHABLE', `The hub told a request without ${name}; is it a hub of this version?`);
+  };
+  const statement = {
+    approval_id: told('approval_id'),
+    decision,
+    tool: told('tool'),
+    call_hash: told('call_hash'),
+    hub: told('hub'),
+    expires_at: told('expires_at'),
+    person,
+  };
+  return { decision, person, signature: signStatement(statement, key) };
+}
+
+const PERSON = 'owner';
+
+/**
+ * The owner's signed approval of the owner's own call (design 7: the owner calling with an approver key approves by the
+ * call). Undefined without the key, where the owner has approved already and others have to, and for the request of
+ * somebody else: an answer to the owner may name one, and what an agent asks for is for a person to look at.
+ */
+export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
+  const file = join(stateDir, 'owner.key');
+  if (!existsSync(file) || request.agent_id !== PERSON) return undefined;
+  const approvals = Array.isArray(request.approved_by) ? request.approved_by.filter(isJsonObject) : [];
+  if (approvals.some(({ person }) => person === PERSON)) return undefined;
+  return signedDecision(request, { decision: 'approve', person: PERSON, key: readApproverKey(file) });
 }

@@ -1,13 +1,13 @@
 import type { ReadStream } from 'node:tty';
 import { AtmoError } from '../../core/errors.ts';
-import type { TextSink } from '../terminal/text-sink.ts';
+import type { TextSink } from '../terminal/spinner.ts';
 
 const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
 const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);
 const CANCEL = '\u0003';
 
 /** What typing does to the text so far: `isDone` when Enter came. CANCELLED for Ctrl-C. */
-export function typed(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
+export function applyKeys(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
   let text = before;
   for (const key of keys) {
     if (key === CANCEL) throw new AtmoError('CANCELLED', 'Cancelled; nothing was done');
@@ -28,7 +28,7 @@ export async function promptSecret(
   let text = '';
   const hear = (chunk: Buffer | string) => {
     try {
-      const next = typed(text, String(chunk));
+      const next = applyKeys(text, String(chunk));
       text = next.text;
       if (next.isDone) resolve(text);
     } catch (error) {

@@ -1,14 +1,11 @@
-import { type AtmoError, ERROR_CODES } from '../../core/errors.ts';
-import { terminalText } from '../../core/foreign-text.ts';
+import { type AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
+import { terminalText } from '../../core/untrusted-text.ts';
 import type { CliIo } from '../cli-io.ts';
-import { nextStep } from '../next-step.ts';
-import { inkFor } from './ink.ts';
-import { type Paper, type Printable, rendered } from './page.ts';
-import { everyInterval, Spinner, type Ticker } from './spinner.ts';
-import type { TextSink } from './text-sink.ts';
+import { colorizerFor, type Printable, type RenderTarget, renderText } from './blocks.ts';
+import { everyInterval, Spinner, type TextSink, type Ticker } from './spinner.ts';
 
-interface OutputWorld {
+interface OutputStreams {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly env?: CliIo['env'];
@@ -30,7 +27,7 @@ export class Output {
   readonly #every: Ticker;
   #spinner: Spinner | undefined;
 
-  constructor({ stdout, stderr, env = {}, every = everyInterval }: OutputWorld, { isJson }: { readonly isJson: boolean }) {
+  constructor({ stdout, stderr, env = {}, every = everyInterval }: OutputStreams, { isJson }: { readonly isJson: boolean }) {
     this.#stdout = stdout;
     this.#stderr = stderr;
     this.#env = env;
@@ -50,19 +47,19 @@ export class Output {
 
   /** The command's answer: `value` for programs, `human` for people. */
   answer(value: unknown, human: () => Printable): void {
-    const text = this.isJson ? terminalText(JSON.stringify(value, null, 2)) : rendered(human(), this.#paper(this.#stdout));
+    const text = this.isJson ? terminalText(JSON.stringify(value, null, 2)) : renderText(human(), this.#paper(this.#stdout));
     if (text !== '') this.#print(this.#stdout, text.endsWith('\n') ? text : `${text}\n`);
   }
 
   /** One line of a stream: a JSON document a line with `--json`. */
   line(value: unknown, human: Printable): void {
-    const text = this.isJson ? terminalText(JSON.stringify(value)) : rendered(human, this.#paper(this.#stdout));
+    const text = this.isJson ? terminalText(JSON.stringify(value)) : renderText(human, this.#paper(this.#stdout));
     this.#print(this.#stdout, `${text}\n`);
   }
 
   /** What people may want to know while they wait. */
   note(text: Printable): void {
-    this.#print(this.#stderr, `${rendered(text, this.#paper(this.#stderr)).replace(/\n$/, '')}\n`);
+    this.#print(this.#stderr, `${renderText(text, this.#paper(this.#stderr)).replace(/\n$/, '')}\n`);
   }
 
   /** Runs work that may take long: a terminal shows that it goes on, and everybody what each step is. */
@@ -74,7 +71,7 @@ export class Output {
       return await run({
         step: (step) => {
           this.note(step);
-          spinner.say(step.trim());
+          spinner.update(step.trim());
         },
       });
     } finally {
@@ -96,13 +93,13 @@ export class Output {
     return this.#stderr.isTTY === true && this.#env.TERM !== 'dumb' && this.#spinner === undefined;
   }
 
-  #paper(sink: TextSink): Paper {
-    return { columns: sink.isTTY === true ? sink.columns : undefined, ink: inkFor(sink, this.#env) };
+  #paper(sink: TextSink): RenderTarget {
+    return { columns: sink.isTTY === true ? sink.columns : undefined, ink: colorizerFor(sink, this.#env) };
   }
 
   /** What devices, tools and hubs say was made harmless by `rendered` or `terminalText` before it comes here. */
   #print(sink: TextSink, text: string): void {
-    if (this.#spinner) this.#spinner.aside(() => sink.write(text));
+    if (this.#spinner) this.#spinner.whileHidden(() => sink.write(text));
     else sink.write(text);
   }
 }
@@ -112,4 +109,38 @@ function detailLines({ details }: AtmoError): string[] {
   const problems = Array.isArray(details.problems) ? details.problems.filter(isJsonObject) : [];
   if (problems.length < 2) return [];
   return problems.map(({ pointer, parameter, message }) => `  ${pointer ?? parameter ?? ''} ${message}\n`);
+}
+
+const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; on another machine: atmo login --token with one of atmo token mint',
+  TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
+  TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
+  RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',
+  TOOL_NOT_FOUND: "atmo tools --search 'what it does' finds one",
+  AMBIGUOUS_TOOL: 'atmo tools lists them with their whole names',
+  DEVICE_NOT_FOUND: 'atmo devices lists them',
+  AMBIGUOUS_DEVICE: 'atmo devices lists them with their ids',
+  SENSOR_NOT_FOUND: 'atmo sensors lists them',
+  JOB_NOT_FOUND: 'atmo jobs lists them',
+  DEVICE_UNREACHABLE: 'atmo device ping DEVICE asks whether it is there; see that it has power',
+  COMMISSIONING_FAILED: 'atmo half-commissioned tells what is left of it; atmo doctor looks at the network',
+  STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
+};
+
+/** Other refusals do not end with another token. */
+const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
+
+/** By what a message says, where the code alone does not tell what would help. */
+const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, said: RegExp, step: string])[] = [
+  ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
+  ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
+  ['NOT_FOUND', /^There is no agent /, 'atmo agents lists them'],
+  ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],
+];
+
+/** What to type after an error, unless its message says so itself. */
+export function nextStep({ code, message, details }: AtmoError): string | undefined {
+  if (message.includes('atmo ')) return undefined;
+  if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;
+  return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, said]) => of === code && said.test(message))?.[2];
 }

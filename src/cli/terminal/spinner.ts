@@ -1,5 +1,4 @@
-import { terminalText } from '../../core/foreign-text.ts';
-import type { TextSink } from './text-sink.ts';
+import { terminalText } from '../../core/untrusted-text.ts';
 import { cutText } from './text-width.ts';
 
 /** Calls `run` every `ms` milliseconds until the function that it answers is called. */
@@ -26,19 +25,19 @@ export class Spinner implements Disposable {
   }
 
   /** Says what the work is at now. */
-  say(text: string): void {
+  update(text: string): void {
     this.#text = text;
   }
 
   /** Runs with the line taken away, for output that stays. */
-  aside(print: () => void): void {
+  whileHidden(print: () => void): void {
     if (this.#ticks >= FIRST_FRAME) this.#sink.write(CLEAR_LINE);
     print();
   }
 
   [Symbol.dispose](): void {
     this.#stop();
-    this.aside(() => {});
+    this.whileHidden(() => {});
   }
 
   #tick(): void {
@@ -56,3 +55,12 @@ export const everyInterval: Ticker = (ms, run) => {
   const timer = setInterval(run, ms).unref();
   return () => clearInterval(timer);
 };
+
+/** Where text goes; a stream of the process is one. */
+export interface TextSink {
+  write(text: string): unknown;
+  /** Whether a person looks at it. */
+  readonly isTTY?: boolean;
+  /** Width of that person's terminal, in columns. */
+  readonly columns?: number;
+}

@@ -1,9 +1,8 @@
-import { terminalText } from '../../core/foreign-text.ts';
-import type { Ink } from './ink.ts';
-import { type Block, type Paper, Toned } from './page.ts';
+import { terminalText } from '../../core/untrusted-text.ts';
+import { type Block, type Colorizer, type RenderTarget, StyledText } from './blocks.ts';
 import { cutText, padText, textWidth, wrapText } from './text-width.ts';
 
-const PLAIN: Paper = { columns: undefined, ink: (text) => text };
+const PLAIN: RenderTarget = { columns: undefined, ink: (text) => text };
 const GAP = 2;
 /** No column is cut below this; a terminal that is still too narrow folds the lines. */
 const LEAST_COLUMNS = 6;
@@ -29,7 +28,7 @@ function plainBlock(render: Block['render']): PlainBlock {
 }
 
 /** A terminal has no room for columns in which no row says anything. */
-function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: Paper): string {
+function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: RenderTarget): string {
   const allCells = rows.map((row) => row.map(cellOf));
   const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
   const [headings, cells] = [allHeadings.filter(isShown), allCells.map((row) => row.filter(isShown))];
@@ -44,15 +43,15 @@ function tableText(allHeadings: readonly string[], rows: readonly (readonly unkn
 
 interface Cell {
   readonly text: string;
-  readonly tone: Toned['tone'];
+  readonly tone: StyledText['tone'];
 }
 
 function cellOf(value: unknown): Cell {
-  return { text: cellText(value instanceof Toned ? value.text : value), tone: value instanceof Toned ? value.tone : 'plain' };
+  return { text: cellText(value instanceof StyledText ? value.text : value), tone: value instanceof StyledText ? value.tone : 'plain' };
 }
 
 /** A cell in its column: what it shows, and the spaces after it. */
-function cellIn({ text, tone }: Cell, width: number, ink: Ink): readonly [text: string, padding: string] {
+function cellIn({ text, tone }: Cell, width: number, ink: Colorizer): readonly [text: string, padding: string] {
   const cut = cutText(text, width);
   return [ink(cut, tone), padText('', width - textWidth(cut))];
 }
@@ -86,7 +85,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0);
 }
 
-function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: Paper): string {
+function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: RenderTarget): string {
   const shown = Object.entries(pairs).filter(([, value]) => value !== undefined && value !== null && value !== '');
   const width = Math.max(0, ...shown.map(([name]) => textWidth(name)));
   const indent = ' '.repeat(width + GAP);
@@ -108,7 +107,7 @@ export function cellText(value: unknown): string {
 
 function plainText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (value instanceof Toned) return value.text;
+  if (value instanceof StyledText) return value.text;
   const isListOfTexts = Array.isArray(value) && value.every((item) => typeof item === 'string');
   return isListOfTexts ? value.join(', ') : JSON.stringify(value);
 }

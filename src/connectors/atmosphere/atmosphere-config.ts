@@ -1,5 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
+import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
 
 const CALLS = optionalSection({
   outgoing: { type: 'boolean', default: false, description: 'Whether agents with the permission may call tools of others there' },

@@ -1,10 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
-import type { HeardNode } from './heard-nodes.ts';
-import type { RelayCall } from './outgoing-calls.ts';
+import type { RelayCall } from './relay-calls.ts';
+import type { RemoteNode } from './remote-nodes.ts';
 
 /** What tools see of the bridge. */
 export interface BridgeView {
@@ -12,7 +11,7 @@ export interface BridgeView {
   readonly nodeId: string;
   readonly meshId: string;
   problem(): string | undefined;
-  nodes(): readonly HeardNode[];
+  nodes(): readonly RemoteNode[];
   /** Messages that were thrown away. */
   dropped(): number;
   call(call: RelayCall, signal: AbortSignal): Promise<Json>;
@@ -25,7 +24,7 @@ const NODE = '^[A-Za-z0-9_-]{1,64}$';
 const text = { type: 'string' };
 const texts = { type: 'array', items: text };
 
-const HEARD = {
+const CAPABILITIES_RESULT = {
   type: 'object',
   required: ['connected', 'mesh_id', 'own_node', 'unverified', 'note', 'nodes', 'dropped'],
   properties: {
@@ -77,7 +76,7 @@ export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
       tags: ['atmosphere', 'relay', 'mesh', 'peers', 'capability'],
       examples: [{ description: 'Who is there', params: {} }],
       parameters: { node: p.string({ description: 'A node of the list, for all that it announces', pattern: NODE }).optional() },
-      returns: HEARD,
+      returns: CAPABILITIES_RESULT,
     },
     async ({ node }, { clock }) => {
       const problem = bridge.problem();
@@ -90,7 +89,7 @@ export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
         own_node: bridge.nodeId,
         unverified: true,
         note: UNVERIFIED,
-        nodes: nodes.map((heard) => (node === undefined ? inShort(heard, clock.now()) : inFull(heard, clock.now()))),
+        nodes: nodes.map((heard) => (node === undefined ? nodeSummary(heard, clock.now()) : nodeDetails(heard, clock.now()))),
         dropped: bridge.dropped(),
       };
     },
@@ -137,12 +136,12 @@ export function callTool(bridge: BridgeView): RegisteredTool {
   );
 }
 
-function inShort({ nodeId, name, heardAtMs, capabilities }: HeardNode, nowMs: number) {
+function nodeSummary({ nodeId, name, heardAtMs, capabilities }: RemoteNode, nowMs: number) {
   const told = capabilities.map(({ id, label }) => ({ id, label }));
   return { node: nodeId, name, age_seconds: Math.round((nowMs - heardAtMs) / 1_000), capabilities: told };
 }
 
-function inFull(heard: HeardNode, nowMs: number) {
+function nodeDetails(heard: RemoteNode, nowMs: number) {
   const capabilities = heard.capabilities.map(({ id, label, description, tools }) => ({ id, label, description, tools }));
-  return { ...inShort(heard, nowMs), capabilities };
+  return { ...nodeSummary(heard, nowMs), capabilities };
 }

@@ -1,13 +1,12 @@
+import { type Clock, repeat } from '../../core/clock.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Service } from '../../core/service.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import { repeat } from '../../core/time/repeat.ts';
-import { heardText } from './heard-announcement.ts';
-import type { OpenSocket, RelaySocket } from './relay-socket.ts';
-import { shallowJson } from './shallow-json.ts';
+import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
+import { boundedLine } from './remote-nodes.ts';
+import { parseShallowJson } from './shallow-json.ts';
 
-interface ConnectionParts {
+interface ConnectionCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly open: OpenSocket;
@@ -16,7 +15,7 @@ interface ConnectionParts {
 }
 
 /** Where the relay is, how it is entered, and who hears what comes. */
-export interface RelayRoom {
+export interface RelaySession {
   readonly url: string;
   readonly nodeId: string;
   readonly entry: () => JsonObject;
@@ -27,24 +26,24 @@ export interface RelayRoom {
 }
 
 const PING_MS = 20_000;
-const SILENCE_MS = 60_000;
-const ENTER_MS = 30_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const SILENCE_TIMEOUT_MS = 60_000;
+const JOIN_TIMEOUT_MS = 30_000;
+const MIN_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
 /** A relay that does not want us will not want us in a second. */
-const REFUSED_PAUSE_MS = 300_000;
+const REFUSED_BACKOFF_MS = 300_000;
 /** A connection that lasted so long was a good one: the next pause is short again. */
-const GOOD_MS = 60_000;
+const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
-const MAX_WAITING_BYTES = 4_194_304;
+const MAX_BUFFERED_BYTES = 4_194_304;
 /** What is read in the time between two pings; more is thrown away unread. */
-const MAX_HEARD_BYTES = 16_777_216;
+const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 
 /** One connection to a relay: entered, kept alive by pings, and made again after ever longer pauses. */
 export class RelayConnection implements Service {
-  readonly #with: ConnectionParts;
-  readonly #room: RelayRoom;
+  readonly #with: ConnectionCollaborators;
+  readonly #room: RelaySession;
   #socket: RelaySocket | undefined;
   /** Grows with each socket: what an old one still says is not heard. */
   #turn = 0;
@@ -57,7 +56,7 @@ export class RelayConnection implements Service {
   #heardBytes = 0;
   #problem = 'not connected yet';
 
-  constructor(parts: ConnectionParts, room: RelayRoom) {
+  constructor(parts: ConnectionCollaborators, room: RelaySession) {
     this.#with = parts;
     this.#room = room;
   }
@@ -70,7 +69,7 @@ export class RelayConnection implements Service {
   /** Answers at once: a relay that is away does not hold the hub up. After a power cut not all nodes come in the same moment. */
   async start(): Promise<void> {
     const { clock, random } = this.#with;
-    this.#timers = [clock.after(FIRST_PAUSE_MS * random(), () => this.#connect())];
+    this.#timers = [clock.after(MIN_BACKOFF_MS * random(), () => this.#connect())];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,7 +83,7 @@ export class RelayConnection implements Service {
 
   /** False where the frame did not go out: the node is not in, or the relay does not take what it got before. */
   send(frame: JsonObject): boolean {
-    if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_WAITING_BYTES) return false;
+    if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_BUFFERED_BYTES) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }
@@ -95,7 +94,7 @@ export class RelayConnection implements Service {
     this.#isRefused = false;
     this.#heardBytes = 0;
     this.#heardAtMs = this.#with.clock.monotonic();
-    this.#timers = [this.#with.clock.after(ENTER_MS, () => this.#isJoined || this.#lose('the relay does not let us in'))];
+    this.#timers = [this.#with.clock.after(JOIN_TIMEOUT_MS, () => this.#isJoined || this.#lose('the relay does not let us in'))];
     const events = {
       onOpen: () => isNow() && this.#socket?.send(JSON.stringify(this.#room.entry())),
       onText: (text: string) => isNow() && this.#onText(text),
@@ -113,8 +112,8 @@ export class RelayConnection implements Service {
   #onText(text: string): void {
     this.#heardAtMs = this.#with.clock.monotonic();
     this.#heardBytes += text.length;
-    if (this.#heardBytes > MAX_HEARD_BYTES) return;
-    const frame = shallowJson(text);
+    if (this.#heardBytes > MAX_RECEIVED_BYTES) return;
+    const frame = parseShallowJson(text);
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
@@ -135,12 +134,12 @@ export class RelayConnection implements Service {
 
   #onRefused({ code, message }: JsonObject): void {
     this.#isRefused = true;
-    this.#lose(`the relay refused: ${[code, message].map((word) => heardText(word, MAX_PROBLEM)).join(' ')}`);
+    this.#lose(`the relay refused: ${[code, message].map((word) => boundedLine(word, MAX_PROBLEM)).join(' ')}`);
   }
 
   #ping(): void {
     this.#heardBytes = 0;
-    if (this.#with.clock.monotonic() - this.#heardAtMs >= SILENCE_MS) this.#lose('the relay is silent');
+    if (this.#with.clock.monotonic() - this.#heardAtMs >= SILENCE_TIMEOUT_MS) this.#lose('the relay is silent');
     else {
       this.send({ type: 'ping' });
       // When an old connection of a node ends, the relay takes the new one off its list, and still answers its pings.
@@ -158,10 +157,10 @@ export class RelayConnection implements Service {
     this.#endTimers();
     this.#socket?.close();
     this.#socket = undefined;
-    const problem = heardText(reason, MAX_PROBLEM);
+    const problem = boundedLine(reason, MAX_PROBLEM);
     if (this.#isJoined || problem !== this.#problem) logger.warn('atmosphere.away', { relay: this.#room.url, problem });
     this.#problem = problem;
-    if (this.#isJoined && clock.monotonic() - this.#joinedAtMs >= GOOD_MS) this.#failures = 0;
+    if (this.#isJoined && clock.monotonic() - this.#joinedAtMs >= STABLE_AFTER_MS) this.#failures = 0;
     const wasJoined = this.#isJoined;
     this.#isJoined = false;
     this.#timers = [clock.after(this.#pauseMs(), () => this.#connect())];
@@ -169,11 +168,71 @@ export class RelayConnection implements Service {
   }
 
   #pauseMs(): number {
-    const growingMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures++, 16));
-    return (this.#isRefused ? REFUSED_PAUSE_MS : growingMs) * (1 - JITTER * this.#with.random());
+    const growingMs = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(this.#failures++, 16));
+    return (this.#isRefused ? REFUSED_BACKOFF_MS : growingMs) * (1 - JITTER * this.#with.random());
   }
 
   #endTimers(): void {
     for (const end of this.#timers.splice(0)) end();
   }
 }
+
+/** A WebSocket of text messages (RFC 6455). */
+interface RelaySocket {
+  send(text: string): void;
+  /** What waits to go out. */
+  readonly waitingBytes: number;
+  /** Says goodbye, and hangs up when nobody answers that. */
+  close(): void;
+}
+
+/** What is told about a socket; `onClose` once, also when it never opened. */
+export interface SocketEvents {
+  readonly onOpen: () => void;
+  readonly onText: (text: string) => void;
+  readonly onClose: (reason: string) => void;
+}
+
+/** Opens a socket; answers before it is open. */
+type OpenSocket = (url: string, events: SocketEvents) => Promise<RelaySocket>;
+
+/** An announcement of fifty entries by the original has 1.2 MB. Node's own client takes 128 MiB, more than a small board has. */
+const MAX_MESSAGE_BYTES = 4_194_304;
+/** Bytes that wait to go out before pings are passed over. */
+const MAX_BUFFERED_PONG_BYTES = 65_536;
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** The socket over `ws`, which is loaded here and nowhere else. Longer messages end the connection, compression is not offered. */
+export const openSocket: OpenSocket = async (url, { onOpen, onText, onClose }) => {
+  // A CommonJS package: its names are members of `default`, in the bundle there alone.
+  const { default: WebSocket } = await import('ws');
+  const socket = new WebSocket(url, {
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handshakeTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    autoPong: false,
+  });
+  let problem = '';
+  socket.on('open', onOpen);
+  socket.on('message', (data, isBinary) => {
+    if (!isBinary) onText(String(data));
+  });
+  socket.on('ping', (data) => {
+    // Who pings without end and reads nothing would fill the memory with answers.
+    if (socket.bufferedAmount < MAX_BUFFERED_PONG_BYTES) socket.pong(data, true, () => {});
+  });
+  socket.on('error', (error) => {
+    problem = error.message;
+  });
+  socket.on('close', (code, reason) => onClose(problem || String(reason) || `closed with ${code}`));
+  return {
+    send: (text) => socket.send(text, () => {}),
+    get waitingBytes() {
+      return socket.bufferedAmount;
+    },
+    close() {
+      socket.close();
+      setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
+    },
+  };
+};

@@ -1,4 +1,4 @@
-import { type Json, jsonIn } from '../../core/json.ts';
+import { type Json, tryParseJson } from '../../core/json.ts';
 
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
@@ -6,22 +6,22 @@ const BACKSLASH = 0x5c;
 /** Of `[` and `{`, and of `]` and `}`, which differ in the bit of small letters. */
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
-const SMALL = 0x20;
+const LOWERCASE_BIT = 0x20;
 
 /**
  * The value of a JSON text that is nested at most 32 levels deep; undefined for any other text. Four megabytes of brackets keep a parser
  * busy for seconds, and no recursion survives what it makes of them.
  */
-export function shallowJson(text: string): Json | undefined {
+export function parseShallowJson(text: string): Json | undefined {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if ((code | SMALL) === OPENING) depth++;
-    else if ((code | SMALL) === CLOSING) depth--;
+    else if ((code | LOWERCASE_BIT) === OPENING) depth++;
+    else if ((code | LOWERCASE_BIT) === CLOSING) depth--;
     if (depth > MAX_DEPTH) return undefined;
   }
-  return jsonIn(text);
+  return tryParseJson(text);
 }
 
 /** Where the string that begins there ends; the end of the text for one that does not. */

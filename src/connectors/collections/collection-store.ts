@@ -1,12 +1,10 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { FileAnchor } from '../../core/storage/file-anchor.ts';
-import { generationOf, guarded, nextGeneration, openCollectionFile } from './open-collection-file.ts';
-import { vectorBytes, vectorOfBytes } from './unit-vector.ts';
 
 /** What a collection is made with. */
-export interface CollectionFacts {
+export interface CollectionInfo {
   /** Name of the model that made its vectors. */
   readonly model: string;
   /** Length of each vector. */
@@ -14,7 +12,7 @@ export interface CollectionFacts {
 }
 
 /** A document in its parts. */
-export interface PartedDocument {
+export interface EmbeddedDocument {
   readonly id: string;
   readonly metadata: JsonObject;
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
@@ -44,9 +42,9 @@ interface CollectionStoreOptions {
   readonly onLoss: (fault: string) => void;
 }
 
-const NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
-const VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${NUMBER} ORDER BY part LIMIT ?3`;
-const PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
+const COLLECTION_NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
+const SELECT_VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${COLLECTION_NUMBER} ORDER BY part LIMIT ?3`;
+const SELECT_PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
 /** Documents with their vectors, in one file that is opened when it is first needed. Each method throws STORAGE_FAILED where the disk fails. */
 export class CollectionStore implements Disposable {
@@ -83,7 +81,7 @@ export class CollectionStore implements Disposable {
     );
   }
 
-  facts(collection: string): CollectionFacts | undefined {
+  info(collection: string): CollectionInfo | undefined {
     const row = this.#use((database) => database.prepare('SELECT model, width FROM collections WHERE name = ?').get(collection));
     return row && { model: String(row.model), width: Number(row.width) };
   }
@@ -92,13 +90,13 @@ export class CollectionStore implements Disposable {
    * Adds documents; one of the same id is replaced. All of them or none. CONFLICT when the collection has vectors of another model,
    * PAYLOAD_TOO_LARGE when there would be more parts than the owner allows.
    */
-  put(collection: string, facts: CollectionFacts, documents: readonly PartedDocument[]): void {
+  put(collection: string, facts: CollectionInfo, documents: readonly EmbeddedDocument[]): void {
     this.#transaction((database) => {
       database.prepare('INSERT OR IGNORE INTO collections (name, model, width) VALUES (?, ?, ?)').run(collection, facts.model, facts.width);
-      requireSame(collection, this.facts(collection), facts);
+      requireSameModel(collection, this.info(collection), facts);
       for (const document of documents) putDocument(database, collection, document);
       const { count } = database.prepare('SELECT count(*) AS count FROM parts').get() ?? {};
-      if (Number(count) > this.#maxParts) throw tooMany(this.#maxParts);
+      if (Number(count) > this.#maxParts) throw tooManyParts(this.#maxParts);
     });
   }
 
@@ -106,8 +104,8 @@ export class CollectionStore implements Disposable {
   remove(collection: string, ids?: readonly string[]): number {
     return this.#transaction((database) => {
       const removed = ids
-        ? ids.map((id) => database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER} AND id = ?2`).run(collection, id))
-        : [database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER}`).run(collection)];
+        ? ids.map((id) => database.prepare(`DELETE FROM documents WHERE collection = ${COLLECTION_NUMBER} AND id = ?2`).run(collection, id))
+        : [database.prepare(`DELETE FROM documents WHERE collection = ${COLLECTION_NUMBER}`).run(collection)];
       database.prepare('DELETE FROM collections WHERE name = ? AND number NOT IN (SELECT collection FROM documents)').run(collection);
       return removed.reduce((sum, { changes }) => sum + Number(changes), 0);
     });
@@ -116,14 +114,14 @@ export class CollectionStore implements Disposable {
   /** Numbers and metadata of the documents of a collection. */
   documents(collection: string): readonly { readonly number: number; readonly metadata: JsonObject }[] {
     const rows = this.#use((database) =>
-      database.prepare(`SELECT number, metadata FROM documents WHERE collection = ${NUMBER}`).all(collection),
+      database.prepare(`SELECT number, metadata FROM documents WHERE collection = ${COLLECTION_NUMBER}`).all(collection),
     );
     return rows.map(({ number, metadata }) => ({ number: Number(number), metadata: metadataOf(metadata) }));
   }
 
   /** The next vectors of a collection behind the part of a number, in the order of their parts. */
   vectors(collection: string, after: number, limit: number): readonly StoredVector[] {
-    return this.#use((database) => database.prepare(VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
+    return this.#use((database) => database.prepare(SELECT_VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
       part: Number(part),
       document: Number(document),
       vector: vectorOfBytes(vector instanceof Uint8Array ? vector : new Uint8Array()),
@@ -132,7 +130,7 @@ export class CollectionStore implements Disposable {
 
   /** The part of a number; undefined when it was removed meanwhile. */
   part(number: number): StoredPart | undefined {
-    const row = this.#use((database) => database.prepare(PART).get(number));
+    const row = this.#use((database) => database.prepare(SELECT_PART).get(number));
     return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };
   }
 
@@ -143,7 +141,7 @@ export class CollectionStore implements Disposable {
 
   #use<T>(work: (database: DatabaseSync) => T): T {
     const database = this.#opened();
-    return guarded(this.#path, () => work(database));
+    return withStorageErrors(this.#path, () => work(database));
   }
 
   #opened(): DatabaseSync {
@@ -161,7 +159,7 @@ export class CollectionStore implements Disposable {
 
   #transaction<T>(work: (database: DatabaseSync) => T): T {
     return this.#use((database) => {
-      const { result, generation } = committed(database, work);
+      const { result, generation } = inTransaction(database, work);
       this.#keepGeneration(generation);
       return result;
     });
@@ -178,7 +176,10 @@ export class CollectionStore implements Disposable {
 }
 
 /** Carries out all of it or nothing; answers with the generation that the file has then. */
-function committed<T>(database: DatabaseSync, work: (database: DatabaseSync) => T): { readonly result: T; readonly generation: number } {
+function inTransaction<T>(
+  database: DatabaseSync,
+  work: (database: DatabaseSync) => T,
+): { readonly result: T; readonly generation: number } {
   database.exec('BEGIN IMMEDIATE');
   try {
     const result = work(database);
@@ -192,20 +193,22 @@ function committed<T>(database: DatabaseSync, work: (database: DatabaseSync) => 
   }
 }
 
-function putDocument(database: DatabaseSync, collection: string, { id, metadata, parts }: PartedDocument): void {
-  database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER} AND id = ?2`).run(collection, id);
+function putDocument(database: DatabaseSync, collection: string, { id, metadata, parts }: EmbeddedDocument): void {
+  database.prepare(`DELETE FROM documents WHERE collection = ${COLLECTION_NUMBER} AND id = ?2`).run(collection, id);
   const { lastInsertRowid: document } = database
-    .prepare(`INSERT INTO documents (collection, id, metadata) VALUES (${NUMBER}, ?2, ?3)`)
+    .prepare(`INSERT INTO documents (collection, id, metadata) VALUES (${COLLECTION_NUMBER}, ?2, ?3)`)
     .run(collection, id, JSON.stringify(metadata));
   const insertPart = database.prepare('INSERT INTO parts (document, part, text) VALUES (?, ?, ?)');
-  const insertVector = database.prepare(`INSERT INTO vectors (collection, part, document, vector) VALUES (${NUMBER}, ?2, ?3, ?4)`);
+  const insertVector = database.prepare(
+    `INSERT INTO vectors (collection, part, document, vector) VALUES (${COLLECTION_NUMBER}, ?2, ?3, ?4)`,
+  );
   for (const [index, { text, vector }] of parts.entries()) {
     const { lastInsertRowid: part } = insertPart.run(document, index + 1, text);
     insertVector.run(collection, part, document, vectorBytes(vector));
   }
 }
 
-function requireSame(collection: string, known: CollectionFacts | undefined, { model, width }: CollectionFacts): void {
+function requireSameModel(collection: string, known: CollectionInfo | undefined, { model, width }: CollectionInfo): void {
   if (known?.model === model && known.width === width) return;
   throw new AtmoError(
     'CONFLICT',
@@ -214,7 +217,7 @@ function requireSame(collection: string, known: CollectionFacts | undefined, { m
   );
 }
 
-function tooMany(maxParts: number): AtmoError {
+function tooManyParts(maxParts: number): AtmoError {
   return new AtmoError(
     'PAYLOAD_TOO_LARGE',
     `There would be more than ${maxParts} parts of documents; remove some, or raise connectors.collections.max_parts`,
@@ -224,4 +227,119 @@ function tooMany(maxParts: number): AtmoError {
 
 function metadataOf(text: SQLOutputValue | undefined): JsonObject {
   return JSON.parse(String(text)) as JsonObject;
+}
+
+/** A text of a thousand characters with the longest vector that models make, and the page around it. */
+const BYTES_PER_PART = 24_576;
+/** Tables and indexes take pages before there is anything in them. */
+const EMPTY_BYTES = 1_048_576;
+const PAGE_BYTES = 4_096;
+
+/** Opens the file, checks it and makes its tables where it is new. STORAGE_FAILED says what to do. */
+function openCollectionFile(path: string, maxParts: number): DatabaseSync {
+  return withStorageErrors(path, () => {
+    const database = new DatabaseSync(path);
+    try {
+      database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -2000`);
+      database.exec(
+        `PRAGMA max_page_count = ${Math.ceil((EMPTY_BYTES + maxParts * BYTES_PER_PART) / PAGE_BYTES)}; PRAGMA foreign_keys = ON`,
+      );
+      const finding = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
+      if (finding !== 'ok')
+        throw storageFailed(path, `it is damaged (${finding}); put a backup back, or move it away and add the documents again`);
+      migrate(database, path);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** How many changes a file has seen. */
+function generationOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA application_id').get()?.application_id);
+}
+
+/** Counts a change, in the header of the file. To be run inside its transaction. */
+function nextGeneration(database: DatabaseSync): number {
+  const generation = generationOf(database) + 1;
+  database.exec(`PRAGMA application_id = ${generation}`);
+  return generation;
+}
+
+/** Runs work on the file; what SQLite throws becomes STORAGE_FAILED. */
+function withStorageErrors<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Error) || !('errcode' in error)) throw error;
+    throw storageFailed(
+      path,
+      `it cannot be read or written (${error.message}); is there space, and does the folder belong to the hub's user?`,
+    );
+  }
+}
+
+function migrate(database: DatabaseSync, path: string): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version === COLLECTION_FORMAT) return;
+  if (version > COLLECTION_FORMAT) throw storageFailed(path, 'a newer atmosphere-edge has written it; install that version again');
+  database.exec(`BEGIN IMMEDIATE; ${COLLECTION_SCHEMA} PRAGMA user_version = ${COLLECTION_FORMAT}; COMMIT`);
+}
+
+function storageFailed(path: string, reason: string): AtmoError {
+  return new AtmoError('STORAGE_FAILED', `${path}: ${reason}`, { path });
+}
+
+/** Format 1 of the file: a document has parts, and each part a vector, which lies apart so that a search reads nothing else. */
+const COLLECTION_SCHEMA = `
+CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
+CREATE TABLE documents (
+  number INTEGER PRIMARY KEY,
+  collection INTEGER NOT NULL REFERENCES collections (number),
+  id TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  UNIQUE (collection, id)
+) STRICT;
+CREATE TABLE parts (
+  number INTEGER PRIMARY KEY,
+  document INTEGER NOT NULL REFERENCES documents (number) ON DELETE CASCADE,
+  part INTEGER NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+CREATE TABLE vectors (
+  part INTEGER PRIMARY KEY REFERENCES parts (number) ON DELETE CASCADE,
+  collection INTEGER NOT NULL,
+  document INTEGER NOT NULL,
+  vector BLOB NOT NULL
+) STRICT;
+CREATE INDEX parts_of_document ON parts (document);
+`;
+/** What `PRAGMA user_version` says of it. */
+const COLLECTION_FORMAT = 1;
+
+/** A vector of length 1, in which a product of two is the cosine of the angle between them; zeros stay zeros. */
+export function unitVector(values: readonly number[]): Float32Array<ArrayBuffer> {
+  const length = Math.hypot(...values);
+  return Float32Array.from(values, (value) => (length === 0 ? 0 : value / length));
+}
+
+/** Cosine of the angle between two unit vectors of one length, -1 to 1. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);
+  return sum;
+}
+
+/** The bytes in which a vector is kept: IEEE 754 single precision, little-endian as every machine is that the hub runs on. */
+function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+/** The other way round. */
+function vectorOfBytes(bytes: Uint8Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+  const isAligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset, byteLength } = isAligned ? bytes : bytes.slice();
+  return new Float32Array(buffer, byteOffset, Math.floor(byteLength / Float32Array.BYTES_PER_ELEMENT));
 }

@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
+import { optionalSection } from '../../core/config/config-section.ts';
 
 /** Where the owner set nothing. */
 export const COLLECTIONS_DEFAULT: CollectionsConfig = { maxParts: 20_000 };

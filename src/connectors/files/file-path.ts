@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isWithin } from '../../core/is-within.ts';
+import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
 /** The path that means all folders together. */
@@ -11,7 +11,7 @@ export interface FilePath {
   readonly names: readonly string[];
 }
 
-const PLAIN = /^[A-Za-z0-9_@.-]$/;
+const PLAIN_CHARACTER = /^[A-Za-z0-9_@.-]$/;
 const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
 /** Room in a permission, which ends with the path. */
 const MAX_LENGTH = 240;
@@ -41,7 +41,7 @@ export function parsePath(path: string): FilePath {
 /** A name as it is on the disk, in a canonical path. */
 export function encodedName(name: string): string {
   const byte = (value: number) => `+${value.toString(16).toUpperCase().padStart(2, '0')}`;
-  return [...name].map((letter) => (PLAIN.test(letter) ? letter : [...Buffer.from(letter)].map(byte).join(''))).join('');
+  return [...name].map((letter) => (PLAIN_CHARACTER.test(letter) ? letter : [...Buffer.from(letter)].map(byte).join(''))).join('');
 }
 
 function relativeTo(text: string, roots: Readonly<Record<string, FileRoot>>): string {

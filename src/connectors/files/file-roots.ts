@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
-import { AtmoError } from '../../core/errors.ts';
-import { fileFailure } from './file-failure.ts';
+import { constants, type Stats } from 'node:fs';
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, unlink } from 'node:fs/promises';
+import { AtmoError, type ErrorCode } from '../../core/errors.ts';
+import { isWithin } from '../../core/files/file-system.ts';
 import { ALL_ROOTS, encodedName, type FilePath, parsePath } from './file-path.ts';
 import type { FileRoot } from './files-config.ts';
-import { FolderHandle } from './folder-handle.ts';
-import { requireHarmless } from './harmless-root.ts';
 
 /** Something in a folder. */
 export interface FileEntry {
@@ -53,7 +52,7 @@ export class FileRoots {
       const stat = await file.stat();
       if (!stat.isFile()) throw new AtmoError('NOT_SUPPORTED', `${path} is no file that can be read; list_files tells what it is`);
       const content = Buffer.alloc(MAX_FILE_BYTES + 1);
-      const length = await filled(file, content);
+      const length = await readInto(file, content);
       if (length > MAX_FILE_BYTES) throw new AtmoError('PAYLOAD_TOO_LARGE', `${path} has more than ${MAX_FILE_BYTES} bytes`);
       return textOf(content.subarray(0, length), path);
     });
@@ -68,8 +67,8 @@ export class FileRoots {
       throw new AtmoError('PERMISSION_DENIED', `The folder ${around.root} is only for reading; the owner may set its writable`);
     }
     return this.#inFolder(path, { ...around, isMade: true }, async (folder) => {
-      const mode = await modeToKeep(folder, name, path);
-      await folder.replace(name, content, { ...mode, temporary: `.${randomUUID()}.part` });
+      const mode = await existingMode(folder, name, path);
+      await folder.replaceFile(name, content, { ...mode, temporary: `.${randomUUID()}.part` });
       return content.length;
     });
   }
@@ -77,27 +76,27 @@ export class FileRoots {
   async #inFolder<T>(
     path: string,
     place: FilePath & { readonly isMade?: boolean },
-    work: (folder: FolderHandle) => Promise<T>,
+    work: (folder: DirectoryHandle) => Promise<T>,
   ): Promise<T> {
     try {
       await using folder = await this.#enter(place);
       return await work(folder);
     } catch (error) {
-      throw fileFailure(error, path);
+      throw fileError(error, path);
     }
   }
 
-  async #enter({ root, names, isMade = false }: FilePath & { readonly isMade?: boolean }): Promise<FolderHandle> {
+  async #enter({ root, names, isMade = false }: FilePath & { readonly isMade?: boolean }): Promise<DirectoryHandle> {
     let folder = await this.#openRoot(root);
     for (const name of names) {
       await using outer = folder;
-      if (isMade) await outer.make(name);
-      folder = await outer.enter(name);
+      if (isMade) await outer.makeDirectory(name);
+      folder = await outer.openDirectory(name);
     }
     return folder;
   }
 
-  async #openRoot(name: string): Promise<FolderHandle> {
+  async #openRoot(name: string): Promise<DirectoryHandle> {
     const path = await realpath(this.#root(name).path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       throw new AtmoError(
@@ -105,8 +104,8 @@ export class FileRoots {
         `The folder behind ${name} does not exist; the owner makes it (connectors.files.roots.${name}.path)`,
       );
     });
-    requireHarmless(name, path, await realpath(this.#stateDir));
-    return FolderHandle.open(path);
+    requireSafeRoot(name, path, await realpath(this.#stateDir));
+    return DirectoryHandle.open(path);
   }
 
   #root(name: string): FileRoot {
@@ -131,14 +130,14 @@ export class FileRoots {
   }
 }
 
-async function entryOf(folder: FolderHandle, name: string, around: string): Promise<FileEntry | undefined> {
+async function entryOf(folder: DirectoryHandle, name: string, around: string): Promise<FileEntry | undefined> {
   const stat = await folder.stat(name).catch(() => undefined);
   if (!stat) return undefined;
   const type = stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'other';
   return { name, path: `${around}/${encodedName(name)}`, type, sizeBytes: stat.size, modifiedAtMs: Math.round(stat.mtimeMs) };
 }
 
-async function filled(file: { read(buffer: Buffer, offset: number): Promise<{ bytesRead: number }> }, content: Buffer): Promise<number> {
+async function readInto(file: { read(buffer: Buffer, offset: number): Promise<{ bytesRead: number }> }, content: Buffer): Promise<number> {
   let length = 0;
   while (length < content.length) {
     const { bytesRead } = await file.read(content, length);
@@ -148,7 +147,7 @@ async function filled(file: { read(buffer: Buffer, offset: number): Promise<{ by
   return length;
 }
 
-async function modeToKeep(folder: FolderHandle, name: string, path: string): Promise<{ readonly mode?: number }> {
+async function existingMode(folder: DirectoryHandle, name: string, path: string): Promise<{ readonly mode?: number }> {
   const stat = await folder.stat(name).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
@@ -164,4 +163,121 @@ function textOf(content: Uint8Array, path: string): string {
   } catch {
     throw new AtmoError('NOT_SUPPORTED', `${path} is no text in UTF-8`);
   }
+}
+
+const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Without waiting for whoever writes into a pipe, and never as the terminal of the hub. */
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const FOLDER_MODE = 0o750;
+const FILE_MODE = 0o640;
+
+/**
+ * An open folder. What is done in it is done by its descriptor (`/proc/self/fd`, the way to openat(2) in Node), one name at a
+ * time and following no links: whoever moves folders or puts links there meanwhile changes nothing about where it happens.
+ * Errors are those of the system.
+ */
+class DirectoryHandle implements AsyncDisposable {
+  readonly #handle: FileHandle;
+
+  private constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  /** Opens a folder by its path, which must not end in a link. */
+  static async open(path: string): Promise<DirectoryHandle> {
+    return new DirectoryHandle(await open(path, OPEN_DIRECTORY));
+  }
+
+  /** Opens a folder in it. */
+  openDirectory(name: string): Promise<DirectoryHandle> {
+    return DirectoryHandle.open(this.#at(name));
+  }
+
+  /** Makes a folder in it unless there is one. */
+  async makeDirectory(name: string): Promise<void> {
+    await mkdir(this.#at(name), FOLDER_MODE).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+
+  /** Names in it, in no order. */
+  names(): Promise<readonly string[]> {
+    return readdir(this.#at(''));
+  }
+
+  /** What a name is; of a link, the link itself. */
+  stat(name: string): Promise<Stats> {
+    return lstat(this.#at(name));
+  }
+
+  openFile(name: string): Promise<FileHandle> {
+    return open(this.#at(name), OPEN_FILE);
+  }
+
+  /** Puts a file there in one step, on the disk when this returns: at any moment there is the old one or the new one. */
+  async replaceFile(
+    name: string,
+    content: Uint8Array,
+    { mode = FILE_MODE, temporary }: { readonly mode?: number; readonly temporary: string },
+  ) {
+    try {
+      await using file = await open(this.#at(temporary), CREATE_FILE, FILE_MODE);
+      await file.writeFile(content);
+      await file.sync();
+      await chmod(this.#at(temporary), mode);
+      await rename(this.#at(temporary), this.#at(name));
+    } catch (error) {
+      await unlink(this.#at(temporary)).catch(() => {});
+      throw error;
+    }
+    await this.#handle.sync();
+  }
+
+  #at(name: string): string {
+    return `/proc/self/fd/${this.#handle.fd}/${name}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+/** Where machines keep accounts, keys, devices and programs that run (source 004: /etc/passwd and the like). */
+const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
+/** Disks that were plugged in are mounted here. */
+const MOUNT_FOLDERS = ['/run/media', '/run/mount'];
+
+/** CONFIG_INVALID for a folder that would give agents the machine, or the hub's own keys. */
+export function requireSafeRoot(name: string, path: string, stateDir: string): void {
+  const clean = path.replace(/\/+$/, '');
+  const where = `connectors.files.roots.${name}`;
+  if (clean === '') throw new AtmoError('CONFIG_INVALID', `${where}: the whole machine is no folder for agents; open one folder of it`);
+  if (isWithin(stateDir, clean) || isWithin(clean, stateDir)) {
+    throw new AtmoError('CONFIG_INVALID', `${where}: the keys of the hub are in ${stateDir}; open another folder`);
+  }
+  const closed = SYSTEM_FOLDERS.find((folder) => isWithin(clean, folder) || isWithin(folder, clean));
+  if (closed === undefined || MOUNT_FOLDERS.some((folder) => isWithin(clean, folder))) return;
+  throw new AtmoError('CONFIG_INVALID', `${where}: ${closed} belongs to the system; open another folder`);
+}
+
+const SYSTEM_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ENOENT: ['NOT_FOUND', 'does not exist'],
+  ENOTDIR: ['NOT_FOUND', 'leads through something that is no folder, or through a link, which is not followed'],
+  ELOOP: ['NOT_FOUND', 'is a link, which is not followed'],
+  EISDIR: ['CONFLICT', 'is a folder'],
+  EACCES: ['PERMISSION_DENIED', 'is closed to the user that the hub runs as'],
+  EPERM: ['PERMISSION_DENIED', 'is closed to the user that the hub runs as'],
+  ENAMETOOLONG: ['VALIDATION_ERROR', 'has a name that is too long'],
+  ENXIO: ['NOT_SUPPORTED', 'is no ordinary file'],
+  ENOSPC: ['STORAGE_FAILED', 'does not fit: the disk is full'],
+  EDQUOT: ['STORAGE_FAILED', 'does not fit: the quota of the user is used up'],
+  EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
+};
+
+/** A failure of the file system in the words of a caller, who knows the path; the path of the machine is not told. */
+function fileError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || error instanceof AtmoError || !('code' in error)) return error;
+  const [code, what] = SYSTEM_ERRORS[String(error.code)] ?? ['STORAGE_FAILED', `cannot be used (${error.code})`];
+  return new AtmoError(code, `${path} ${what}`, { path }, { cause: error });
 }

@@ -1,10 +1,23 @@
-import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
+import { isoTime } from '../../core/clock.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
+import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import type { ConnectorsConfig } from '../connectors-config.ts';
 import { canonicalPath } from './file-path.ts';
-import { type FileEntry, type FileRoots, MAX_FILE_BYTES } from './file-roots.ts';
+import { type FileEntry, FileRoots, MAX_FILE_BYTES, requireSafeRoot } from './file-roots.ts';
 import type { FileRoot } from './files-config.ts';
+
+const ALIASES = { tool_file_read: 'core:read_file', tool_file_write: 'core:write_file', tool_ls: 'core:list_files' };
+const MISSING = 'set connectors.files.roots in the configuration to the folders that agents may work in';
+
+/** File tools in the owner's folders. CONFIG_INVALID for a folder that would give away the machine or the hub's keys. */
+export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { files }: Pick<ConnectorsConfig, 'files'>): Connector {
+  const roots = files?.roots ?? {};
+  for (const [name, { path }] of Object.entries(roots)) requireSafeRoot(name, path, stateDir);
+  const tools = fileTools(new FileRoots(roots, stateDir), roots);
+  return { tools: files ? tools : tools.map((tool) => unconfigured(tool, MISSING)), aliases: ALIASES };
+}
 
 const text = { type: 'string' };
 /** Line ends and quotes take two characters in JSON. */
@@ -12,7 +25,7 @@ const MAX_WRITE_PARAMS_BYTES = 2 * MAX_FILE_BYTES + 65_536;
 const fileTool = { preferLocal: true, timeoutMs: 10_000, tags: ['file', 'text', 'disk'] } as const;
 
 /** `list_files`, `read_file` and `write_file` (sources 003 and 004) in the folders that the owner opened. */
-export function fileTools(files: FileRoots, roots: Readonly<Record<string, FileRoot>>): readonly RegisteredTool[] {
+function fileTools(files: FileRoots, roots: Readonly<Record<string, FileRoot>>): readonly RegisteredTool[] {
   const canonicalize = <P extends { readonly path: string }>(params: P) => ({ ...params, path: canonicalPath(params.path, roots) });
   return [listFilesTool(files, canonicalize), readFileTool(files, canonicalize), writeFileTool(files, canonicalize)];
 }

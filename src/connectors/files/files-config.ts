@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
+import { optionalSection } from '../../core/config/config-section.ts';
 
 /** JSON Schema of `connectors.files`: folders that agents may work in. */
 export const FILES_SECTION = optionalSection(

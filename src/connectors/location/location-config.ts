@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
+import { optionalSection } from '../../core/config/config-section.ts';
 
 const GPSD = {
   ...optionalSection({
@@ -7,7 +7,7 @@ const GPSD = {
   }),
 } as const;
 
-const PLACE = optionalSection({
+const POSITION_SOURCE = optionalSection({
   latitude: { type: 'number', minimum: -90, maximum: 90, description: 'Degrees north, WGS 84' },
   longitude: { type: 'number', minimum: -180, maximum: 180, description: 'Degrees east, WGS 84' },
   accuracy_m: { type: 'number', minimum: 0, maximum: 100_000, default: 10, description: 'How far off these may be, in metres' },
@@ -20,14 +20,14 @@ export const LOCATION_SECTION = {
   minProperties: 1,
   maxProperties: 256,
   propertyNames: { pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' },
-  additionalProperties: PLACE,
+  additionalProperties: POSITION_SOURCE,
 } as const;
 
 /** Places by the ids of devices; `hub` is the hub itself. */
-export type LocationConfig = Readonly<Record<string, PlaceConfig>>;
+export type LocationConfig = Readonly<Record<string, PositionSource>>;
 
 /** Coordinates, or a receiver that tells them. */
-export interface PlaceConfig {
+export interface PositionSource {
   readonly latitude?: number;
   readonly longitude?: number;
   readonly accuracyM: number;

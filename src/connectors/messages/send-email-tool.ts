@@ -1,11 +1,9 @@
+import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
-import { attachmentsOf, attachmentsParameter } from './attachments.ts';
-import type { Mailer } from './mail.ts';
-import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './mail-address.ts';
+import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './messages-config.ts';
+import type { MailAttachment, Mailer } from './smtp-mailer.ts';
 
 const MAX_RECIPIENTS = 50;
 const TIMEOUT_MS = 30_000;
@@ -53,7 +51,7 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
       examples: [{ description: 'A mail', params: { to: ['anna@example.org'], subject: 'Water meter', body: 'It shows 512.3 m³.' } }],
     },
     async ({ to, cc, bcc, subject, body, html, attachments }, { signal, clock }) => {
-      if (to.length + cc.length + bcc.length > MAX_RECIPIENTS) throw tooMany();
+      if (to.length + cc.length + bcc.length > MAX_RECIPIENTS) throw tooManyRecipients();
       const mail = { to, cc, bcc, subject, body, isHtml: html, attachments: attachmentsOf(attachments) };
       const { messageId, rejected } = await mailer.send(mail, signal);
       return { sent: true, message_id: messageId, timestamp: isoTime(clock.now()), ...(rejected.length > 0 && { rejected }) };
@@ -61,6 +59,61 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
   );
 }
 
-function tooMany(): AtmoError {
+function tooManyRecipients(): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `A mail goes to at most ${MAX_RECIPIENTS} addresses, copies included; send several`);
+}
+
+/** All attachments of a mail together, before they become longer on their way. */
+export const MAX_ATTACHMENT_BYTES = 10 * 1_048_576;
+
+/** The parameter of tools that send files along. */
+const attachmentsParameter = p.array(
+  p.object(
+    {
+      filename: p.string({
+        description: 'Name of the file, without folders',
+        minLength: 1,
+        maxLength: 255,
+        pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
+      }),
+      content: p.string({
+        description: 'The file in base64 (RFC 4648 §4); kept out of the journal',
+        contentEncoding: 'base64',
+        secret: true,
+      }),
+      content_type: p
+        .string({
+          description: 'Such as image/jpeg; by the name of the file when left out',
+          pattern: '^[A-Za-z0-9!#$&^_.+-]{1,64}/[A-Za-z0-9!#$&^_.+-]{1,64}$',
+        })
+        .optional(),
+    },
+    { description: 'A file' },
+  ),
+  { description: 'Files that go along, 10 MiB in all', default: [], maxItems: 20 },
+);
+
+interface AttachmentParams {
+  readonly filename: string;
+  readonly content: string;
+  readonly content_type?: string;
+}
+
+/** The files themselves. PAYLOAD_TOO_LARGE when they are more than 10 MiB in all. */
+function attachmentsOf(files: readonly AttachmentParams[]): readonly MailAttachment[] {
+  const characters = files.reduce((sum, { content }) => sum + content.length, 0);
+  if (characters > (MAX_ATTACHMENT_BYTES * 4) / 3 + 4 * files.length) throw attachmentsTooLarge();
+  const decoded = files.map(attachmentOf);
+  if (decoded.reduce((sum, { content }) => sum + content.length, 0) > MAX_ATTACHMENT_BYTES) throw attachmentsTooLarge();
+  return decoded;
+}
+
+function attachmentOf({ filename, content, content_type: contentType }: AttachmentParams): MailAttachment {
+  return { filename, content: Buffer.from(content, 'base64'), ...(contentType !== undefined && { contentType }) };
+}
+
+function attachmentsTooLarge(): AtmoError {
+  return new AtmoError('PAYLOAD_TOO_LARGE', 'The attachments are more than 10 MiB in all; send fewer, or a link', {
+    max_bytes: MAX_ATTACHMENT_BYTES,
+  });
 }

@@ -1,14 +1,57 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { Clock } from '../../core/clock.ts';
+import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { readSecret } from '../../core/settings/secret-source.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import { requireAllowed } from './allowed-targets.ts';
-import { composeMail } from './compose-mail.ts';
-import type { EmailConfig } from './email-config.ts';
-import type { Mail, Mailer, MailReceipt } from './mail.ts';
-import { deliverLetter, type SmtpServer } from './smtp-session.ts';
+import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
+import { certificateFailure } from '../http-client/connection-failure.ts';
+import { type EmailConfig, requireAllowedTargets } from './messages-config.ts';
 
-interface MailerGround {
+/** A file that goes with a mail. */
+export interface MailAttachment {
+  readonly filename: string;
+  readonly content: Buffer;
+  readonly contentType?: string;
+}
+
+/** A mail; addresses are plain ones. */
+interface Mail {
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly subject: string;
+  readonly body: string;
+  /** Whether the body is HTML instead of plain text. */
+  readonly isHtml: boolean;
+  readonly attachments: readonly MailAttachment[];
+}
+
+/** What the mail server said of a mail that it took. */
+interface MailReceipt {
+  /** `Message-ID` of the mail, with its angle brackets (RFC 5322 §3.6.4). */
+  readonly messageId: string;
+  /** Addresses that the server refused while it took the mail for others. */
+  readonly rejected: readonly string[];
+}
+
+/** Port: mail leaves the house. */
+export interface Mailer {
+  /**
+   * Resolves when a server took the mail. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (it never will
+   * be as it is), OUTCOME_UNKNOWN (it was sent whole and not answered), PERMISSION_DENIED (an address that the owner did not
+   * allow), or what the signal aborts with.
+   */
+  send(mail: Mail, signal: AbortSignal): Promise<MailReceipt>;
+}
+
+/** A mail to one address, as messages of other kinds make it. */
+export function plainMail(to: string, subject: string, body: string): Mail {
+  return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
+}
+
+interface MailerServices {
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -19,14 +62,14 @@ export class SmtpMailer implements Mailer {
   readonly #config: EmailConfig;
   readonly #server: SmtpServer;
 
-  constructor({ clock, env }: MailerGround, config: EmailConfig) {
+  constructor({ clock, env }: MailerServices, config: EmailConfig) {
     this.#clock = clock;
     this.#config = config;
     const { password, user, security, host } = config;
     if ((password === undefined) !== (user === undefined)) {
       throw new AtmoError('CONFIG_INVALID', 'connectors.email.user and connectors.email.password belong together; set both or neither');
     }
-    if (security === 'none' && password !== undefined && !isHere(host)) {
+    if (security === 'none' && password !== undefined && !isLoopback(host)) {
       throw new AtmoError('CONFIG_INVALID', 'connectors.email would send the password in clear text; set security to starttls or tls');
     }
     this.#server = { ...config, ...(password !== undefined && { secret: readSecret(password, env) }) };
@@ -35,14 +78,183 @@ export class SmtpMailer implements Mailer {
   async send(mail: Mail, signal: AbortSignal): Promise<MailReceipt> {
     const { from, fromName = '', allowedRecipients } = this.#config;
     const to = [...new Set([...mail.to, ...mail.cc, ...mail.bcc])];
-    requireAllowed(to, allowedRecipients, 'connectors.email.allowed_recipients');
+    requireAllowedTargets(to, allowedRecipients, 'connectors.email.allowed_recipients');
     const messageId = `<${randomUUID()}@${from.slice(from.indexOf('@') + 1)}>`;
     const date = new Date(this.#clock.now());
     const bytes = await composeMail(mail, { from: { name: fromName, address: from }, messageId, date });
-    return { messageId, rejected: await deliverLetter(this.#server, { from, to, bytes }, signal) };
+    return { messageId, rejected: await sendOverSmtp(this.#server, { from, to, bytes }, signal) };
   }
 }
 
-function isHere(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}
+
+/** Who a mail is from, and what it is called. */
+export interface MailHeaders {
+  readonly from: { readonly name: string; readonly address: string };
+  readonly messageId: string;
+  readonly date: Date;
+}
+
+/** The bytes of a mail as they go to the server (RFC 5322, MIME); who gets a blind copy is not in them. */
+export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const composer = new MailComposer({
+    from,
+    to: mail.to.map(bareAddress),
+    cc: mail.cc.map(bareAddress),
+    subject: mail.subject,
+    messageId,
+    date,
+    ...(mail.isHtml ? { html: mail.body } : { text: mail.body }),
+    attachments: mail.attachments.map((file) => ({
+      filename: file.filename,
+      content: file.content,
+      ...(file.contentType !== undefined && { contentType: file.contentType }),
+    })),
+    // A mail holds what the caller gave, and nothing that nodemailer would fetch for it.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return composer.compile().build();
+}
+
+/** An address that nothing splits or interprets. */
+const bareAddress = (address: string) => ({ name: '', address });
+
+/** Where a session leads, and who it is. */
+interface SmtpServer extends Pick<EmailConfig, 'host' | 'port' | 'security' | 'caFile' | 'user'> {
+  readonly secret?: string;
+}
+
+/** A mail with the addresses that it goes to. */
+export interface SmtpMessage {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly bytes: Buffer;
+}
+
+const SOCKET_TIMEOUT_MS = 20_000;
+
+/**
+ * Delivers one mail in a session of its own (RFC 5321) and answers the addresses that the server refused. Errors as
+ * `Mailer.send`. The connection ends with the signal; a mail whose last line did not go out is never delivered.
+ */
+export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
+  const { default: Connection } = await import('nodemailer/lib/smtp-connection');
+  signal.throwIfAborted();
+  const connection = new Connection(connectionOptions(server));
+  const content = Readable.from([letter.bytes]);
+  const broken = rejectOnBreak(connection, signal);
+  try {
+    return await Promise.race([runSession(connection, { server, letter, content }), broken.promise]);
+  } catch (error) {
+    // The stream is read when the server has asked for the mail, and ends before the line that closes it.
+    throw smtpError(error, { isSent: content.readableEnded, signal });
+  } finally {
+    broken.forget();
+    connection.close();
+  }
+}
+
+interface SmtpSession {
+  readonly server: SmtpServer;
+  readonly letter: SmtpMessage;
+  readonly content: Readable;
+}
+
+async function runSession(connection: SMTPConnection, { server, letter, content }: SmtpSession): Promise<readonly string[]> {
+  await completed((end) => connection.connect(end));
+  const { user, secret } = server;
+  if (user !== undefined && secret !== undefined) await completed((end) => connection.login({ user, pass: secret }, end));
+  const envelope = { from: letter.from, to: [...letter.to], size: letter.bytes.length };
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  connection.send(envelope, content, (error, info) => (error ? reject(error) : resolve(info?.rejected ?? [])));
+  const rejected = await promise;
+  connection.quit();
+  return rejected;
+}
+
+function completed(run: (end: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => run((error) => (error ? reject(error) : resolve())));
+}
+
+/** Rejects when the connection breaks or the caller gives up, whatever else is awaited. */
+function rejectOnBreak(connection: SMTPConnection, signal: AbortSignal) {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  const giveUp = () => {
+    connection.close();
+    reject(signal.reason);
+  };
+  connection.on('error', reject);
+  signal.addEventListener('abort', giveUp, { once: true });
+  return { promise, forget: () => signal.removeEventListener('abort', giveUp) };
+}
+
+function connectionOptions({ host, port, security, caFile }: SmtpServer) {
+  return {
+    host,
+    port: port ?? (security === 'tls' ? 465 : 587),
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    connectionTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    greetingTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    dnsTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    ...(caFile !== undefined && { tls: { ca: readFileSync(caFile) } }),
+  };
+}
+
+const MAX_REPLY = 300;
+
+interface SmtpErrorFacts {
+  readonly code: string;
+  readonly message: string;
+  /** What the server answered: 4xx later, 5xx never (RFC 5321 §4.2.1). */
+  readonly status?: number;
+  readonly step?: string;
+  /** What the system or TLS said, before nodemailer put a code of its own. */
+  readonly originalCode: string;
+}
+
+/** How far a mail had come when something went wrong. */
+interface SmtpProgress {
+  /** The whole text of the mail had gone out, so that the server may have taken it. */
+  readonly isSent: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What a failure of an SMTP session means: an answer of the server is the truth, silence after the whole mail is not. */
+function smtpError(thrown: unknown, { isSent, signal }: SmtpProgress): unknown {
+  const { code, message, status, step, originalCode } = parseSmtpError(thrown);
+  const said = message.replaceAll(/\s+/g, ' ').slice(0, MAX_REPLY);
+  if (status !== undefined && status >= 400) {
+    const details = { status, ...(step !== undefined && { step }) };
+    if (status < 500) return new AtmoError('SERVICE_UNAVAILABLE', `The mail server takes no mail now: ${said}`, details);
+    return new AtmoError('SERVICE_REFUSED', `The mail server refused: ${said}`, details);
+  }
+  const certificate = certificateFailure('The mail server', originalCode);
+  if (certificate) return certificate;
+  if (isSent) return new AtmoError('OUTCOME_UNKNOWN', 'The mail server did not say whether it took the mail; it may or may not arrive');
+  if (signal.aborted) return signal.reason;
+  if (code === 'EAUTH' || code === 'EENVELOPE' || code === 'EMESSAGE') {
+    return new AtmoError('SERVICE_REFUSED', `The mail server cannot take this: ${said}`, { reason: code });
+  }
+  return new AtmoError('SERVICE_UNAVAILABLE', `The mail server cannot be used (${code}): ${said}; nothing was sent`, { reason: code });
+}
+
+function parseSmtpError(thrown: unknown): SmtpErrorFacts {
+  if (!(thrown instanceof Error)) return { code: 'no answer', originalCode: '', message: 'the connection ended' };
+  const { code, originalCode, responseCode, command }: Partial<Record<'code' | 'originalCode' | 'responseCode' | 'command', unknown>> =
+    thrown as object;
+  return {
+    code: typeof code === 'string' ? code : 'no answer',
+    originalCode: typeof originalCode === 'string' ? originalCode : '',
+    message: thrown.message,
+    ...(typeof responseCode === 'number' && responseCode > 0 && { status: responseCode }),
+    ...(typeof command === 'string' && { step: command }),
+  };
 }

@@ -1,6 +1,5 @@
+import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { optionalSection } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 
 /** What a model can be asked for: text, a look at an image, words in audio, vectors of texts, or JSON in a form of its own. */
 export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;

@@ -1,5 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
+import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
 
 const TOPIC = { type: 'string', maxLength: 128, pattern: '^[^#+/\\u0000]+(/[^#+/\\u0000]+)*$' } as const;
 

@@ -1,5 +1,4 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
+import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
 
 const text = { type: 'string', minLength: 1, maxLength: 200 };
 

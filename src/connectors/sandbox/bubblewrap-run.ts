@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { AtmoError } from '../../core/errors.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
-import { BoundedOutput } from './bounded-output.ts';
-import { childrenOf, useOfTree } from './process-tree.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
 /** A command in a sandbox, ready to be started. */
@@ -32,7 +31,7 @@ const WATCH_EVERY_MS = 25;
 /** The hub, which watches, comes first when there is little processor for many. */
 const NICE = 15;
 /** The same for memory: what the kernel ends when there is none left (proc(5), oom_score_adj). */
-const FIRST_TO_END = 1000;
+const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
 /** Longest report of bubblewrap about what it started. */
 const MAX_REPORT = 4096;
@@ -45,19 +44,19 @@ const NO_FILTER = Buffer.alloc(0);
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
-  requireWhole([...run.options, ...run.command]);
-  const child = start(run);
+  requireNoNul([...run.options, ...run.command]);
+  const child = spawnBubblewrap(run);
   const end = Promise.withResolvers<number>();
   let reason: unknown;
   const stop = (why: unknown) => {
     reason ??= why;
-    kill(child);
+    killNamespace(child);
   };
   const onAbort = () => stop(run.signal.reason);
   run.signal.addEventListener('abort', onAbort, { once: true });
-  const output = new BoundedOutput(run.bounds.outputBytes, () => stop(beyondOutput(run.bounds)));
+  const output = new BoundedOutput(run.bounds.outputBytes, () => stop(exceedsOutput(run.bounds)));
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => output.collect(stream as Readable));
-  const unwatch = watch(child, run.bounds, stop);
+  const unwatch = watchUsage(child, run.bounds, stop);
   child.once('error', (error) => end.reject(notStarted(error)));
   child.once('close', (code) => end.resolve(code ?? 0));
   try {
@@ -71,14 +70,14 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
 }
 
 /** NUL is what separates options: behind it another one would begin, such as one that shows the whole machine. */
-function requireWhole(texts: readonly string[]): void {
+function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
 }
 
 /** Options go through a pipe: everybody on the machine can read a command line. */
-function start({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
+function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
   const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
   const child = spawn(bubblewrap, ['--args', '3', '--json-status-fd', '4', ...seccomp, '--', ...command], {
@@ -86,7 +85,7 @@ function start({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRu
     env: {},
     cwd: '/',
   });
-  yieldToHub(child.pid);
+  lowerPriority(child.pid);
   const feeds: readonly [number, string | Buffer][] = [
     [0, stdin ?? ''],
     [3, options.map((option) => `${option}\0`).join('')],
@@ -102,10 +101,10 @@ function start({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRu
 }
 
 /** bubblewrap waits for its options meanwhile, and what it starts has the same rank. A unit may forbid it. */
-function yieldToHub(pid: number | undefined): void {
+function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, String(FIRST_TO_END));
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
     setPriority(pid, NICE);
   } catch {
     // It works without, only slower to stop.
@@ -116,13 +115,13 @@ function yieldToHub(pid: number | undefined): void {
  * The first process inside asks to end with bubblewrap (PR_SET_PDEATHSIG) only when it has laid out its view, and would never hear
  * that bubblewrap ended before: it is ended by itself, and with it all of its namespace (pid_namespaces(7)).
  */
-function kill(child: ChildProcess): void {
+function killNamespace(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const before = childrenOf(pid);
+  const before = childProcesses(pid);
   child.kill('SIGKILL');
   // It may have made it just then.
-  for (const first of new Set([...before, ...childrenOf(pid)])) {
+  for (const first of new Set([...before, ...childProcesses(pid)])) {
     try {
       process.kill(first, 'SIGKILL');
     } catch {
@@ -132,15 +131,15 @@ function kill(child: ChildProcess): void {
 }
 
 /** Looks at what the processes inside take; answers what ends the watch. */
-function watch(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
+function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   void firstProcess(child).then((root) => {
     if (root === undefined || isOver) return;
     timer = setInterval(() => {
-      const { processes, memoryBytes } = useOfTree(root, bounds.processes + 2);
-      if (processes > bounds.processes + 2) stop(beyondProcesses(bounds));
-      else if (memoryBytes > bounds.memoryBytes) stop(beyondMemory(bounds));
+      const { processes, memoryBytes } = processTreeUsage(root, bounds.processes + 2);
+      if (processes > bounds.processes + 2) stop(exceedsProcesses(bounds));
+      else if (memoryBytes > bounds.memoryBytes) stop(exceedsMemory(bounds));
     }, WATCH_EVERY_MS);
   });
   return () => {
@@ -164,19 +163,19 @@ async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-function beyondMemory({ memoryBytes }: RunBounds): AtmoError {
+function exceedsMemory({ memoryBytes }: RunBounds): AtmoError {
   const told = `The program took more than ${Math.round(memoryBytes / BYTES_PER_MB)} MB of memory and was ended`;
   return new AtmoError('RESOURCE_EXCEEDED', told, { max_memory_bytes: memoryBytes, permanent: true });
 }
 
-function beyondProcesses({ processes }: RunBounds): AtmoError {
+function exceedsProcesses({ processes }: RunBounds): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `The program started more than ${processes} processes and was ended`, {
     max_processes: processes,
     permanent: true,
   });
 }
 
-function beyondOutput({ outputBytes }: RunBounds): AtmoError {
+function exceedsOutput({ outputBytes }: RunBounds): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `The program printed more than ${outputBytes} bytes and was ended`, {
     max_output_bytes: outputBytes,
     permanent: true,
@@ -185,4 +184,174 @@ function beyondOutput({ outputBytes }: RunBounds): AtmoError {
 
 function notStarted({ message }: Error): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `bubblewrap cannot be started: ${message}`);
+}
+
+/** What a sandboxed program sees and may use; absolute paths of the host. */
+export interface SandboxView {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly hasNetwork: boolean;
+  /** False where the kernel lets nobody mount a /proc of its own, as inside of many containers. */
+  readonly hasProc: boolean;
+  /** True for a hub that runs as root: bubblewrap makes no namespace of users, and the program gives up root by itself. */
+  readonly isRoot: boolean;
+  readonly cwd: string;
+  /** Of each of the two folders that it can write by itself. */
+  readonly tempBytes: number;
+}
+
+/** Limits that the kernel keeps for each process by itself (getrlimit(2)). */
+export interface ProcessLimits {
+  readonly processes: number;
+  readonly cpuSeconds: number;
+  /** Longest file. */
+  readonly fileBytes: number;
+  /** Data and heap; absent for runtimes that reserve more than they use. */
+  readonly dataBytes?: number;
+  /** Programs at a time that are counted together, as those of a hub are that runs as root; 1 when absent. */
+  readonly together?: number;
+}
+
+/** Where programs are looked for inside. */
+export const PROGRAM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+const SETTINGS = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/usr/share/zoneinfo'];
+const NETWORK_SETTINGS = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/services'];
+/** nobody and nogroup of Debian. */
+const NOBODY = '65534';
+const OPEN_FILES = 256;
+const AS_USER = ['--unshare-user', '--disable-userns', '--uid', NOBODY, '--gid', NOBODY, '--cap-drop', 'ALL'];
+/** What is left is what it takes to become nobody. */
+const AS_ROOT = ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP'];
+const BECOME_NOBODY = [
+  ...['/usr/bin/setpriv', '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups'],
+  ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'],
+];
+
+/** Options of bwrap(1): namespaces of its own, no rights, nothing but the system's programs and what the view says. */
+export function bubblewrapOptions(view: SandboxView): readonly string[] {
+  return [
+    ...(view.isRoot ? AS_ROOT : AS_USER),
+    ...(view.hasNetwork ? [] : ['--unshare-net']),
+    ...['--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
+    ...['--die-with-parent', '--new-session', '--clearenv'],
+    ...['--ro-bind', '/usr', '/usr', ...SYSTEM.flatMap(systemFolder)],
+    ...['--perms', '0755', '--dir', '/etc'],
+    ...[...SETTINGS, ...(view.hasNetwork ? NETWORK_SETTINGS : [])].flatMap((path) => ['--ro-bind-try', path, path]),
+    ...(view.hasProc ? ['--proc', '/proc', '--remount-ro', '/proc'] : []),
+    ...['--dev', '/dev', '--remount-ro', '/dev'],
+    ...['/dev/shm', '/tmp'].flatMap((folder) => ['--perms', '1777', '--size', String(view.tempBytes), '--tmpfs', folder]),
+    ...view.read.flatMap((path) => [...foldersTo(path), '--ro-bind', path, path]),
+    ...view.write.flatMap((path) => [...foldersTo(path), '--bind', path, path]),
+    // The folders that bubblewrap makes for all these would be memory without a bound.
+    ...['--remount-ro', '/', '--chdir', view.cwd],
+    ...Object.entries({ PATH: PROGRAM_PATH.join(':'), HOME: '/tmp', LANG: 'C.UTF-8', ...view.env }).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
+  ];
+}
+
+/** The command line of prlimit(1) in front of a program, which has to run inside: only there its processes are counted apart. */
+export function withProcessLimits(
+  limits: ProcessLimits,
+  { isRoot }: Pick<SandboxView, 'isRoot'>,
+  command: readonly string[],
+): readonly string[] {
+  const bounds = {
+    // The two that bubblewrap itself needs.
+    nproc: (limits.processes + 2) * (limits.together ?? 1),
+    cpu: limits.cpuSeconds,
+    fsize: limits.fileBytes,
+    nofile: OPEN_FILES,
+    core: 0,
+    ...(limits.dataBytes !== undefined && { data: limits.dataBytes }),
+  };
+  // The kernel counts no processes of root.
+  return [
+    ...(isRoot ? BECOME_NOBODY : []),
+    '/usr/bin/prlimit',
+    ...Object.entries(bounds).map(([name, bound]) => `--${name}=${bound}:${bound}`),
+    '--',
+    ...command,
+  ];
+}
+
+/** Folders that are made by themselves belong to the hub's user alone. */
+function foldersTo(path: string): readonly string[] {
+  const parent = dirname(path);
+  return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
+}
+
+/** Links into /usr on the systems of today. */
+function systemFolder(path: string): readonly string[] {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat) return [];
+  return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+}
+
+/** What a process and all that it started take now. */
+export interface ProcessTreeUsage {
+  readonly processes: number;
+  /** Memory that is no file's: own and shared pages (proc(5), RssAnon and RssShmem). */
+  readonly memoryBytes: number;
+}
+
+const BYTES_PER_KB = 1024;
+
+/** Looks at a tree of processes; it stops at `maxProcesses`, since then all is said. What ends meanwhile counts nothing. */
+function processTreeUsage(root: number, maxProcesses: number): ProcessTreeUsage {
+  const waiting = [root];
+  let [processes, memoryBytes] = [0, 0];
+  for (let pid = waiting.pop(); pid !== undefined && processes <= maxProcesses; pid = waiting.pop()) {
+    processes += 1;
+    memoryBytes += memoryOf(pid);
+    waiting.push(...childProcesses(pid));
+  }
+  return { processes, memoryBytes };
+}
+
+/** Numbers of the processes that a process started and that live; none where it has ended. Each thread has children of its own. */
+function childProcesses(pid: number): readonly number[] {
+  try {
+    const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
+    return lists.flatMap((list) => list.split(' ').filter((one) => one !== '')).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function memoryOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, number]) => Number(number));
+    return kilobytes.reduce((sum, one) => sum + one, 0) * BYTES_PER_KB;
+  } catch {
+    return 0;
+  }
+}
+
+/** What a program prints, kept up to a limit that counts for all its streams together. */
+export class BoundedOutput {
+  readonly #maxBytes: number;
+  readonly #onExceeded: () => void;
+  #bytes = 0;
+
+  constructor(maxBytes: number, onExceeded: () => void) {
+    this.#maxBytes = maxBytes;
+    this.#onExceeded = onExceeded;
+  }
+
+  /** Reads a stream as UTF-8; the function answers what has come. */
+  collect(stream: Readable): () => string {
+    const parts: Buffer[] = [];
+    stream.on('data', (part: Buffer) => {
+      this.#bytes += part.length;
+      if (this.#bytes <= this.#maxBytes) parts.push(part);
+      else this.#onExceeded();
+    });
+    return () => Buffer.concat(parts).toString('utf8');
+  }
 }

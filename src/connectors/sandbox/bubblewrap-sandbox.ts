@@ -1,15 +1,14 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { CallerConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isWithin } from '../../core/is-within.ts';
-import { CallerGates } from '../../tools/calls/bounds/caller-gates.ts';
-import { notConfigured } from '../../tools/definition/missing-setting.ts';
-import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
-import { bubblewrapOptions, limitedCommand, PROGRAM_PATH, type SandboxView } from './bubblewrap-arguments.ts';
-import { type RunBounds, runBubblewrap } from './bubblewrap-run.ts';
-import type { ContainerEngine } from './container-engine.ts';
-import type { Granted, GrantedPowers } from './granted-powers.ts';
-import type { SafetyRules } from './safety-rules.ts';
+import { isWithin } from '../../core/files/file-system.ts';
+import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { ProgramKind, ProgramPower, ProgramRequest, ProgramResult, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
+import { bubblewrapOptions, PROGRAM_PATH, type RunBounds, runBubblewrap, type SandboxView, withProcessLimits } from './bubblewrap-run.ts';
+import { ContainerEngine } from './container-engine.ts';
+import { type GrantedAccess, GrantedPowers } from './granted-powers.ts';
+import { DEFAULT_SAFETY_RULES, SafetyRules } from './safety-rules.ts';
 import type { SandboxConfig } from './sandbox-config.ts';
 
 interface SandboxCollaborators {
@@ -22,35 +21,35 @@ interface SandboxCollaborators {
 }
 
 /** How a sandbox can be made here. */
-type Way = Pick<SandboxView, 'hasProc' | 'isRoot'>;
-type Bounds = Omit<SandboxConfig, 'powers' | 'commands' | 'safetyRules' | 'defaultSafetyRules' | 'containerEngine'>;
+type SandboxMode = Pick<SandboxView, 'hasProc' | 'isRoot'>;
+type SandboxBounds = Omit<SandboxConfig, 'powers' | 'commands' | 'safetyRules' | 'defaultSafetyRules' | 'containerEngine'>;
 
 const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
-const TRIAL_MS = 5_000;
+const TRIAL_TIMEOUT_MS = 5_000;
 /** The best first. */
-const WAYS: readonly Way[] = [
+const MODES: readonly SandboxMode[] = [
   { hasProc: true, isRoot: false },
   { hasProc: false, isRoot: false },
 ];
 const HOME = '/tmp';
 const INSTALL = 'install bubblewrap (apt install bubblewrap)';
-const ALLOW = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
+const ALLOW_NAMESPACES = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
 
 /** Programs in namespaces of their own, made by bubblewrap for each run. */
 export class BubblewrapSandbox implements ProgramSandbox {
   readonly #with: SandboxCollaborators;
-  readonly #bounds: Bounds;
-  readonly #turns: CallerGates;
+  readonly #bounds: SandboxBounds;
+  readonly #turns: CallerConcurrencyLimiter;
   /** What became of the trial; the first program makes it. */
-  #trial: Promise<Way> | undefined;
+  #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
-  constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
+  constructor(collaborators: SandboxCollaborators, bounds: SandboxBounds) {
     this.#with = collaborators;
     this.#bounds = bounds;
     const maxRunningPerCaller = Math.max(1, Math.floor(bounds.maxConcurrent / 2));
-    this.#turns = new CallerGates({
+    this.#turns = new CallerConcurrencyLimiter({
       maxRunning: bounds.maxConcurrent,
       maxRunningPerCaller,
       maxWaiting: Infinity,
@@ -67,16 +66,16 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#with.powers.power(name);
   }
 
-  outlook(order: Parameters<ProgramSandbox['outlook']>[0]): ReturnType<ProgramSandbox['outlook']> {
+  inspect(order: Parameters<ProgramSandbox['inspect']>[0]): ReturnType<ProgramSandbox['inspect']> {
     return this.#with.powers.outlook(order, HOME);
   }
 
   requireSafe(argv: readonly string[], cwd = HOME, stdin?: string): void {
-    this.#with.rules.require(argv, cwd, stdin);
+    this.#with.rules.requireSafe(argv, cwd, stdin);
   }
 
-  async run(order: ProgramOrder): Promise<ProgramResult> {
-    const granted = this.#with.powers.together(order.powers);
+  async run(order: ProgramRequest): Promise<ProgramResult> {
+    const granted = this.#with.powers.combined(order.powers);
     if (order.kind === 'image') return this.#inTurn(order, () => this.#runImage(order, granted));
     this.requireSafe([order.program, ...order.args], order.cwd, order.stdin);
     const view = { ...this.#viewOf(order, granted), ...(await this.#tried()) };
@@ -85,7 +84,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   /** Files and rules may have changed while the program waited: nothing may come between the question and its start. */
-  async #inTurn({ caller, signal, confirm }: ProgramOrder, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
+  async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#turns.enter(caller, signal);
     try {
       confirm();
@@ -95,7 +94,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     }
   }
 
-  #runCommand(order: ProgramOrder, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {
+  #runCommand(order: ProgramRequest, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
@@ -104,7 +103,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
       options: bubblewrapOptions(view),
-      command: limitedCommand({ ...limits, ...data }, view, command),
+      command: withProcessLimits({ ...limits, ...data }, view, command),
       hasNetwork: view.hasNetwork,
       ...(order.stdin !== undefined && { stdin: order.stdin }),
       bounds,
@@ -112,7 +111,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     });
   }
 
-  #runImage({ program: image, args, stdin, signal, ...order }: ProgramOrder, granted: Granted): Promise<ProgramResult> {
+  #runImage({ program: image, args, stdin, signal, ...order }: ProgramRequest, granted: GrantedAccess): Promise<ProgramResult> {
     const { engine } = this.#with;
     if (!engine) throw notConfigured(image, this.missingSetting('image') ?? '');
     const input = stdin === undefined ? {} : { stdin };
@@ -120,19 +119,22 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return engine.run({ image, args, ...input, ...granted, bounds, tempBytes: this.#bounds.tempMb * BYTES_PER_MB, signal });
   }
 
-  #viewOf({ visible = [], cwd = HOME }: ProgramOrder, { read, write, env, hasNetwork }: Granted): Omit<SandboxView, keyof Way> {
-    this.#with.powers.requireCodeApart(visible);
+  #viewOf(
+    { visible = [], cwd = HOME }: ProgramRequest,
+    { read, write, env, hasNetwork }: GrantedAccess,
+  ): Omit<SandboxView, keyof SandboxMode> {
+    this.#with.powers.requireCodeOutsideState(visible);
     const gone = [...read, ...write, ...visible].find((path) => !existsSync(path));
     if (gone !== undefined) throw new AtmoError('NOT_CONFIGURED', `There is no ${gone}, which a power of the sandbox names; create it`);
     return { read: [...visible, ...read], write, env, hasNetwork, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };
   }
 
-  #boundsOf({ maxMemoryBytes }: Pick<ProgramOrder, 'maxMemoryBytes'>): RunBounds {
+  #boundsOf({ maxMemoryBytes }: Pick<ProgramRequest, 'maxMemoryBytes'>): RunBounds {
     const { memoryMb, processes, outputKb } = this.#bounds;
     return { memoryBytes: maxMemoryBytes ?? memoryMb * BYTES_PER_MB, processes, outputBytes: outputKb * BYTES_PER_KB };
   }
 
-  #tried(): Promise<Way> {
+  #tried(): Promise<SandboxMode> {
     this.#trial ??= this.#try().catch((error: unknown) => {
       // What took too long may go well the next time.
       if (this.#problem === undefined) this.#trial = undefined;
@@ -142,28 +144,29 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub; SERVICE_UNAVAILABLE where it took too long to say. */
-  async #try(): Promise<Way> {
+  async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
-    for (const way of process.geteuid?.() === 0 ? [...WAYS.map((one) => ({ ...one, isRoot: true })), ...WAYS] : WAYS) {
+    for (const way of process.geteuid?.() === 0 ? [...MODES.map((one) => ({ ...one, isRoot: true })), ...MODES] : MODES) {
       const { exitCode, stderr } = await this.#tryWith(way);
       if (exitCode === 0) return way;
       reasons.push(stderr.replaceAll(/\s+/g, ' ').trim().slice(0, 200));
     }
-    this.#problem = this.#bubblewrap() ? `${ALLOW} (${reasons[0]})` : INSTALL;
+    this.#problem = this.#bubblewrap() ? `${ALLOW_NAMESPACES} (${reasons[0]})` : INSTALL;
     throw notConfigured('sandbox', this.#problem);
   }
 
-  async #tryWith(way: Way): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
+  async #tryWith(way: SandboxMode): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
     const bubblewrap = this.#bubblewrap();
     if (!bubblewrap) return { exitCode: 1, stderr: '' };
     const view = { read: [], write: [], env: {}, hasNetwork: false, ...way, cwd: HOME, tempBytes: BYTES_PER_MB };
     const bounds = this.#boundsOf({});
-    const command = limitedCommand({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, way, ['/usr/bin/true']);
-    const signal = AbortSignal.timeout(TRIAL_MS);
+    const command = withProcessLimits({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, way, ['/usr/bin/true']);
+    const signal = AbortSignal.timeout(TRIAL_TIMEOUT_MS);
     try {
       return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, hasNetwork: false, bounds, signal });
     } catch (error) {
-      if (signal.aborted) throw new AtmoError('SERVICE_UNAVAILABLE', `bubblewrap made no sandbox within ${TRIAL_MS} ms; try again later`);
+      if (signal.aborted)
+        throw new AtmoError('SERVICE_UNAVAILABLE', `bubblewrap made no sandbox within ${TRIAL_TIMEOUT_MS} ms; try again later`);
       return { exitCode: 1, stderr: toAtmoError(error).message };
     }
   }
@@ -197,4 +200,20 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The sandbox of the configuration; nothing runs before the first program does. CONFIG_INVALID for a power that cannot be. */
+export function openProgramSandbox(
+  config: SandboxConfig,
+  { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
+): ProgramSandbox {
+  const rules = new SafetyRules([...(config.defaultSafetyRules ? DEFAULT_SAFETY_RULES : []), ...config.safetyRules]);
+  const powers = new GrantedPowers(config.powers, { stateDir, env });
+  const engine = openEngine(config, env);
+  return new BubblewrapSandbox({ powers, rules, env, ...(engine && { engine }) }, config);
+}
+
+/** Undefined where the owner has configured none. */
+export function openEngine({ containerEngine }: SandboxConfig, env: NodeJS.ProcessEnv): ContainerEngine | undefined {
+  return containerEngine === undefined ? undefined : new ContainerEngine(containerEngine, { env });
 }

@@ -1,17 +1,34 @@
-import type { PlannedProgram } from '../../core/access/approvals.ts';
+import type { PlannedProgram } from '../../core/auth/approvals.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
-import { whileConfigured, withoutSetting } from '../../tools/definition/missing-setting.ts';
-import { normalizeDefinition } from '../../tools/definition/normalize-definition.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import { normalizeDefinition } from '../../tools/definition/public-definition.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
-import { toolId } from '../../tools/definition/tool-name.ts';
+import { toolId } from '../../tools/definition/tool-names.ts';
+import { unconfigured, whileConfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
-import { runToEnd } from '../../tools/registration/exec-tool.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
-import { type FilledCommand, type NamedCommands, schemaOf } from './named-commands.ts';
+import { runProgram } from '../../tools/programs/program-tool.ts';
+import { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import type { ConnectorsConfig } from '../connectors-config.ts';
+import { openEngine, openProgramSandbox } from './bubblewrap-sandbox.ts';
+import { dockerListTool } from './container-engine.ts';
+import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
-interface CommandGround {
+/** Tools that run commands of the owner; where nothing is configured they are listed as unavailable. CONFIG_INVALID. */
+export function openSandbox(
+  ground: Pick<ConnectorContext, 'env' | 'stateDir' | 'programs'>,
+  { sandbox }: Pick<ConnectorsConfig, 'sandbox'>,
+): Connector {
+  const programs = ground.programs ?? openProgramSandbox(sandbox, ground);
+  const commands = new NamedCommands({ programs, validator: new SchemaValidator() }, sandbox);
+  return {
+    tools: [...commandTools({ commands, programs }), dockerListTool(openEngine(sandbox, ground.env))],
+    aliases: { tool_exec: 'core:exec', tool_docker_list: 'core:docker_list' },
+  };
+}
+
+interface CommandServices {
   readonly commands: NamedCommands;
   readonly programs: ProgramSandbox;
 }
@@ -31,15 +48,15 @@ const RETURNS = {
 } as const;
 
 /** A tool for each command that the owner allows, and the two that take a command line (sources 003 and 004). */
-export function commandTools(ground: CommandGround): readonly RegisteredTool[] {
+function commandTools(ground: CommandServices): readonly RegisteredTool[] {
   const named = ground.commands.entries().map(([name, config]) => namedTool(name, config, ground));
   const lines = [execTool(ground), shellTool(ground)];
-  return [...named, ...(named.length > 0 ? lines : lines.map((tool) => withoutSetting(tool, SETTING)))].map((tool) =>
+  return [...named, ...(named.length > 0 ? lines : lines.map((tool) => unconfigured(tool, SETTING)))].map((tool) =>
     whereReady(tool, ground),
   );
 }
 
-function execTool({ commands, programs }: CommandGround): RegisteredTool {
+function execTool({ commands, programs }: CommandServices): RegisteredTool {
   const tool: RegisteredTool = defineTool(
     {
       ...lineDeclaration(commands),
@@ -54,7 +71,7 @@ function execTool({ commands, programs }: CommandGround): RegisteredTool {
   return { ...tool, program: (params) => linePlan(params && commands.fromLine(String(params.cmd)), programs) };
 }
 
-function shellTool({ commands, programs }: CommandGround): RegisteredTool {
+function shellTool({ commands, programs }: CommandServices): RegisteredTool {
   const tool: RegisteredTool = defineTool(
     {
       ...lineDeclaration(commands),
@@ -86,7 +103,7 @@ function lineDeclaration(commands: NamedCommands) {
   } as const;
 }
 
-function namedTool(name: string, config: CommandConfig, { commands, programs }: CommandGround): RegisteredTool {
+function namedTool(name: string, config: CommandConfig, { commands, programs }: CommandServices): RegisteredTool {
   const definition = normalizeDefinition({
     name,
     namespace: NAMESPACE,
@@ -116,7 +133,7 @@ async function runCommand(
   { programs, context }: { readonly programs: ProgramSandbox; readonly context: ToolContext },
 ): Promise<Json> {
   const order = { kind: 'cmd', program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) } as const;
-  const { stdout, stderr, exitCode } = await runToEnd(programs, order, { definition, context });
+  const { stdout, stderr, exitCode } = await runProgram(programs, order, { definition, context });
   return { stdout, stderr, exit_code: exitCode };
 }
 
@@ -129,11 +146,11 @@ function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox):
 function planOf({ argv: [program = '', ...args], cwd, config }: Omit<FilledCommand, 'name'>, programs: ProgramSandbox): PlannedProgram {
   const order = { program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) };
   const { powers: _, ...shown } = order;
-  return { kind: 'cmd', ...shown, ...programs.outlook(order) };
+  return { kind: 'cmd', ...shown, ...programs.inspect(order) };
 }
 
 /** A sandbox may be found missing by the first program alone. */
-function whereReady(tool: RegisteredTool, { programs }: CommandGround): RegisteredTool {
+function whereReady(tool: RegisteredTool, { programs }: CommandServices): RegisteredTool {
   return tool.missingSetting ? tool : whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 

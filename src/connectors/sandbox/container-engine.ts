@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { notConfigured, unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
-import { BoundedOutput } from './bounded-output.ts';
-import type { RunBounds } from './bubblewrap-run.ts';
+import { BoundedOutput, type RunBounds } from './bubblewrap-run.ts';
 
 /** A container to run once. */
 export interface ContainerRun {
@@ -59,13 +61,13 @@ export class ContainerEngine {
     if (result.exitCode !== ENGINE_FAILED) return result;
     const isAbsent = /no such image|image not known|not found locally/i.test(result.stderr);
     if (isAbsent) throw new AtmoError('NOT_FOUND', `There is no image ${run.image} on this board; pull it with the container engine first`);
-    throw failed(result.stderr);
+    throw engineFailed(result.stderr);
   }
 
   /** Containers with image and state, or images with tag. SERVICE_UNAVAILABLE when the engine does not answer. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
-    if (result.exitCode !== 0) throw failed(result.stderr);
+    if (result.exitCode !== 0) throw engineFailed(result.stderr);
     return result.stdout.split('\n').filter((line) => line !== '');
   }
 
@@ -90,9 +92,9 @@ export class ContainerEngine {
     };
     const onAbort = () => stop(call.signal.reason);
     call.signal.addEventListener('abort', onAbort, { once: true });
-    const output = new BoundedOutput(call.maxBytes, () => stop(beyondOutput(call.maxBytes)));
+    const output = new BoundedOutput(call.maxBytes, () => stop(exceedsOutput(call.maxBytes)));
     const [stdout, stderr] = [output.collect(child.stdout), output.collect(child.stderr)];
-    child.once('error', (error) => reject(failed(error.message)));
+    child.once('error', (error) => reject(engineFailed(error.message)));
     child.once('close', (code) => resolve(code ?? ENGINE_FAILED));
     child.stdin.on('error', () => {});
     child.stdin.end(call.input);
@@ -117,12 +119,39 @@ function runArguments({ image, args, read, write, env, hasNetwork, bounds, tempB
   ];
 }
 
-function beyondOutput(maxBytes: number): AtmoError {
+function exceedsOutput(maxBytes: number): AtmoError {
   const details = { max_output_bytes: maxBytes, permanent: true };
   return new AtmoError('RESOURCE_EXCEEDED', `The container printed more than ${maxBytes} bytes and was ended`, details);
 }
 
-function failed(said: string): AtmoError {
+function engineFailed(said: string): AtmoError {
   const reason = said.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
   return new AtmoError('SERVICE_UNAVAILABLE', `The container engine failed: ${reason || 'no reason given'}`);
+}
+
+const SETTING = 'set connectors.sandbox.container_engine in the configuration';
+
+/** The containers or images of the board (source 003, seed tools). */
+export function dockerListTool(engine: ContainerEngine | undefined): RegisteredTool {
+  const tool = defineTool(
+    {
+      name: 'docker_list',
+      title: 'List containers or images',
+      description:
+        'Lists the containers of this board with image and state, or its images. Use it to see what runs. Example: {"type": "containers"}.',
+      category: 'querying',
+      hasSideEffects: false,
+      permissions: ['docker:use'],
+      timeoutMs: 15_000,
+      tags: ['container'],
+      parameters: { type: p.enum(['containers', 'images'], { description: 'What to list', default: 'containers' }) },
+      returns: { type: 'object', required: ['items'], properties: { items: { type: 'array', items: { type: 'string' } } } },
+      examples: [{ description: 'What runs', params: { type: 'containers' } }],
+    },
+    async ({ type }, { signal }) => {
+      if (!engine) throw notConfigured('docker_list', SETTING);
+      return { items: await engine.list(type, signal) };
+    },
+  );
+  return engine ? tool : unconfigured(tool, SETTING);
 }

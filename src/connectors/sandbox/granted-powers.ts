@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isWithin } from '../../core/is-within.ts';
-import { readSecret } from '../../core/settings/secret-source.ts';
-import { realPath } from '../../core/storage/real-path.ts';
+import { isWithin, realPath } from '../../core/files/file-system.ts';
 import type { ProgramPower, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
 /** What several powers give together. */
-export interface Granted {
+export interface GrantedAccess {
   readonly hasNetwork: boolean;
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -17,7 +16,7 @@ export interface Granted {
 
 /** The owner's powers, with the values of their variables. */
 export class GrantedPowers {
-  readonly #powers: ReadonlyMap<string, Granted>;
+  readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
   /** CONFIG_INVALID for a folder that holds the hub's own state, and for a variable without a value. */
@@ -25,8 +24,8 @@ export class GrantedPowers {
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
   ) {
-    const known = Object.entries(powers).map(([name, { network, read, write, env: sources }]): [string, Granted] => {
-      for (const path of [...read, ...write]) requireApart(path, stateDir, name);
+    const known = Object.entries(powers).map(([name, { network, read, write, env: sources }]): [string, GrantedAccess] => {
+      for (const path of [...read, ...write]) requireOutsideState(path, stateDir, name);
       const values = Object.entries(sources).map(([variable, source]) => [variable, readSecret(source, env)]);
       return [name, { hasNetwork: network, read, write, env: Object.fromEntries(values) }];
     });
@@ -35,7 +34,7 @@ export class GrantedPowers {
   }
 
   /** CONFIG_INVALID for code that lies where a program that sees it would see the hub's own state as well. */
-  requireCodeApart(paths: readonly string[]): void {
+  requireCodeOutsideState(paths: readonly string[]): void {
     const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;
     throw new AtmoError(
@@ -54,23 +53,26 @@ export class GrantedPowers {
    * may write them. A mark is the file's place on the disk with the time of its last change, which no program can set.
    */
   outlook(
-    { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['outlook']>[0],
+    { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
     home: string,
-  ): ReturnType<ProgramSandbox['outlook']> {
-    const known = powers.map((name): [string, Granted | undefined] => [name, this.#powers.get(name)]);
+  ): ReturnType<ProgramSandbox['inspect']> {
+    const known = powers.map((name): [string, GrantedAccess | undefined] => [name, this.#powers.get(name)]);
     const open = [...known.flatMap(([, granted]) => (granted ? [...granted.read, ...granted.write] : [])), ...visible];
     const texts = [program, ...args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])];
     const files = [...new Set(texts.map((text) => resolve(cwd ?? home, text)))].filter((path) =>
       open.some((folder) => isWithin(path, folder)),
     );
     return {
-      powers: known.map(([name, granted]) => ({ name, allows: granted ? wordsOf(granted) : ['nothing: the owner has no such power'] })),
-      versions: files.map(versionOf),
+      powers: known.map(([name, granted]) => ({
+        name,
+        allows: granted ? describeAccess(granted) : ['nothing: the owner has no such power'],
+      })),
+      versions: files.map(fileVersion),
     };
   }
 
   /** What these give together. NOT_CONFIGURED for one that the owner has not. */
-  together(names: readonly string[]): Granted {
+  combined(names: readonly string[]): GrantedAccess {
     const all = names.map((name) => this.#granted(name));
     return {
       hasNetwork: all.some(({ hasNetwork }) => hasNetwork),
@@ -80,14 +82,14 @@ export class GrantedPowers {
     };
   }
 
-  #granted(name: string): Granted {
+  #granted(name: string): GrantedAccess {
     const granted = this.#powers.get(name);
     if (granted) return granted;
     throw new AtmoError('NOT_CONFIGURED', `There is no power ${name}; set connectors.sandbox.powers.${name} in the configuration`);
   }
 }
 
-function wordsOf({ hasNetwork, read, write, env }: Granted): readonly string[] {
+function describeAccess({ hasNetwork, read, write, env }: GrantedAccess): readonly string[] {
   return [
     ...(hasNetwork ? ['use the network'] : []),
     ...read.map((path) => `read ${path}`),
@@ -96,7 +98,7 @@ function wordsOf({ hasNetwork, read, write, env }: Granted): readonly string[] {
   ];
 }
 
-function versionOf(path: string): string {
+function fileVersion(path: string): string {
   try {
     const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
     return `${path} ${dev}:${ino}:${size}:${ctimeNs}`;
@@ -106,7 +108,7 @@ function versionOf(path: string): string {
 }
 
 /** Whoever reads the state directory has the keys of the home. */
-function requireApart(path: string, stateDir: string, power: string): void {
+function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;
   throw new AtmoError(

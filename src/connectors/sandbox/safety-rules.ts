@@ -1,6 +1,8 @@
+import { realpathSync } from 'node:fs';
+import { basename, isAbsolute, normalize, resolve } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { reachOf } from './command-reach.ts';
-import { couldBe, isForbidden, isTouched, pathsOf, readPattern, type SafetyPattern } from './safety-pattern.ts';
+import { analyzeCommand } from './command-analysis.ts';
+import type { ShellCommand, ShellWord } from './shell-words.ts';
 
 /** Something that no command may do, whoever asks (source 004, SafetyRule). */
 export interface SafetyRule {
@@ -61,34 +63,209 @@ export class SafetyRules {
   readonly #rules: readonly { readonly name: string; readonly patterns: readonly SafetyPattern[] }[];
 
   constructor(rules: readonly SafetyRule[]) {
-    this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(readPattern) }));
+    this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
   /** RULE_BLOCKED with the name of the rule; `argv` begins with the program, relative paths are below `cwd`, `stdin` is what it reads. */
-  require(argv: readonly string[], cwd: string, stdin?: string): void {
+  requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
-    const { commands, words, isComputed, unreadable } = reachOf(argv, stdin);
+    const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
     const distinct = new Map(words.map((word) => [`${word.wildcard}\n${word.text}`, word]));
     const isTooMany = distinct.size > MAX_WORDS;
     const named = (isTooMany ? [] : [...distinct.values()]).map((word) => pathsOf(word, cwd));
     const breaks = (pattern: SafetyPattern) =>
-      commands.some((command) => isForbidden(pattern, command)) || named.some((paths) => isTouched(pattern, paths));
+      commands.some((command) => matchesCommand(pattern, command)) || named.some((paths) => matchesPaths(pattern, paths));
     const broken = this.#rules.find(({ patterns }) => patterns.some(breaks));
     // Rules can only be held against what is known before it runs: what computes its command could be any command.
     const patterns = this.#rules.flatMap((rule) => rule.patterns);
-    const isHidden = isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && couldBe(pattern, command)));
+    const isHidden =
+      isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && mayMatchCommand(pattern, command)));
     const construct = unreadable ?? (isTooMany ? `more than ${MAX_WORDS} different words` : undefined);
     const name = broken?.name ?? (construct !== undefined || isHidden ? UNREADABLE : undefined);
     if (name === undefined) return;
-    if (!broken && construct !== undefined) throw new AtmoError('RULE_BLOCKED', tellUnreadable(construct), { rule: name });
-    throw new AtmoError('RULE_BLOCKED', broken ? tellBroken(name) : COMPUTED, { rule: name });
+    if (!broken && construct !== undefined) throw new AtmoError('RULE_BLOCKED', unreadableMessage(construct), { rule: name });
+    throw new AtmoError('RULE_BLOCKED', broken ? brokenRuleMessage(name) : COMPUTED, { rule: name });
   }
 }
 
-function tellBroken(name: string): string {
+function brokenRuleMessage(name: string): string {
   return `The safety rule ${JSON.stringify(name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
 }
 
-function tellUnreadable(construct: string): string {
+function unreadableMessage(construct: string): string {
   return `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
+}
+
+/** One thing that a command must not be or touch. */
+type SafetyPattern =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'segment'; readonly name: RegExp; readonly text: string }
+  | { readonly kind: 'program'; readonly program: RegExp; readonly words: readonly string[] };
+
+/** Options that are the same thing, as the programs of GNU name them. */
+const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursive'], R: ['recursive'], f: ['force'] };
+const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
+
+/**
+ * Reads a pattern: `/etc/shadow` is that path and all below it, `.ssh/` a folder of the name anywhere, anything else a program by
+ * name with options and arguments that have to be there: `rm -r`, `git push`. `*` stands for any end of a name.
+ */
+function parsePattern(text: string): SafetyPattern {
+  const [program = '', ...words] = text.trim().split(/\s+/);
+  if (words.length === 0 && isAbsolute(program)) return { kind: 'path', path: normalize(program).replace(/(.)\/$/, '$1') };
+  if (words.length === 0 && program.endsWith('/')) {
+    return { kind: 'segment', name: globToRegExp(program.slice(0, -1)), text: program.slice(0, -1).replaceAll('*', '') };
+  }
+  return { kind: 'program', program: globToRegExp(program), words };
+}
+
+/** Whether one command is what the pattern says. */
+function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
+  if (pattern.kind !== 'program' || !isProgram(pattern, words[0])) return false;
+  const args = words.slice(1);
+  return pattern.words.every((word) => hasArgument(args, word));
+}
+
+/** Whether it is a program of the pattern that gets words which the shell computes: they could be those of the pattern. */
+function mayMatchCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
+  if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
+  const args = words.slice(1);
+  const isByOptions = pattern.words.every((word) => word.startsWith('-'));
+  return (isByOptions ? optionsAmong(args) : args).some(
+    ({ text, isComputed, wildcard }) => isComputed || (wildcard && text.startsWith('-')),
+  );
+}
+
+function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program' }>, word: ShellWord | undefined): boolean {
+  return word !== undefined && program.test(basename(word.text));
+}
+
+/** The signs of a name with wildcards: brackets and a sign behind a backslash are one. */
+type GlobTokens = readonly string[];
+
+/** What a word may name on the disk; relative paths are below `cwd`. */
+export interface NamedPaths {
+  readonly paths: readonly string[];
+  /** With wildcards, in segments. */
+  readonly wildcards: readonly (readonly GlobTokens[])[];
+}
+
+/** What a word names, with and without the links on its way. */
+function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
+  if (wildcard !== undefined)
+    return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(globTokens)) };
+  const paths = pathTexts(text).flatMap((one) => {
+    const path = resolve(cwd, one);
+    return [path, ...realPath(path)];
+  });
+  return { paths, wildcards: [] };
+}
+
+/** Whether a word names what the pattern says. */
+function matchesPaths(pattern: SafetyPattern, { paths, wildcards }: NamedPaths): boolean {
+  if (pattern.kind === 'program') return false;
+  return paths.some((path) => matchesPath(pattern, path)) || wildcards.some((segments) => mayMatchPath(pattern, segments));
+}
+
+function matchesPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, path: string): boolean {
+  if (pattern.kind === 'segment') return path.split('/').some((segment) => pattern.name.test(segment));
+  return path === pattern.path || path.startsWith(`${pattern.path}/`);
+}
+
+/** For a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: it is held against the paths of rules alone. */
+function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly GlobTokens[]): boolean {
+  if (pattern.kind === 'segment') return segments.some((segment) => isSpecific(segment) && globMatches(segment, pattern.text));
+  const forbidden = pattern.path.split('/');
+  return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
+}
+
+/** Whether a name says two signs at least; brackets around a sign or two are as good as one. */
+function isSpecific(wildcard: GlobTokens): boolean {
+  return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
+}
+
+/** Whether a name of the disk fits wildcards of the shell (POSIX, 2.13); those at the beginning fit no leading dot. */
+function globMatches(wildcard: GlobTokens, name: string): boolean {
+  if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
+  // Which places of the name are reached, sign by sign: the time is bounded by both lengths, as that of an expression is not.
+  let reached = new Set([0]);
+  for (const sign of wildcard) {
+    const next = new Set<number>();
+    for (const at of reached) {
+      if (sign === '*') for (let to = at; to <= name.length; to++) next.add(to);
+      else if (at < name.length && tokenMatches(sign, name[at] ?? '')) next.add(at + 1);
+    }
+    reached = next;
+  }
+  return reached.has(name.length);
+}
+
+function globTokens(wildcard: string): GlobTokens {
+  const signs: string[] = [];
+  const last = wildcard.lastIndexOf(']');
+  for (let at = 0; at < wildcard.length; at += signs.at(-1)?.length ?? 1) {
+    const isEscaped = wildcard[at] === '\\';
+    // The first sign inside is none that closes.
+    const first = at + (/[!^]/.test(wildcard[at + 1] ?? '') ? 3 : 2);
+    const end = wildcard[at] === '[' && first <= last ? wildcard.indexOf(']', first) : at + (isEscaped ? 1 : 0);
+    signs.push(wildcard.slice(at, end + 1));
+  }
+  return signs;
+}
+
+/** Brackets may hold classes and ranges of a language: any sign fits, which is the safe side. */
+function tokenMatches(sign: string, letter: string): boolean {
+  return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
+}
+
+/** `-r` is in `-fr`, `-r -f` and `--recursive`, also when it is cut to `--rec`; after `--` there are no options. */
+function hasArgument(args: readonly ShellWord[], word: string): boolean {
+  if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
+  const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
+  if (word.startsWith('--')) return options.some((option) => isLongOption(option, word.slice(2)));
+  return [...word.slice(1)].every((letter) => options.some((option) => hasLetter(option, letter)));
+}
+
+function mayMatchArgument(wildcard: string, word: string): boolean {
+  return !/^\**$/.test(wildcard) && globMatches(globTokens(wildcard), word);
+}
+
+function optionsAmong(args: readonly ShellWord[]): readonly ShellWord[] {
+  const end = args.findIndex(({ text }) => text === '--');
+  return end === -1 ? args : args.slice(0, end);
+}
+
+function hasLetter(option: string, letter: string): boolean {
+  if (!option.startsWith('--')) return option.includes(letter);
+  return (LONG_OPTIONS[letter] ?? []).some((name) => isLongOption(option, name));
+}
+
+/** Programs of GNU take as few letters as are not those of another option too: `rm --r` is `rm --recursive`. */
+function isLongOption(option: string, name: string): boolean {
+  if (!option.startsWith('--')) return false;
+  const given = option.slice(2).split('=', 1)[0] ?? '';
+  return given !== '' && name.startsWith(given);
+}
+
+/** An argument itself, what stands after `=`, and what is glued to an option. */
+function pathTexts(arg: string): readonly string[] {
+  const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
+  return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));
+}
+
+function realPath(path: string): readonly string[] {
+  try {
+    return [realpathSync(path)];
+  } catch {
+    return [];
+  }
+}
+
+function globToRegExp(text: string): RegExp {
+  return new RegExp(
+    `^${text
+      .split('*')
+      .map((part) => part.replaceAll(REGEXP_CHARACTERS, '\\$&'))
+      .join('.*')}$`,
+  );
 }

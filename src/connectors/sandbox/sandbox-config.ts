@@ -1,5 +1,4 @@
-import { optionalSection, section } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
+import { optionalSection, SECRET_SOURCE, section } from '../../core/config/config-section.ts';
 
 const NAME = { pattern: '^[a-z][a-z0-9_-]{0,31}$' };
 const text = { type: 'string', minLength: 1, maxLength: 1024 };

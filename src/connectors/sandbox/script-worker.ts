@@ -1,16 +1,16 @@
 /** What runs in the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. This file is the thread's program too. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { type BoundedWorld, ENTER_WORLD } from '../../tools/programs/program-world.ts';
+import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/bounded-environment.ts';
 
 /** What a thread is given, one after the other. */
-export interface ScriptOrder {
+export interface ScriptJob {
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   /** JSON. */
   readonly params: string;
   readonly config: string;
   /** Time and chance of a bounded script. */
-  readonly world?: BoundedWorld | undefined;
+  readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
   /** Exported global of a module that counts its fuel. */
@@ -47,12 +47,12 @@ if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
 /** Each script gets memory of its own; only the interpreter's code stays. */
 function serve(port: MessagePort): void {
-  port.on('message', (order: ScriptOrder) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
+  port.on('message', (order: ScriptJob) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
 
-async function outcomeOf(given: ScriptOrder): Promise<ScriptOutcome> {
+async function outcomeOf(given: ScriptJob): Promise<ScriptOutcome> {
   try {
-    return given.kind === 'js' ? await interpret(given) : await compute(given);
+    return given.kind === 'js' ? await runQuickJs(given) : await runWasm(given);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return /out of memory|Aborted\(|memory access out of bounds|could not be cloned|Maximum call stack/i.test(message)
@@ -62,7 +62,7 @@ async function outcomeOf(given: ScriptOrder): Promise<ScriptOutcome> {
 }
 
 /** Memory has two bounds: QuickJS keeps the first and tells of it; the second holds whatever QuickJS does. */
-async function interpret({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptOrder): Promise<ScriptOutcome> {
+async function runQuickJs({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptJob): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');
   const maximum = RUNTIME_PAGES + Math.ceil(maxMemoryBytes / PAGE_BYTES);
@@ -82,7 +82,7 @@ async function interpret({ code, params, config, world, maxMemoryBytes, maxFuel 
   );
   const started = context.evalCode(
     `import { execute } from 'script';
-     ${ENTER_WORLD}
+     ${ENTER_ENVIRONMENT}
      const [params, config, world] = JSON.parse(globalThis.$input);
      const context = enterWorld(world);
      globalThis.$answer = JSON.stringify({ result: (await execute(params, config, context)) ?? null });`,
@@ -106,7 +106,7 @@ function messageOf(dumped: unknown): string {
 }
 
 /** `alloc(length)` gives a place for JSON in UTF-8, `execute(place, length)` answers place and length of the result in one number. */
-async function compute({ code, params, config, fuelGlobal }: ScriptOrder): Promise<ScriptOutcome> {
+async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);
   const { exports } = await wasm.instantiate(module, {});
   const { memory, alloc, execute } = exports;

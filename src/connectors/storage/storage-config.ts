@@ -1,4 +1,4 @@
-import { section } from '../../core/settings/config-section.ts';
+import { section } from '../../core/config/config-section.ts';
 
 /** JSON Schema of `connectors.storage`: what agents may keep on the hub. */
 export const STORAGE_SECTION = section({

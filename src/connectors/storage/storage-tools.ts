@@ -1,9 +1,26 @@
-import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
+import { createHash } from 'node:crypto';
+import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
-import { holds } from '../models/held-permissions.ts';
-import type { AgentData } from './agent-data.ts';
+import { hasPermission } from '../caller-permissions.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import type { ConnectorsConfig } from '../connectors-config.ts';
+import type { StorageConfig } from './storage-config.ts';
+
+/** What agents keep on the hub itself: there in any case. */
+export function openStorage(
+  { store, clock }: Pick<ConnectorContext, 'store' | 'clock'>,
+  { storage }: Pick<ConnectorsConfig, 'storage'>,
+): Connector {
+  return {
+    tools: storageTools(new AgentData({ store, clock }, storage)),
+    capabilities: [{ type: 'storage', description: () => 'Values that agents keep by key' }],
+  };
+}
 
 const KEY = '^[a-zA-Z0-9_/.-]+$';
 /** A hundred years: beyond it JavaScript's times would end. */
@@ -15,7 +32,7 @@ const text = { type: 'string' };
 const time = { type: 'string', format: 'date-time' };
 
 /** `store_data` and `get_data` (source 000 §5, §8.8), `delete_data` and `list_data`. */
-export function storageTools(data: AgentData): readonly RegisteredTool[] {
+function storageTools(data: AgentData): readonly RegisteredTool[] {
   return [storeDataTool(data), getDataTool(data), deleteDataTool(data), listDataTool(data)];
 }
 
@@ -50,7 +67,7 @@ function storeDataTool(data: AgentData): RegisteredTool {
     },
     async ({ key, value, ttl_seconds: ttlSeconds, if_not_exists: isOnlyNew }, { principal }) => {
       const ttl = ttlSeconds === 0 ? {} : { ttlMs: ttlSeconds * 1_000 };
-      const { isKept, isNew, expiresAtMs } = data.keep(principal, key, { value, isOnlyNew, ...ttl });
+      const { isKept, isNew, expiresAtMs } = data.put(principal, key, { value, isOnlyNew, ...ttl });
       return { success: isKept, key, created: isNew, ...expiresAt(expiresAtMs) };
     },
   );
@@ -129,7 +146,7 @@ function listDataTool(data: AgentData): RegisteredTool {
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {
       // What a caller could not read one by one it does not get by a list.
-      const found = data.list(principal, prefix).filter(({ key }) => holds(permissions, `storage:read:${key}`));
+      const found = data.list(principal, prefix).filter(({ key }) => hasPermission(permissions, `storage:read:${key}`));
       const keys = found.slice(offset, offset + limit).map(({ key, expiresAtMs }) => ({ key, ...expiresAt(expiresAtMs) }));
       return { keys, total: found.length };
     },
@@ -138,4 +155,117 @@ function listDataTool(data: AgentData): RegisteredTool {
 
 function expiresAt(expiresAtMs: number | undefined): { readonly expires_at?: string } {
   return expiresAtMs === undefined ? {} : { expires_at: isoTime(expiresAtMs) };
+}
+
+/** What an agent keeps under a key; milliseconds since 1970, absent = for ever. */
+export interface StoredValue {
+  readonly key: string;
+  readonly value: Json;
+  readonly expiresAtMs?: number;
+}
+
+/** What is to be kept, for how many milliseconds (for ever when absent), and whether only where there is nothing yet. */
+export interface PutRequest {
+  readonly value: Json;
+  readonly ttlMs?: number;
+  readonly isOnlyNew: boolean;
+}
+
+/** What came of it; `isKept` is false where there was something already that had to stay. */
+export interface PutResult {
+  readonly isKept: boolean;
+  readonly isNew: boolean;
+  readonly expiresAtMs?: number;
+}
+
+/** Keys that begin so are the same for everybody. */
+const SHARED = 'shared/';
+
+/**
+ * Values that agents keep by key. Each principal has keys of its own; those below `shared/` are everybody's who is granted them.
+ * An agent and all that come from it share one bound. A value is on the disk when the call returns.
+ */
+export class AgentData {
+  readonly #store: KeyValueStore;
+  readonly #clock: Clock;
+  readonly #bounds: StorageConfig;
+
+  constructor({ store, clock }: { readonly store: KeyValueStore; readonly clock: Clock }, bounds: StorageConfig) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#bounds = bounds;
+  }
+
+  get(principal: Principal, key: string): StoredValue | undefined {
+    return entryOf(this.#store.get(...storeKeyOf(principal, key)));
+  }
+
+  /** Errors: RESOURCE_EXCEEDED when it would be more than one agent may keep; those of the store. */
+  put(principal: Principal, key: string, { value, ttlMs, isOnlyNew }: PutRequest): PutResult {
+    const before = this.get(principal, key);
+    if (before && isOnlyNew) return { isKept: false, isNew: false, ...expiry(before.expiresAtMs) };
+    const [space, id] = storeKeyOf(principal, key);
+    const kept = { key, value, ...expiry(ttlMs === undefined ? undefined : this.#clock.now() + ttlMs) };
+    this.#requireRoom(space, before, kept);
+    this.#store.set(space, id, { owner: ownerOf(principal, key), ...kept }, ttlMs === undefined ? {} : { ttlMs });
+    return { isKept: true, isNew: before === undefined, ...expiry(kept.expiresAtMs) };
+  }
+
+  /** True when there was something. */
+  delete(principal: Principal, key: string): boolean {
+    return this.#store.delete(...storeKeyOf(principal, key));
+  }
+
+  /** All of the principal's own and shared entries whose key begins so, by key. */
+  list(principal: Principal, prefix: string): readonly StoredValue[] {
+    const spaces = [spaceOf(principal, ''), spaceOf(principal, SHARED)];
+    return spaces
+      .flatMap((space) => this.#store.entries(space))
+      .flatMap(({ value }) => (isOwn(principal, value) ? (entryOf(value) ?? []) : []))
+      .filter(({ key }) => key.startsWith(prefix))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  #requireRoom(space: string, before: StoredValue | undefined, kept: StoredValue): void {
+    const entries = this.#store.entries(space).flatMap(({ value }) => entryOf(value) ?? []);
+    const keys = entries.length + (before ? 0 : 1);
+    const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0) - (before ? sizeOf(before) : 0) + sizeOf(kept);
+    const { maxKeys, maxBytes } = this.#bounds;
+    if (keys <= maxKeys && bytes <= maxBytes) return;
+    const message = `One agent keeps at most ${maxKeys} keys with ${maxBytes} bytes (connectors.storage); delete something first`;
+    throw new AtmoError('RESOURCE_EXCEEDED', message, { keys, bytes, max_keys: maxKeys, max_bytes: maxBytes, permanent: true });
+  }
+}
+
+/** Space and key in the store. The store's keys are short, ours with an agent's id are not: theirs is a hash. */
+function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
+  const id = createHash('sha256')
+    .update(`${ownerOf(principal, key)}\n${key}`)
+    .digest('hex');
+  return [spaceOf(principal, key), id];
+}
+
+function spaceOf(principal: Principal, key: string): string {
+  return key.startsWith(SHARED) ? 'data/shared' : `data/of/${rootAgentOf(principalKey(principal))}`;
+}
+
+function ownerOf(principal: Principal, key: string): string {
+  return key.startsWith(SHARED) ? '' : principalKey(principal);
+}
+
+function isOwn(principal: Principal, stored: Json): boolean {
+  const { owner } = stored as { readonly owner: string };
+  return owner === '' || owner === principalKey(principal);
+}
+
+function entryOf(stored: Json | undefined): StoredValue | undefined {
+  return stored as StoredValue | undefined;
+}
+
+function expiry(expiresAtMs: number | undefined): { readonly expiresAtMs?: number } {
+  return expiresAtMs === undefined ? {} : { expiresAtMs };
+}
+
+function sizeOf({ key, value }: StoredValue): number {
+  return Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(value));
 }

@@ -1,19 +1,18 @@
-import type { Effect } from '../../core/access/authorizer.ts';
-import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
+import { Worker } from 'node:worker_threads';
+import type { Effect } from '../../core/auth/authorizer.ts';
+import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool } from '../../tools/definition/define-tool.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
 import { canonicalPath } from '../files/file-path.ts';
 import type { FileRoots } from '../files/file-roots.ts';
 import type { FileRoot } from '../files/files-config.ts';
-import { searchText } from './search-text.ts';
 
-type Turns = Pick<ConcurrencyGate, 'run'>;
+type Gate = Pick<ConcurrencyLimiter, 'run'>;
 
 /** Each search may take 64 MB, and everybody may search. */
-const SEARCHES_AT_ONCE = 2;
+const MAX_CONCURRENT_SEARCHES = 2;
 const MAX_TEXT = 1_000_000;
 
 /** Where texts may come from beside the parameters: the folders that the owner opened. */
@@ -32,7 +31,7 @@ interface GivenText {
 /** `json_parse` and `text_search`: they need nothing but their parameters, and the right to read a file that is named. */
 export function textTools(
   source: TextFiles,
-  searching: Turns = new ConcurrencyGate({ maxRunning: SEARCHES_AT_ONCE }),
+  searching: Gate = new ConcurrencyLimiter({ maxRunning: MAX_CONCURRENT_SEARCHES }),
 ): readonly RegisteredTool[] {
   return [jsonParseTool(source), textSearchTool(source, searching)];
 }
@@ -81,7 +80,7 @@ function jsonParseTool(source: TextFiles): RegisteredTool {
   );
 }
 
-function textSearchTool(source: TextFiles, searching: Turns): RegisteredTool {
+function textSearchTool(source: TextFiles, searching: Gate): RegisteredTool {
   return defineTool(
     {
       name: 'text_search',
@@ -122,4 +121,78 @@ function indented(text: string): string {
     const reason = error instanceof Error ? error.message.slice(0, 300) : 'not understood';
     throw new AtmoError('VALIDATION_ERROR', `This is no JSON: ${reason}`);
   }
+}
+
+/** A search by a regular expression of JavaScript. */
+export interface TextSearch {
+  readonly pattern: string;
+  readonly text: string;
+  readonly isCaseIgnored: boolean;
+  readonly maxMatches: number;
+  readonly signal: AbortSignal;
+}
+
+/** What was found, and whether there was more. */
+export interface TextMatches {
+  readonly matches: readonly string[];
+  readonly truncated: boolean;
+}
+
+const TIME_LIMIT_MS = 1_500;
+const MAX_MEMORY_MB = 64;
+
+// Given as text: the program ships as one bundle, in which a file of its own would have no place.
+const SEARCH_PROGRAM = `
+const { parentPort, workerData: { pattern, flags, text, maxMatches } } = require('node:worker_threads');
+const matches = [];
+for (const match of text.matchAll(new RegExp(pattern, flags))) {
+  if (matches.push(match[0]) > maxMatches) break;
+}
+parentPort.postMessage(matches);`;
+
+/**
+ * All that a regular expression matches, in a thread that is ended when a pattern takes for ever on its text. Errors:
+ * VALIDATION_ERROR (no regular expression), RESOURCE_EXCEEDED (more than 1.5 s, or than 64 MB).
+ */
+async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<TextMatches> {
+  const flags = isCaseIgnored ? 'gimu' : 'gmu';
+  requirePattern(pattern, flags);
+  signal.throwIfAborted();
+  const worker = new Worker(SEARCH_PROGRAM, {
+    eval: true,
+    env: {},
+    workerData: { pattern, flags, text, maxMatches },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB, maxYoungGenerationSizeMb: 8 },
+  });
+  try {
+    const matches = await answerOf(worker, AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]));
+    return { matches: matches.slice(0, maxMatches), truncated: matches.length > maxMatches };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    await worker.terminate();
+  }
+}
+
+function requirePattern(pattern: string, flags: string): void {
+  try {
+    new RegExp(pattern, flags);
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? error.message.slice(0, 300) : 'not understood';
+    throw new AtmoError('VALIDATION_ERROR', `The pattern is no regular expression of JavaScript: ${reason}`);
+  }
+}
+
+function answerOf(worker: Worker, signal: AbortSignal): Promise<readonly string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  worker.once('message', resolve);
+  worker.once('error', () => reject(searchExceeds(`more than ${MAX_MEMORY_MB} MB`)));
+  worker.once('exit', () => reject(searchExceeds('more than there is')));
+  signal.addEventListener('abort', () => reject(searchExceeds(`more than ${TIME_LIMIT_MS} ms`)), { once: true });
+  return promise;
+}
+
+function searchExceeds(what: string): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `The search takes ${what}; use a simpler pattern or less text`, { permanent: true });
 }

@@ -1,6 +1,5 @@
-import { optionalSection, section } from '../../core/settings/config-section.ts';
-import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
-import { ALLOWED_HOST } from './allowed-hosts.ts';
+import { optionalSection, SECRET_SOURCE, section } from '../../core/config/config-section.ts';
+import { ALLOWED_HOST } from './address-policy.ts';
 
 /** JSON Schema of `connectors.web`: what agents with `net:read` may fetch. */
 export const WEB_SECTION = section({

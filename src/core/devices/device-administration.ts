@@ -1,8 +1,6 @@
 import type { DeviceId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
-import type { Device } from './device-model.ts';
-import type { NetworkTopology } from './network-topology.ts';
-import type { UpdateList, UpdateProgress, UpdateResult } from './software-update.ts';
+import type { Device, Reachability } from './device-model.ts';
 
 /** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
@@ -195,4 +193,98 @@ export interface DeviceAdministration {
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
   /** False when there was no set of this name. */
   removeCredentials(name: string): boolean;
+}
+
+/** What runs on a device and in what form people know it. */
+export interface SoftwareVersion {
+  /** Greater is newer (Core §11.1.5.10). */
+  readonly number: number;
+  /** As the manufacturer writes it; empty when not told. */
+  readonly text: string;
+}
+
+/** An image in the owner's folder that a device could install. */
+export interface UpdateOffer {
+  readonly device: DeviceId;
+  readonly name: string;
+  readonly from: SoftwareVersion;
+  readonly to: SoftwareVersion;
+  /** Name of the file in the folder. */
+  readonly file: string;
+  readonly sizeBytes: number;
+  /** Web page of the manufacturer, as the image says; the hub does not open it. */
+  readonly notesUrl?: string;
+}
+
+/** An image that no device can install now, and why. */
+export interface UnfitImage {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** What the folder of images holds for the devices of this home. */
+export interface UpdateList {
+  readonly folder: string;
+  readonly offers: readonly UpdateOffer[];
+  readonly unfit: readonly UnfitImage[];
+}
+
+/** Steps in the order in which a device goes through them. */
+export type UpdateStep = 'querying' | 'downloading' | 'applying' | 'done';
+
+/** How far an update is. */
+export interface UpdateProgress {
+  readonly step: UpdateStep;
+  /** 0 to 1 of the whole. */
+  readonly fraction: number;
+  readonly note: string;
+}
+
+/** An update as the device itself confirmed it. */
+export interface UpdateResult {
+  readonly device: DeviceId;
+  readonly file: string;
+  readonly from: SoftwareVersion;
+  readonly to: SoftwareVersion;
+}
+
+/** How a node reaches the hub. */
+export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
+
+/** One radio of the home, as a device of ours or a neighbour of one tells. */
+export interface TopologyNode {
+  /** The device's id, or `thread:<EUI-64 in hex>` for one that is not ours, such as a border router. */
+  readonly id: string;
+  /** Absent for one that is not ours. */
+  readonly device?: DeviceId;
+  readonly name: string;
+  readonly kind: NetworkKind;
+  /** Of the node in its Thread network, such as `Router` or `SleepyEndDevice` (Core §11.14.5.3). */
+  readonly role?: string;
+  /** Name of the Thread network, or BSSID of the Wi-Fi access point. */
+  readonly network?: string;
+  readonly channel?: number;
+  /** Of Wi-Fi, in dBm. */
+  readonly rssi?: number;
+  readonly reachability?: Reachability;
+  /** Why it did not tell more. */
+  readonly problem?: string;
+}
+
+/** A link over the air, as the node at `from` hears the one at `to`. */
+export interface TopologyLink {
+  readonly from: string;
+  readonly to: string;
+  /** Mean of what was received, in dBm. */
+  readonly rssi?: number;
+  /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); of a neighbour's frames 0 to 255. */
+  readonly lqi?: number;
+  /** The node at `to` is a child of the one at `from`. */
+  readonly isChild: boolean;
+}
+
+/** Who hears whom. */
+export interface NetworkTopology {
+  readonly nodes: readonly TopologyNode[];
+  readonly links: readonly TopologyLink[];
 }

@@ -162,3 +162,12 @@ export interface DeviceEvent {
   readonly data: JsonObject;
   readonly atMs: number;
 }
+
+// Bits that change how a command works; without any of them it works as usual. A bitmap that says what a command is about has no default.
+const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
+
+/** Raw fields of a command with its options empty where the caller left them out; `required` are the fields that the command demands. */
+export function withDefaultOptions(fields: JsonObject, required: readonly string[]): JsonObject {
+  const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
+  return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };
+}

@@ -1,7 +1,8 @@
-import type { Effect } from '../access/authorizer.ts';
-import type { Principal } from '../access/principal.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { Effect } from '../auth/authorizer.ts';
+import type { Principal } from '../auth/principal.ts';
+import { type ErrorCode, toAtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { Logger } from '../logger.ts';
 
 interface AuditBase {
   readonly requestId: string;
@@ -70,4 +71,20 @@ export interface AuditSink {
    * dangerous intent stops the call.
    */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
+}
+
+interface NoteServices {
+  readonly audit: AuditSink;
+  readonly logger: Logger;
+}
+
+/** Writes a note about what has happened already: a journal that cannot be written changes nothing of it, and is told in the log. */
+export async function recordNote({ audit, logger }: NoteServices, note: Omit<AuditNote, 'kind'>): Promise<void> {
+  try {
+    await audit.record({ kind: 'note', ...note });
+  } catch (thrown) {
+    const { event, traceId } = note;
+    const trace = traceId === undefined ? {} : { trace_id: traceId };
+    logger.error('audit.note_failed', { note: event, problem: toAtmoError(thrown).message, ...trace });
+  }
 }

@@ -9,28 +9,26 @@ import type {
   FabricInfo,
   GroupInfo,
   HalfCommissioned,
+  NetworkTopology,
   RecognisedDevice,
   ShareCode,
+  UpdateList,
+  UpdateResult,
 } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
-import type { NetworkTopology } from '../../core/devices/network-topology.ts';
-import type { UpdateList, UpdateResult } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { CredentialSets } from '../commissioning/credential-sets.ts';
-import { fetchActiveDataset } from '../commissioning/thread-border-router.ts';
+import { type CredentialSetStore, fetchActiveDataset } from '../commissioning/network-credentials.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { SoftwareUpdates, UpdateRequest } from '../updates/software-updates.ts';
-import { readAccessList, writeAccessList } from './access-list.ts';
-import type { DeviceBindings } from './device-bindings.ts';
-import type { DeviceGroups } from './device-groups.ts';
-import type { DeviceSharing } from './device-sharing.ts';
-import { readFabrics, removeForeignFabric } from './fabric-list.ts';
-import type { NetworkSurvey } from './network-survey.ts';
-import type { NodeCare } from './node-care.ts';
+import { readAccessList, writeAccessList } from './access-control-list.ts';
+import type { DeviceBindings } from './bindings.ts';
+import { type DeviceSharing, decommissionNode, readFabrics, removeForeignFabric } from './fabrics.ts';
+import type { GroupAdministration } from './groups.ts';
+import type { NetworkSurvey } from './network-topology.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';
-import { decommissionNode } from './node-departure.ts';
+import type { NodeMaintenance } from './node-maintenance.ts';
 
 interface Cancellable {
   readonly signal: AbortSignal;
@@ -39,14 +37,14 @@ interface Cancellable {
 export interface AdministrationParts {
   readonly devices: MatterDevices;
   readonly commissioner: Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
-  readonly credentials: CredentialSets;
+  readonly credentials: CredentialSetStore;
   /** Made when it is first used, since it needs the crypto of the running node. */
   readonly sharing: () => DeviceSharing;
-  readonly care: NodeCare;
+  readonly care: NodeMaintenance;
   readonly survey: NetworkSurvey;
   /** Loaded when it is first used: few hubs ever update a device. */
   readonly updates: () => Promise<SoftwareUpdates>;
-  readonly groups: DeviceGroups;
+  readonly groups: GroupAdministration;
   readonly bindings: DeviceBindings;
   /** This hub's own operational node id, decimal text. */
   readonly adminNodeId: () => string;

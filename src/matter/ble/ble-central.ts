@@ -1,8 +1,43 @@
 import '../matter-platform.ts';
 import { type Bytes, type Channel, ChannelType, ServerAddress, type Transport } from '@matter/main';
-import { BleError } from '@matter/main/protocol';
+import { Ble, BleError, type BlePeripheralInterface, BleScanner, type BleScannerClient } from '@matter/main/protocol';
+import { AtmoError } from '../../core/errors.ts';
 import type { BleAdapter } from './ble-adapter.ts';
 import { BtpChannel } from './btp-channel.ts';
+
+/** matter.js's view of a Bluetooth adapter. The hub is only ever a central. */
+export class AdapterBle extends Ble implements AsyncDisposable {
+  readonly #adapter: BleAdapter;
+  readonly centralInterface: BleCentral;
+  readonly scanner: BleScanner;
+
+  constructor(adapter: BleAdapter) {
+    super();
+    this.#adapter = adapter;
+    this.centralInterface = new BleCentral(adapter);
+    this.scanner = new BleScanner(scannerClient(adapter));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.centralInterface.close();
+    await this.#adapter[Symbol.asyncDispose]();
+  }
+
+  get peripheralInterface(): BlePeripheralInterface {
+    throw new AtmoError('NOT_SUPPORTED', 'The hub does not offer itself over Bluetooth');
+  }
+}
+
+function scannerClient(adapter: BleAdapter): BleScannerClient {
+  let discovered: Parameters<BleScannerClient['setDiscoveryCallback']>[0] = () => {};
+  return {
+    setDiscoveryCallback(callback) {
+      discovered = callback;
+    },
+    startScanning: () => adapter.startScanning(({ address, serviceData }) => discovered({ address }, serviceData)),
+    stopScanning: () => adapter.stopScanning(),
+  };
+}
 
 type DataListener = (channel: Channel<Bytes>, data: Bytes) => void;
 
@@ -10,7 +45,7 @@ type DataListener = (channel: Channel<Bytes>, data: Bytes) => void;
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Carries Matter messages to devices over BLE: what matter.js takes as its transport for commissioning. */
-export class BleCentral implements Transport {
+class BleCentral implements Transport {
   readonly #adapter: BleAdapter;
   readonly #channels = new Map<BtpChannel, string>();
   #listener: DataListener | undefined;

@@ -1,12 +1,31 @@
 import '../matter-platform.ts';
 import { MatterBle } from '@matter/main/protocol';
 import { AtmoError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { BleAdapter, BleAdvertisement, GattLink } from './ble-adapter.ts';
-import { BluezBus, type Properties } from './bluez-bus.ts';
-import { BluezLink } from './bluez-link.ts';
+import { AdapterBle } from './ble-central.ts';
+import { DbusConnection } from './dbus-connection.ts';
+import type { DbusMessage, DbusValue, DbusVariant } from './dbus-message.ts';
 
-const ADAPTER = 'org.bluez.Adapter1';
-const DEVICE = 'org.bluez.Device1';
+/**
+ * Bluetooth of this machine for `MatterNodeOptions.ble`; undefined, with a warning that says what is missing, where
+ * there is none: a hub without Bluetooth still finds everything on the IP network.
+ */
+export async function openBle(
+  logger: Logger,
+  options: { readonly adapterName?: string; readonly busAddress?: string } = {},
+): Promise<AdapterBle | undefined> {
+  try {
+    return new AdapterBle(await BluezAdapter.open(options));
+  } catch (error) {
+    if (!(error instanceof AtmoError)) throw error;
+    logger.warn('matter.ble_unavailable', { reason: error.message });
+    return undefined;
+  }
+}
+
+const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
+const DEVICE_INTERFACE = 'org.bluez.Device1';
 
 /** Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs no privilege beyond the bus's own policy. */
 export class BluezAdapter implements BleAdapter {
@@ -25,7 +44,7 @@ export class BluezAdapter implements BleAdapter {
     const bus = await BluezBus.open(options.busAddress);
     try {
       const path = adapterPath([...(await bus.objects())], options.adapterName);
-      await bus.setProperty(path, ADAPTER, ['Powered', { signature: 'b', value: true }]);
+      await bus.setProperty(path, ADAPTER_INTERFACE, ['Powered', { signature: 'b', value: true }]);
       return new BluezAdapter(bus, path);
     } catch (error) {
       await bus[Symbol.asyncDispose]();
@@ -36,7 +55,7 @@ export class BluezAdapter implements BleAdapter {
   async startScanning(heard: (advertisement: BleAdvertisement) => void): Promise<void> {
     await this.stopScanning();
     this.#isScanning = true;
-    this.#stopHearing = this.#bus.onProperties(DEVICE, (path, properties) => {
+    this.#stopHearing = this.#bus.onProperties(DEVICE_INTERFACE, (path, properties) => {
       const serviceData = matterServiceData(properties);
       const address = this.#addressOf(path);
       if (serviceData !== undefined && address !== undefined) heard({ address, serviceData });
@@ -55,7 +74,7 @@ export class BluezAdapter implements BleAdapter {
     // Many controllers cannot scan and connect at once.
     await this.#pauseDiscovery();
     try {
-      return await BluezLink.open(this.#bus, { adapter: this.#path, device: this.#pathOf(address), signal: options.signal });
+      return await BluezGattLink.open(this.#bus, { adapter: this.#path, device: this.#pathOf(address), signal: options.signal });
     } finally {
       if (this.#isScanning) await this.#discover();
     }
@@ -73,13 +92,16 @@ export class BluezAdapter implements BleAdapter {
       // Else BlueZ tells a device once only, and a search that starts later hears nothing of it.
       ['DuplicateData', { signature: 'b', value: true }],
     ]);
-    await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'SetDiscoveryFilter' }, { signature: 'a{sv}', body: [filter] });
-    await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StartDiscovery' });
+    await this.#bus.call(
+      { path: this.#path, interface: ADAPTER_INTERFACE, member: 'SetDiscoveryFilter' },
+      { signature: 'a{sv}', body: [filter] },
+    );
+    await this.#bus.call({ path: this.#path, interface: ADAPTER_INTERFACE, member: 'StartDiscovery' });
   }
 
   /** BlueZ answers with an error when it does not scan, which is what is wanted. */
   async #pauseDiscovery(): Promise<void> {
-    await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StopDiscovery' }).catch(() => {});
+    await this.#bus.call({ path: this.#path, interface: ADAPTER_INTERFACE, member: 'StopDiscovery' }).catch(() => {});
   }
 
   #addressOf(path: string): string | undefined {
@@ -93,7 +115,7 @@ export class BluezAdapter implements BleAdapter {
 }
 
 function adapterPath(objects: readonly (readonly [string, ReadonlyMap<string, Properties>])[], name: string | undefined): string {
-  const paths = objects.filter(([, interfaces]) => interfaces.has(ADAPTER)).map(([path]) => path);
+  const paths = objects.filter(([, interfaces]) => interfaces.has(ADAPTER_INTERFACE)).map(([path]) => path);
   const found = paths.find((path) => name === undefined || path.endsWith(`/${name}`));
   if (found !== undefined) return found;
   const known = paths.length === 0 ? 'there is none' : `there are ${paths.map((path) => path.split('/').at(-1)).join(', ')}`;
@@ -104,4 +126,210 @@ function matterServiceData(properties: Properties): Uint8Array | undefined {
   const serviceData = properties.get('ServiceData')?.value;
   const entry = serviceData instanceof Map ? [...(serviceData as Properties)].find(([uuid]) => MatterBle.isServiceUuid(uuid)) : undefined;
   return entry?.[1].value instanceof Uint8Array ? entry[1].value : undefined;
+}
+
+const ADAPTER = 'org.bluez.Adapter1';
+const DEVICE = 'org.bluez.Device1';
+const CHARACTERISTIC = 'org.bluez.GattCharacteristic1';
+
+interface LinkTarget {
+  /** Object paths. */
+  readonly adapter: string;
+  readonly device: string;
+  readonly signal: AbortSignal;
+}
+
+interface MatterCharacteristics {
+  readonly c1: string;
+  readonly c2: string;
+  readonly mtuBytes: number | undefined;
+}
+
+/** A GATT connection that BlueZ holds. */
+class BluezGattLink implements GattLink {
+  readonly mtuBytes: number | undefined;
+  readonly #bus: BluezBus;
+  readonly #target: LinkTarget;
+  readonly #characteristics: MatterCharacteristics;
+  readonly #lostListeners = new Set<() => void>();
+  #stopListening: () => void = () => {};
+  #isLost = false;
+
+  private constructor(bus: BluezBus, target: LinkTarget, characteristics: MatterCharacteristics) {
+    this.#bus = bus;
+    this.#target = target;
+    this.#characteristics = characteristics;
+    this.mtuBytes = characteristics.mtuBytes;
+    this.#stopListening = bus.onProperties(DEVICE, (path, properties) => {
+      if (path === target.device && properties.get('Connected')?.value === false) this.#ended();
+    });
+  }
+
+  /** Connects and waits until BlueZ knows the device's services. DEVICE_UNREACHABLE when it has no Matter service. */
+  static async open(bus: BluezBus, target: LinkTarget): Promise<BluezGattLink> {
+    const resolved = servicesResolved(bus, target);
+    try {
+      await bus.call({ path: target.device, interface: DEVICE, member: 'Connect' }, { signal: target.signal });
+      if (!(await isResolved(bus, target.device))) await resolved.promise;
+      return new BluezGattLink(bus, target, await findCharacteristics(bus, target.device));
+    } catch (error) {
+      await forget(bus, target);
+      throw error;
+    } finally {
+      resolved.stop();
+    }
+  }
+
+  async write(data: Uint8Array): Promise<void> {
+    const options = new Map([['type', { signature: 's', value: 'request' }]]);
+    await this.#bus.call(
+      { path: this.#characteristics.c1, interface: CHARACTERISTIC, member: 'WriteValue' },
+      { signature: 'aya{sv}', body: [data, options] },
+    );
+  }
+
+  async subscribe(indicated: (data: Uint8Array) => void): Promise<void> {
+    const stopListening = this.#bus.onProperties(CHARACTERISTIC, (path, properties) => {
+      const value = properties.get('Value')?.value;
+      if (path === this.#characteristics.c2 && value instanceof Uint8Array) indicated(value);
+    });
+    this.onLost(stopListening);
+    await this.#bus.call({ path: this.#characteristics.c2, interface: CHARACTERISTIC, member: 'StartNotify' });
+  }
+
+  onLost(listener: () => void): void {
+    this.#lostListeners.add(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended();
+    await forget(this.#bus, this.#target);
+  }
+
+  #ended(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#stopListening();
+    for (const listener of this.#lostListeners) listener();
+  }
+}
+
+/** Waits for what BlueZ tells some time after `Connect` has answered. */
+function servicesResolved(bus: BluezBus, { device, signal }: LinkTarget): { readonly promise: Promise<void>; stop(): void } {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  promise.catch(() => {});
+  const stopListening = bus.onProperties(DEVICE, (path, properties) => {
+    if (path !== device) return;
+    if (properties.get('ServicesResolved')?.value === true) resolve();
+    if (properties.get('Connected')?.value === false) reject(new AtmoError('DEVICE_UNREACHABLE', 'The Bluetooth connection broke off'));
+  });
+  const abort = (): void => reject(new AtmoError('DEVICE_UNREACHABLE', 'The Bluetooth connection took too long'));
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return {
+    promise,
+    stop() {
+      stopListening();
+      signal.removeEventListener('abort', abort);
+    },
+  };
+}
+
+async function isResolved(bus: BluezBus, device: string): Promise<boolean> {
+  return (await bus.objects()).get(device)?.get(DEVICE)?.get('ServicesResolved')?.value === true;
+}
+
+async function findCharacteristics(bus: BluezBus, device: string): Promise<MatterCharacteristics> {
+  const found = new Map<string, readonly [path: string, mtuBytes: unknown]>();
+  for (const [path, interfaces] of await bus.objects()) {
+    const properties = interfaces.get(CHARACTERISTIC);
+    if (properties === undefined || !path.startsWith(`${device}/`)) continue;
+    found.set(String(properties.get('UUID')?.value).toUpperCase(), [path, properties.get('MTU')?.value]);
+  }
+  const c1 = found.get(MatterBle.C1_CHARACTERISTIC_UUID);
+  const c2 = found.get(MatterBle.C2_CHARACTERISTIC_UUID);
+  if (c1 === undefined || c2 === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The device has no Matter service over Bluetooth');
+  return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
+}
+
+/** Disconnects and forgets: a device takes another address each time, and BlueZ would keep them all. */
+async function forget(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
+  await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
+  await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});
+}
+
+const BLUEZ = 'org.bluez';
+const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+
+type Properties = ReadonlyMap<string, DbusVariant>;
+/** Properties by object path and interface. */
+export type Objects = ReadonlyMap<string, ReadonlyMap<string, Properties>>;
+
+/** BlueZ on the bus: its objects, their methods, and what changes in their properties. */
+class BluezBus implements AsyncDisposable {
+  readonly #connection: DbusConnection;
+
+  private constructor(connection: DbusConnection) {
+    this.#connection = connection;
+  }
+
+  /** NOT_CONFIGURED when there is no bus. `busAddress` as in D-Bus; the system bus by default. */
+  static async open(busAddress?: string): Promise<BluezBus> {
+    const connection = await DbusConnection.open(busAddress);
+    const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
+    await connection.call({ ...bus, member: 'AddMatch', signature: 's', body: [`type='signal',sender='${BLUEZ}'`] });
+    return new BluezBus(connection);
+  }
+
+  /** NOT_CONFIGURED when BlueZ does not run. */
+  async objects(): Promise<Objects> {
+    try {
+      const [objects] = await this.#connection.call({
+        destination: BLUEZ,
+        path: '/',
+        interface: OBJECT_MANAGER,
+        member: 'GetManagedObjects',
+      });
+      return (objects ?? new Map()) as unknown as Objects;
+    } catch (cause) {
+      throw new AtmoError('NOT_CONFIGURED', 'BlueZ does not answer; install the package bluez and start bluetooth.service', {}, { cause });
+    }
+  }
+
+  async call(
+    target: { readonly path: string; readonly interface: string; readonly member: string },
+    options: { readonly signature?: string; readonly body?: readonly DbusValue[]; readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const { signature = '', body = [], signal } = options;
+    await this.#connection.call({ ...target, destination: BLUEZ, signature, body }, signal === undefined ? {} : { signal });
+  }
+
+  async setProperty(path: string, iface: string, [name, value]: readonly [string, DbusVariant]): Promise<void> {
+    await this.call({ path, interface: PROPERTIES, member: 'Set' }, { signature: 'ssv', body: [iface, name, value] });
+  }
+
+  /** Hears properties of an interface wherever they appear or change. */
+  onProperties(iface: string, heard: (path: string, properties: Properties) => void): () => void {
+    return this.#connection.onMessage((message) => {
+      if (message.type !== 'signal') return;
+      const found = message.member === 'InterfacesAdded' ? addedProperties(message, iface) : changedProperties(message, iface);
+      if (found !== undefined) heard(found.path, found.properties);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]();
+  }
+}
+
+function addedProperties({ body }: DbusMessage, iface: string): { readonly path: string; readonly properties: Properties } | undefined {
+  const [path, interfaces] = body as unknown as [string, ReadonlyMap<string, Properties>];
+  const properties = interfaces.get(iface);
+  return properties && { path, properties };
+}
+
+function changedProperties(message: DbusMessage, iface: string): { readonly path: string; readonly properties: Properties } | undefined {
+  if (message.member !== 'PropertiesChanged' || message.body[0] !== iface) return undefined;
+  return { path: message.path, properties: message.body[1] as unknown as Properties };
 }

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
-import { type DbusMessage, decodeMessage, encodeMessage } from './dbus-message.ts';
-import type { DbusValue } from './dbus-value.ts';
+import { type DbusMessage, type DbusValue, decodeMessage, encodeMessage } from './dbus-message.ts';
 
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;

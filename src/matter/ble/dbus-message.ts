@@ -1,7 +1,4 @@
 import { AtmoError } from '../../core/errors.ts';
-import { unmarshal } from './dbus-reader.ts';
-import type { DbusValue, DbusVariant } from './dbus-value.ts';
-import { marshal } from './dbus-writer.ts';
 
 /** The four kinds of message. */
 export type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
@@ -79,4 +76,241 @@ export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage
     body: unmarshal(signature, data.slice(bodyStart, end)).values,
   };
   return { message, end };
+}
+
+/** A value with its own D-Bus signature. */
+export interface DbusVariant {
+  readonly signature: string;
+  readonly value: DbusValue;
+}
+
+/**
+ * A D-Bus value: 64-bit integers are bigint, `ay` is Uint8Array, `a{..}` is a Map, other arrays and structs are arrays,
+ * strings, object paths and signatures are text.
+ */
+export type DbusValue =
+  | number
+  | bigint
+  | boolean
+  | string
+  | Uint8Array
+  | readonly DbusValue[]
+  | ReadonlyMap<DbusValue, DbusValue>
+  | DbusVariant;
+
+/** Deepest nesting of containers (the specification allows 64). */
+const MAX_DEPTH = 32;
+const ALIGNMENTS: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, n: 2, q: 2, x: 8, t: 8, d: 8, '(': 8, '{': 8 };
+
+/** The complete types of a signature, in order (D-Bus specification, "Type System"). */
+export function splitSignature(signature: string): readonly string[] {
+  const types: string[] = [];
+  for (let at = 0; at < signature.length; ) {
+    const end = endOfType(signature, at, 0);
+    types.push(signature.slice(at, end));
+    at = end;
+  }
+  return types;
+}
+
+function endOfType(signature: string, at: number, depth: number): number {
+  const code = signature[at];
+  if (code === undefined || depth > MAX_DEPTH) throw brokenMessage('a signature is cut off or too deep');
+  if (code === 'a') return endOfType(signature, at + 1, depth + 1);
+  if (code !== '(' && code !== '{') return at + 1;
+  const close = code === '(' ? ')' : '}';
+  let end = at + 1;
+  while (signature[end] !== close) end = endOfType(signature, end, depth + 1);
+  return end + 1;
+}
+
+/** Bytes that a value of this type is aligned to; for numbers also their size. */
+function alignmentOf(type: string): number {
+  return ALIGNMENTS[type[0] ?? ''] ?? 4;
+}
+
+/** The types within a struct or dictionary entry. */
+function membersOf(type: string): readonly string[] {
+  return splitSignature(type.slice(1, -1));
+}
+
+/** RESULT_INVALID for what cannot be read or written. */
+function brokenMessage(what: string): AtmoError {
+  return new AtmoError('RESULT_INVALID', `A D-Bus message cannot be read or written: ${what}`);
+}
+
+/** Reads what `marshal` wrote; `offset` is counted from an 8-byte boundary. */
+export function unmarshal(
+  signature: string,
+  data: Uint8Array,
+  offset = 0,
+): { readonly values: readonly DbusValue[]; readonly end: number } {
+  const reader = new Reader(data, offset);
+  const values = splitSignature(signature).map((type) => reader.read(type, 0));
+  return { values, end: reader.at };
+}
+
+class Reader {
+  readonly #view: DataView;
+  at: number;
+
+  constructor(data: Uint8Array, offset: number) {
+    this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    this.at = offset;
+  }
+
+  read(type: string, depth: number): DbusValue {
+    if (depth > MAX_DEPTH) throw brokenMessage('values are nested too deep');
+    this.#align(alignmentOf(type));
+    const code = type[0] ?? '';
+    if (code === 'a') return this.#array(type.slice(1), depth + 1);
+    if (code === '(' || code === '{') return membersOf(type).map((member) => this.read(member, depth + 1));
+    if (code === 'v') {
+      const signature = this.#text('g');
+      return { signature, value: this.read(signature, depth + 1) };
+    }
+    return code === 's' || code === 'o' || code === 'g' ? this.#text(code) : this.#number(code);
+  }
+
+  #number(code: string): number | bigint | boolean {
+    const { value, size } = getNumber(this.#view, code, this.at);
+    this.at += size;
+    return value;
+  }
+
+  #text(code: string): string {
+    const text = Buffer.from(this.#bytes(Number(this.#number(code === 'g' ? 'y' : 'u')))).toString('utf8');
+    this.at += 1;
+    return text;
+  }
+
+  #array(type: string, depth: number): DbusValue {
+    const length = Number(this.#number('u'));
+    this.#align(alignmentOf(type));
+    if (type === 'y') return this.#bytes(length).slice();
+    const end = this.at + length;
+    if (end > this.#view.byteLength) throw brokenMessage('an array is longer than its message');
+    const items: DbusValue[] = [];
+    while (this.at < end) items.push(this.read(type, depth));
+    return type[0] === '{' ? new Map(items as [DbusValue, DbusValue][]) : items;
+  }
+
+  #bytes(length: number): Uint8Array {
+    if (this.at + length > this.#view.byteLength) throw brokenMessage('a value is longer than its message');
+    const bytes = new Uint8Array(this.#view.buffer, this.#view.byteOffset + this.at, length);
+    this.at += length;
+    return bytes;
+  }
+
+  #align(alignment: number): void {
+    this.at = Math.ceil(this.at / alignment) * alignment;
+  }
+}
+
+function getNumber(view: DataView, code: string, at: number): { readonly value: number | bigint | boolean; readonly size: number } {
+  const size = alignmentOf(code);
+  if (at + size > view.byteLength) throw brokenMessage('a message is cut off');
+  if (code === 'y') return { value: view.getUint8(at), size };
+  if (code === 'n') return { value: view.getInt16(at, true), size };
+  if (code === 'q') return { value: view.getUint16(at, true), size };
+  if (code === 'i') return { value: view.getInt32(at, true), size };
+  if (code === 'u' || code === 'h') return { value: view.getUint32(at, true), size };
+  if (code === 'b') return { value: view.getUint32(at, true) === 1, size };
+  if (code === 'x') return { value: view.getBigInt64(at, true), size };
+  if (code === 't') return { value: view.getBigUint64(at, true), size };
+  if (code === 'd') return { value: view.getFloat64(at, true), size };
+  throw brokenMessage(`type ${code} is unknown`);
+}
+
+/** Writes values as the signature says, in little-endian order, from an 8-byte boundary. */
+export function marshal(signature: string, values: readonly DbusValue[]): Uint8Array {
+  const writer = new Writer();
+  splitSignature(signature).forEach((type, index) => {
+    const value = values[index];
+    if (value === undefined) throw brokenMessage(`a value for ${type} is missing`);
+    writer.write(type, value);
+  });
+  return writer.bytes();
+}
+
+class Writer {
+  readonly #chunks: number[] = [];
+
+  bytes(): Uint8Array {
+    return Uint8Array.from(this.#chunks);
+  }
+
+  write(type: string, value: DbusValue): void {
+    this.#align(alignmentOf(type));
+    const code = type[0] ?? '';
+    if (code === 'a') this.#array(type.slice(1), value);
+    else if (code === '(' || code === '{') this.#members(membersOf(type), value);
+    else if (code === 'v') this.#variant(value);
+    else if (code === 's' || code === 'o' || code === 'g') this.#text(code, value);
+    else this.#number(code, value);
+  }
+
+  #number(code: string, value: DbusValue): void {
+    const view = new DataView(new ArrayBuffer(8));
+    const size = setNumber(view, code, value);
+    for (let index = 0; index < size; index++) this.#chunks.push(view.getUint8(index));
+  }
+
+  #text(code: string, value: DbusValue): void {
+    const bytes = Buffer.from(String(value));
+    this.#number(code === 'g' ? 'y' : 'u', bytes.length);
+    this.#chunks.push(...bytes, 0);
+  }
+
+  #variant(value: DbusValue): void {
+    if (!isVariant(value)) throw brokenMessage('a variant was expected');
+    this.#text('g', value.signature);
+    this.write(value.signature, value.value);
+  }
+
+  #members(types: readonly string[], value: DbusValue): void {
+    if (!Array.isArray(value)) throw brokenMessage('a struct was expected');
+    types.forEach((type, index) => {
+      this.write(type, value[index]);
+    });
+  }
+
+  #array(type: string, value: DbusValue): void {
+    const lengthAt = this.#chunks.length;
+    this.#chunks.push(0, 0, 0, 0);
+    this.#align(alignmentOf(type));
+    const start = this.#chunks.length;
+    for (const item of itemsOf(value)) this.write(type, item);
+    const length = new DataView(new ArrayBuffer(4));
+    length.setUint32(0, this.#chunks.length - start, true);
+    for (let index = 0; index < 4; index++) this.#chunks[lengthAt + index] = length.getUint8(index);
+  }
+
+  #align(alignment: number): void {
+    while (this.#chunks.length % alignment !== 0) this.#chunks.push(0);
+  }
+}
+
+function isVariant(value: DbusValue): value is DbusVariant {
+  return typeof value === 'object' && 'signature' in value;
+}
+
+function itemsOf(value: DbusValue): Iterable<DbusValue> {
+  if (value instanceof Uint8Array || Array.isArray(value)) return value;
+  if (value instanceof Map) return [...value];
+  throw brokenMessage('an array was expected');
+}
+
+/** Answers how many bytes were set. */
+function setNumber(view: DataView, code: string, value: DbusValue): number {
+  if (code === 'y') view.setUint8(0, Number(value));
+  else if (code === 'n') view.setInt16(0, Number(value), true);
+  else if (code === 'q') view.setUint16(0, Number(value), true);
+  else if (code === 'i') view.setInt32(0, Number(value), true);
+  else if (code === 'u' || code === 'b' || code === 'h') view.setUint32(0, Number(value), true);
+  else if (code === 'x') view.setBigInt64(0, BigInt(value as bigint), true);
+  else if (code === 't') view.setBigUint64(0, BigInt(value as bigint), true);
+  else if (code === 'd') view.setFloat64(0, Number(value), true);
+  else throw brokenMessage(`type ${code} is unknown`);
+  return alignmentOf(code);
 }

@@ -1,27 +1,25 @@
 import '../matter-platform.ts';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { causedBy, Millis } from '@matter/main';
+import { ChannelType, causedBy, Millis } from '@matter/main';
 import { GeneralCommissioning } from '@matter/main/clusters/general-commissioning';
-import type { ClientNode } from '@matter/main/node';
+import type { ClientNode, Peers } from '@matter/main/node';
 import { type AttestationFinding, CommissioningError, PeerSet, Subscribe } from '@matter/main/protocol';
 import { NodeId } from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
 import type { AttestationPolicy, CommissionProgress, CommissionRequest, CommissionStep } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
-import { type AttestationVerdict, judgeAttestation } from './attestation.ts';
-import { commissioningFailed, type FailureReason, reasonOf } from './commission-failure.ts';
-import { type CommissionStage, observedFlow } from './commission-flow.ts';
-import type { CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
-import type { CredentialSets } from './credential-sets.ts';
-import { DeviceSearch } from './device-search.ts';
+import { type AttestationVerdict, commissioningFailed, type FailureReason, judgeAttestation, reasonOf } from './commissioning-failure.ts';
+import { type CommissionStage, observedFlow } from './commissioning-flow.ts';
+import type { CommissioningEntry, CommissioningStore } from './commissioning-recovery.ts';
+import type { CredentialSetStore } from './network-credentials.ts';
 import type { SetupPayload } from './setup-code.ts';
 
 interface Collaborators {
   readonly matter: MatterNode;
-  readonly journal: CommissioningJournal;
-  readonly credentials: CredentialSets;
+  readonly journal: CommissioningStore;
+  readonly credentials: CredentialSetStore;
   readonly clock: Clock;
 }
 
@@ -286,5 +284,64 @@ async function resolveHost(host: string): Promise<string> {
       { pointer: '/address/host' },
       { cause },
     );
+  }
+}
+
+type Discovery = ReturnType<Peers['discover']>;
+
+/** Devices that fit a setup code, as they show themselves on the network or over BLE. */
+class DeviceSearch implements Disposable {
+  readonly #discovery: Discovery;
+  readonly #found: ClientNode[] = [];
+  readonly #seen = new Set<ClientNode>();
+  #wake: () => void = () => {};
+  #sawClosedWindow = false;
+
+  constructor(peers: Peers, payload: SetupPayload, transport: 'ip' | 'ble') {
+    const channel = transport === 'ble' ? ChannelType.BLE : ChannelType.UDP;
+    const identifier =
+      payload.discriminator === undefined
+        ? { shortDiscriminator: payload.shortDiscriminator ?? 0 }
+        : { longDiscriminator: payload.discriminator };
+    this.#discovery = peers.discover({ ...identifier, scannerFilter: (scanner) => scanner.type === channel });
+    this.#discovery.discovered.on((node) => this.#take(node));
+    // `stop` settles the search; a failing scanner shows itself as nothing found.
+    this.#discovery.then(
+      () => {},
+      () => {},
+    );
+  }
+
+  /** True when a fitting device said that it takes no pairing now (Core §4.3.1, CM=0). */
+  get sawClosedWindow(): boolean {
+    return this.#sawClosedWindow;
+  }
+
+  /** The next device, or undefined when none came within `waitMs` or the signal aborted. */
+  async next(clock: Clock, waitMs: number, signal: AbortSignal): Promise<ClientNode | undefined> {
+    if (this.#found.length === 0 && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const cancel = clock.after(waitMs, resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await promise;
+      cancel();
+    }
+    return signal.aborted ? undefined : this.#found.shift();
+  }
+
+  [Symbol.dispose](): void {
+    this.#discovery.stop();
+  }
+
+  #take(node: ClientNode): void {
+    if (this.#seen.has(node)) return;
+    if (node.state.commissioning.commissioningMode === 0) {
+      this.#sawClosedWindow = true;
+      return;
+    }
+    this.#seen.add(node);
+    this.#found.push(node);
+    this.#wake();
   }
 }

@@ -1,6 +1,7 @@
 import '../matter-platform.ts';
 import { Crypto } from '@matter/main';
 import { NodeId } from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
 import type {
   AttestationPolicy,
   CommissionRequest,
@@ -9,15 +10,13 @@ import type {
   HalfCommissioned,
 } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Service } from '../../core/service.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
-import { Adoption, type DeviceRecorder } from './adoption.ts';
 import { CommissionAttempt } from './commission-attempt.ts';
-import { type CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
-import type { CredentialSets } from './credential-sets.ts';
+import { type CommissioningEntry, CommissioningRecovery, CommissioningStore, type DeviceRecorder } from './commissioning-recovery.ts';
+import type { CredentialSetStore } from './network-credentials.ts';
 import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts';
 
 /** How devices are searched for and judged. */
@@ -31,7 +30,7 @@ export interface CommissionerOptions {
 interface Collaborators {
   readonly matter: MatterNode;
   readonly store: KeyValueStore;
-  readonly credentials: CredentialSets;
+  readonly credentials: CredentialSetStore;
   readonly recorder: DeviceRecorder;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -43,16 +42,16 @@ type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];
 export class Commissioner implements Service, Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'> {
   readonly #collaborators: Collaborators;
   readonly #options: CommissionerOptions;
-  readonly #journal: CommissioningJournal;
-  readonly #adoption: Adoption;
+  readonly #journal: CommissioningStore;
+  readonly #adoption: CommissioningRecovery;
   readonly #running = new Set<SetupPayload>();
   readonly #closing = new AbortController();
 
   constructor(collaborators: Collaborators, options: CommissionerOptions = {}) {
     this.#collaborators = collaborators;
     this.#options = options;
-    this.#journal = new CommissioningJournal(collaborators);
-    this.#adoption = new Adoption({
+    this.#journal = new CommissioningStore(collaborators);
+    this.#adoption = new CommissioningRecovery({
       matter: collaborators.matter,
       recorder: collaborators.recorder,
       logger: collaborators.logger,
@@ -155,7 +154,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   #cleanUp(id: string, attempt: CommissionAttempt): void {
     const entry = this.#journal.get(id);
     if (entry.stage === 'intent' || attempt.isRolledBack) this.#journal.close(id);
-    else void this.#adoption.adopt(entry);
+    else void this.#adoption.recover(entry);
   }
 
   /** Two codes are of one device when passcode and the upper discriminator bits are the same: all that a manual code tells. */

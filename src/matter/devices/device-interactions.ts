@@ -10,12 +10,11 @@ import {
   TlvWriteRequest,
   TlvWriteResponse,
 } from '@matter/main/types';
-import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
+import type { Clock } from '../../core/clock.ts';
+import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import { interactionError, statusError } from './interaction-error.ts';
 import type { PeerLink } from './peer-link.ts';
-import { SilenceLimit } from './silence-limit.ts';
 
 /** One node as interactions need it. */
 export interface InteractionTarget {
@@ -68,7 +67,7 @@ const TIMED_WINDOW = Seconds(5);
 /** Reads, writes and commands over Matter with a deadline of our own: what a caller gave up never goes out later. */
 export class DeviceInteractions {
   readonly #clock: Clock;
-  readonly #slots = new WeakMap<ClientNode, ConcurrencyGate>();
+  readonly #slots = new WeakMap<ClientNode, ConcurrencyLimiter>();
   readonly #answeredMs = new WeakMap<ClientNode, number>();
 
   constructor(collaborators: { readonly clock: Clock }) {
@@ -133,7 +132,7 @@ export class DeviceInteractions {
     act: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : AWAKE_LIMIT_MS;
-    using silence = new SilenceLimit({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
+    using silence = new ResponseTimeout({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
     const signal = AbortSignal.any([call.signal, silence.signal]);
     let isSent = false;
     let startedMs = this.#clock.monotonic();
@@ -161,8 +160,8 @@ export class DeviceInteractions {
     this.#answeredMs.set(node, this.#clock.monotonic());
   }
 
-  #slotsOf(node: ClientNode): ConcurrencyGate {
-    const slots = this.#slots.get(node) ?? new ConcurrencyGate({ maxRunning: PARALLEL_CALLS });
+  #slotsOf(node: ClientNode): ConcurrencyLimiter {
+    const slots = this.#slots.get(node) ?? new ConcurrencyLimiter({ maxRunning: PARALLEL_CALLS });
     this.#slots.set(node, slots);
     return slots;
   }
@@ -209,4 +208,59 @@ function plainStatus(answer: { readonly status: number; readonly clusterStatus?:
 
 function keyOf({ endpoint, cluster, attribute }: AttributeTarget): string {
   return `${endpoint}/${cluster}/${attribute}`;
+}
+
+interface ResponseTimeoutOptions {
+  readonly clock: Clock;
+  readonly limitMs: number;
+  /** When the node last answered any call, on the monotonic clock; undefined before the first answer. */
+  readonly answeredMs: () => number | undefined;
+}
+
+/**
+ * How long a call waits for a node that is silent: `limitMs`. While the call stands in line behind others, their answers show that
+ * the node is there; once it is sent, only its own answer counts.
+ */
+export class ResponseTimeout implements Disposable {
+  readonly #parts: ResponseTimeoutOptions;
+  readonly #startedMs: number;
+  readonly #controller = new AbortController();
+  #isInLine = true;
+  #cancel: () => void;
+
+  constructor(parts: ResponseTimeoutOptions) {
+    this.#parts = parts;
+    this.#startedMs = parts.clock.monotonic();
+    this.#cancel = parts.clock.after(parts.limitMs, () => this.#due());
+  }
+
+  /** Aborts when the node has been silent for too long. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The call has come to its turn. */
+  leaveLine(): void {
+    this.#isInLine = false;
+    this.#wait();
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+  }
+
+  #due(): void {
+    if (this.#isInLine && this.#leftMs() > 0) this.#wait();
+    else this.#controller.abort();
+  }
+
+  #wait(): void {
+    this.#cancel();
+    this.#cancel = this.#parts.clock.after(Math.max(this.#leftMs(), 0), () => this.#due());
+  }
+
+  #leftMs(): number {
+    const { clock, limitMs, answeredMs } = this.#parts;
+    return Math.max(this.#startedMs, answeredMs() ?? this.#startedMs) + limitMs - clock.monotonic();
+  }
 }

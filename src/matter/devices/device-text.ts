@@ -1,4 +1,4 @@
-import { visibleLine } from '../../core/foreign-text.ts';
+import { visibleLine } from '../../core/untrusted-text.ts';
 
 /** Longest text that a device may contribute, in code points. */
 const MAX_LENGTH = 64;

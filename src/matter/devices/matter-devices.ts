@@ -2,6 +2,7 @@ import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
+import type { Clock } from '../../core/clock.ts';
 import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type {
@@ -15,23 +16,17 @@ import type {
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Service } from '../../core/service.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
-import { DeviceBook, type DeviceWish } from './device-book.ts';
-import { DeviceCalls } from './device-calls.ts';
-import { deviceChanges } from './device-changes.ts';
-import { deviceEvent } from './device-events.ts';
+import { MatterDeviceAccess } from './device-access.ts';
 import { DeviceInteractions } from './device-interactions.ts';
-import { DeviceReports } from './device-reports.ts';
-import { Listeners } from './listeners.ts';
-import { type KnownDevice, NodeDevices } from './node-devices.ts';
+import { DeviceReports, deviceEvent, ListenerSet, ReportTimes, UnreportedAttributePoll } from './device-reports.ts';
+import { DeviceStore, type JoiningNodeDetails } from './device-store.ts';
+import { deviceChanges, type KnownDevice, NodeDevices } from './node-devices.ts';
 import { NodeWatch } from './node-watch.ts';
-import { seekEagerly } from './peer-timing.ts';
-import { ReportTimes } from './report-times.ts';
-import { SlowPoll } from './slow-poll.ts';
+import { shortenReconnectDelays } from './peer-link.ts';
 
 interface MatterDevicesCollaborators {
   readonly matterNode: MatterNode;
@@ -39,29 +34,29 @@ interface MatterDevicesCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   /** What was wished for a node that is just joining; nothing by default. */
-  readonly wishFor?: (nodeId: string) => DeviceWish | undefined;
+  readonly joiningDetailsOf?: (nodeId: string) => JoiningNodeDetails | undefined;
 }
 
 /** The devices on this hub's fabric and what can be done with them. Start it after its MatterNode. */
 export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #with: MatterDevicesCollaborators;
-  readonly #book: DeviceBook;
+  readonly #book: DeviceStore;
   readonly #reports: DeviceReports;
-  readonly #calls: DeviceCalls;
+  readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
   /** Devices by id, made when first asked after a change: every call looks its device up several times. */
   #index: ReadonlyMap<DeviceId, { readonly node: NodeDevices; readonly known: KnownDevice }> | undefined;
-  readonly #polls = new Map<NodeWatch, SlowPoll>();
+  readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
-  readonly #changes = new Listeners<DeviceChange>();
-  readonly #events = new Listeners<DeviceEvent>();
+  readonly #changes = new ListenerSet<DeviceChange>();
+  readonly #events = new ListenerSet<DeviceEvent>();
   readonly #stops: (() => void)[] = [];
   /** The same access for administration: paths may name any endpoint of the device's whole node. */
-  readonly wholeNodes: Pick<DeviceCalls, 'cached' | 'read' | 'readOfAllFabrics' | 'write' | 'invoke'>;
+  readonly wholeNodes: Pick<MatterDeviceAccess, 'cached' | 'read' | 'readOfAllFabrics' | 'write' | 'invoke'>;
 
   constructor(collaborators: MatterDevicesCollaborators) {
     this.#with = collaborators;
-    this.#book = new DeviceBook(collaborators.store, collaborators.wishFor, collaborators.logger);
+    this.#book = new DeviceStore(collaborators.store, collaborators.joiningDetailsOf, collaborators.logger);
     const times = new ReportTimes(collaborators.clock);
     const shared = {
       interactions: new DeviceInteractions({ clock: collaborators.clock }),
@@ -69,7 +64,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       find: (id: DeviceId) => this.#find(id),
       onOutcome: (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive),
     };
-    this.#calls = new DeviceCalls({
+    this.#calls = new MatterDeviceAccess({
       interactions: shared.interactions,
       times: shared.times,
       find: shared.find,
@@ -77,7 +72,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       scope: 'device',
     });
     this.#reports = new DeviceReports({ times, cached: (path) => this.#calls.cached(path) });
-    this.wholeNodes = new DeviceCalls({
+    this.wholeNodes = new MatterDeviceAccess({
       interactions: shared.interactions,
       times: shared.times,
       find: shared.find,
@@ -88,7 +83,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   async start(): Promise<void> {
     const { matterNode } = this.#with;
-    seekEagerly(matterNode.node.env.get(PeerSet));
+    shortenReconnectDelays(matterNode.node.env.get(PeerSet));
     for (const peer of matterNode.commissionedPeers()) this.#add(peer, { joinedMs: 0 });
     const notifications = matterNode.node.env.get(ChangeNotificationService).change;
     const hear = (change: ChangeNotificationService.Change): void => this.#hear(change);
@@ -132,7 +127,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   /** Makes a node that has just joined known, under the name and area that its owner wishes; answers its devices. */
-  async record(nodeId: string, wish: DeviceWish): Promise<readonly Device[]> {
+  async record(nodeId: string, wish: JoiningNodeDetails): Promise<readonly Device[]> {
     const peer = this.#with.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);
     this.#add(peer, { joinedMs: this.#with.clock.now() });
@@ -220,9 +215,9 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       logger: this.#with.logger,
       onReachability: (reachability) => this.#tell(node, node.setReachability(reachability)),
       onStructure: () => this.#refresh(node),
-      onFresh: () => this.#reports.tellAll(node),
+      onFresh: () => this.#reports.emitAll(node),
     });
-    const poll = new SlowPoll({
+    const poll = new UnreportedAttributePoll({
       node,
       clock: this.#with.clock,
       random: Math.random,
@@ -241,7 +236,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     this.#unwatch(watch);
     this.#watches.delete(peer);
     this.#index = undefined;
-    for (const { device } of watch.node.known) this.#changes.tell({ kind: 'removed', device });
+    for (const { device } of watch.node.known) this.#changes.emit({ kind: 'removed', device });
     watch.node.forget(this.#with.clock.now());
   }
 
@@ -258,7 +253,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   /** Tells how the devices of a node differ from before. */
   #tell(node: NodeDevices, before: readonly KnownDevice[]): void {
     this.#index = undefined;
-    for (const change of deviceChanges(before, node.known)) this.#changes.tell(change);
+    for (const change of deviceChanges(before, node.known)) this.#changes.emit(change);
   }
 
   #hear(change: ChangeNotificationService.Change): void {
@@ -270,7 +265,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
         break;
       case 'update':
         watch.noteUpdate(change.behavior.id, change.properties);
-        this.#reports.tell(watch.node, change);
+        this.#reports.emit(watch.node, change);
         break;
       case 'event':
         this.#tellEvent(watch.node, change);
@@ -279,7 +274,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   #tellEvent(node: NodeDevices, occurrence: ChangeNotificationService.EventOccurrence): void {
     const event = deviceEvent(node, occurrence, this.#with.clock.now());
-    if (event !== undefined) this.#events.tell(event);
+    if (event !== undefined) this.#events.emit(event);
   }
 
   #watchOf(endpoint: Endpoint): NodeWatch | undefined {

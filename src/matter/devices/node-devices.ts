@@ -1,17 +1,14 @@
 import type { Endpoint } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
 import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
+import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { describeCluster } from '../model/cluster-description.ts';
-import type { DeviceBook } from './device-book.ts';
-import { type PlannedDevice, planDevices } from './device-map.ts';
-import { offerOf } from './former-devices.ts';
-import type { EndpointSnapshot, NodeSnapshot } from './node-snapshot.ts';
-import { clustersOf } from './peer-clusters.ts';
+import { describeCluster } from '../model/cluster-shape.ts';
+import { type EndpointSnapshot, labelsOf, type NodeSnapshot, type PlannedDevice, planDevices } from './device-composition.ts';
+import { type DeviceStore, offerOf } from './device-store.ts';
 import { PeerLink } from './peer-link.ts';
-import { sleepFacts, sleeps, snapshotOf, stateOf } from './peer-snapshot.ts';
-import { labelsOf } from './semantic-tag.ts';
+import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-structure.ts';
 
 /** A device with the plan behind it and the structure that would make it a changed device. */
 export interface KnownDevice {
@@ -24,7 +21,7 @@ export interface KnownDevice {
 interface NodeDevicesOptions {
   readonly node: ClientNode;
   readonly nodeId: string;
-  readonly book: DeviceBook;
+  readonly book: DeviceStore;
   readonly joinedMs: number;
 }
 
@@ -33,7 +30,7 @@ export class NodeDevices {
   readonly node: ClientNode;
   readonly nodeId: string;
   readonly link: PeerLink;
-  readonly #book: DeviceBook;
+  readonly #book: DeviceStore;
   #snapshot: NodeSnapshot;
   #known: readonly KnownDevice[] = [];
   #reachability: Reachability = 'unknown';
@@ -202,4 +199,20 @@ export class NodeDevices {
       return [behavior, attributeList, acceptedCommandList, featureMap];
     });
   }
+}
+
+/** How the devices of one node differ from before; those that are gone come first. */
+export function deviceChanges(before: readonly KnownDevice[], now: readonly KnownDevice[]): readonly DeviceChange[] {
+  const gone = before.filter(({ device }) => now.every((known) => known.device.id !== device.id));
+  const removed = gone.map(({ device }): DeviceChange => ({ kind: 'removed', device }));
+  return [...removed, ...now.flatMap((known) => changesOf(known, before))];
+}
+
+function changesOf({ device, signature }: KnownDevice, before: readonly KnownDevice[]): readonly DeviceChange[] {
+  const old = before.find((known) => known.device.id === device.id);
+  if (old === undefined) return [{ kind: 'added', device }];
+  return [
+    ...(old.signature === signature ? [] : [{ kind: 'changed', device, before: old.device } as const]),
+    ...(old.device.reachability === device.reachability ? [] : [{ kind: 'reachability', device } as const]),
+  ];
 }

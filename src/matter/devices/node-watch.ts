@@ -1,8 +1,8 @@
 import { NetworkClient } from '@matter/main/node';
 import { SustainedSubscription } from '@matter/main/protocol';
+import type { Clock } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import type { NodeDevices } from './node-devices.ts';
 import { AWAKE_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
 
@@ -61,7 +61,7 @@ export class NodeWatch {
     this.#listen(network.subscriptionStatusChanged, (isActive: boolean) => this.#subscription(isActive));
     const { peer } = node.link;
     if (peer !== undefined) {
-      this.#listen(peer.sessions.added, () => this.#monitor.heard());
+      this.#listen(peer.sessions.added, () => this.#monitor.noteMessage());
       this.#listen(peer.sessions.deleted, () => this.#sessionEnded());
       this.#listen(peer.service.changed, () => this.#announced());
     }
@@ -80,7 +80,7 @@ export class NodeWatch {
   noteOutcome(isAlive: boolean): void {
     if (isAlive) {
       this.node.heardMs = this.#options.clock.now();
-      this.#monitor.heard();
+      this.#monitor.noteMessage();
     } else {
       this.#monitor.suspect();
     }
@@ -121,7 +121,7 @@ export class NodeWatch {
 
   #confirm(): void {
     this.node.confirmedMs = this.#options.clock.now();
-    this.#monitor.heard();
+    this.#monitor.noteMessage();
   }
 
   #subscription(isActive: boolean): void {

@@ -1,6 +1,13 @@
-import { Forever } from '@matter/main';
+import { Forever, Seconds } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
-import { type ClientInteraction, ClientSubscriptions, type Peer, PeerSet, PeerUnresponsiveError } from '@matter/main/protocol';
+import {
+  type ClientInteraction,
+  ClientSubscriptions,
+  type Peer,
+  PeerSet,
+  PeerUnresponsiveError,
+  SustainedSubscription,
+} from '@matter/main/protocol';
 import type { ReachabilityLink } from './reachability.ts';
 
 // One transmission and two repetitions fit into the time of a probe.
@@ -71,4 +78,25 @@ export class PeerLink implements ReachabilityLink {
     const current = peer.descriptor.operationalAddress;
     return current !== undefined && ![...peer.service.addresses].some(({ ip, port }) => ip === current.ip && port === current.port);
   }
+}
+
+// ClientNode has no option for this. A subscription that failed is tried again after 2 s to 30 s instead of 15 s to an
+// hour: in a home a lamp that was switched off at the wall for a day has to be back at once.
+Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
+
+/**
+ * How eagerly matter.js looks for nodes that do not answer. Its own pauses (2 min between attempts, 45 s before a newly
+ * announced address is tried) suit large networks; here a node has to be usable seconds after it announced itself.
+ */
+export function shortenReconnectDelays(peers: PeerSet): void {
+  peers.timing = {
+    ...peers.timing,
+    maxDelayBetweenInitialContactRetries: Seconds(3),
+    delayBeforeNextAddress: Seconds(1),
+    delayAfterNetworkError: Seconds(2),
+    delayAfterPeerError: Seconds(5),
+    delayAfterUnhandledError: Seconds(10),
+    addressChangeStabilizationDelay: Seconds(1),
+    addressChangeProbeCooldown: { minimum: Seconds(10), maximum: Seconds(60) },
+  };
 }

@@ -1,5 +1,5 @@
+import type { Clock } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
-import type { Clock } from '../../core/time/clock.ts';
 
 /** When a node counts as gone. */
 export interface ReachabilityPolicy {
@@ -73,7 +73,7 @@ export class ReachabilityMonitor {
   }
 
   /** The node answered, reported or connected. */
-  heard(): void {
+  noteMessage(): void {
     if (this.#isStopped) return;
     this.#misses = 0;
     if (this.#state === 'reachable') return;
@@ -93,7 +93,7 @@ export class ReachabilityMonitor {
     const policy = this.#options.policy();
     const silentMs = clock.now() - link.lastHeardMs();
     if (silentMs < quietMs) {
-      this.heard();
+      this.noteMessage();
       this.#schedule(policy.quietMs - silentMs);
       return;
     }
@@ -108,7 +108,7 @@ export class ReachabilityMonitor {
     this.#isAsking = false;
     if (this.#isStopped) return;
     if (!isThere) return this.#miss();
-    this.heard();
+    this.noteMessage();
     this.#schedule(this.#options.policy().quietMs);
   }
 

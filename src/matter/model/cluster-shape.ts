@@ -1,4 +1,3 @@
-import './repaired-alarms.ts';
 import {
   type AccessLevel,
   AttributeModel,
@@ -6,13 +5,21 @@ import {
   CommandModel,
   ElementTag,
   EventModel,
+  Matter,
   type Model,
   type Scope,
   type ValueModel,
 } from '@matter/model';
-import type { AttributeDescription, CommandDescription, EventDescription, Privilege } from '../../core/devices/device-model.ts';
-import { type ShapeContext, shapeContext, shapeOf, structOf } from './shape-of-model.ts';
-import type { StructShape, ValueShape } from './value-shape.ts';
+import type {
+  AttributeDescription,
+  ClusterDescription,
+  CommandDescription,
+  EventDescription,
+  Privilege,
+} from '../../core/devices/device-model.ts';
+import { concentrationUnit } from './units.ts';
+import { type LiveState, schemaOf } from './value-json.ts';
+import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
 /** Ids of the elements that a device lists in its global attributes; absent = all that the model allows. */
 export interface SupportedElements {
@@ -43,7 +50,7 @@ export interface CommandShape extends Element {
 }
 
 /** An event with its fields. */
-export interface EventShape extends Element {
+interface EventShape extends Element {
   readonly shape: StructShape;
   readonly priority: EventDescription['priority'];
 }
@@ -106,7 +113,7 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
     fixed: model.effectiveQuality.fixed === true,
   };
   const context = shapeContext(cluster, writable ? 'in' : 'out');
-  return [{ ...named(model), shape: shapeOf(model as ValueModel, context), facts, isWriteTimed: access.timed === true }];
+  return [{ ...named(model), shape: shapeOfModel(model as ValueModel, context), facts, isWriteTimed: access.timed === true }];
 }
 
 function commandShape(model: Model, cluster: ClusterModel, supported: SupportedElements): readonly CommandShape[] {
@@ -142,4 +149,92 @@ const PRIVILEGES: Readonly<Record<string, Privilege>> = { V: 'view', O: 'operate
 
 function privilege(letter: AccessLevel | string | undefined, otherwise: Privilege): Privilege {
   return PRIVILEGES[String(letter)] ?? otherwise;
+}
+
+// Schemas that no live attribute can change are made once per shape, not once per device.
+const fixedAttributes = new WeakMap<AttributeShape, AttributeDescription>();
+const fixedCommands = new WeakMap<CommandShape, CommandDescription>();
+const fixedEvents = new WeakMap<EventShape, EventDescription>();
+
+/** What a cluster offers, with bounds narrowed by what the device's attributes say now (camelCase names). */
+export function describeCluster(cluster: ClusterShape, state: LiveState = {}): ClusterDescription {
+  return {
+    id: cluster.id,
+    name: cluster.name,
+    ...(cluster.description !== undefined && { description: cluster.description }),
+    revision: cluster.revision,
+    features: cluster.features,
+    attributes: [...cluster.attributes.values()].map((attribute) => describeAttribute(attribute, cluster, state)),
+    commands: [...cluster.commands.values()].map((command) => describeCommand(command, state)),
+    events: [...cluster.events.values()].map((event) => remembered(fixedEvents, event, () => eventDescription(event))),
+  };
+}
+
+function describeAttribute(attribute: AttributeShape, cluster: ClusterShape, state: LiveState): AttributeDescription {
+  const unit = concentrationUnit(cluster.name, attribute.name, state.measurementUnit);
+  if (unit !== undefined) return attributeDescription({ ...attribute, shape: { ...attribute.shape, ...unit } }, state);
+  if (isLive(attribute.shape)) return attributeDescription(attribute, state);
+  return remembered(fixedAttributes, attribute, () => attributeDescription(attribute, {}));
+}
+
+function attributeDescription(attribute: AttributeShape, state: LiveState): AttributeDescription {
+  const { unit, scale } = attribute.shape;
+  return {
+    id: attribute.id,
+    name: attribute.name,
+    ...attribute.facts,
+    schema: schemaOf(attribute.shape, state),
+    ...(unit !== undefined && { unit }),
+    ...(scale !== undefined && { scale }),
+  };
+}
+
+function describeCommand(command: CommandShape, state: LiveState): CommandDescription {
+  if (command.request.fields.some(({ shape }) => isLive(shape))) return commandDescription(command, state);
+  return remembered(fixedCommands, command, () => commandDescription(command, {}));
+}
+
+function commandDescription(command: CommandShape, state: LiveState): CommandDescription {
+  return {
+    id: command.id,
+    name: command.name,
+    ...command.facts,
+    parameters: schemaOf(command.request, state),
+    ...(command.response !== undefined && { returns: schemaOf(command.response) }),
+  };
+}
+
+function eventDescription(event: EventShape): EventDescription {
+  return { id: event.id, name: event.name, schema: schemaOf(event.shape), priority: event.priority };
+}
+
+function isLive(shape: ValueShape): boolean {
+  return shape.kind === 'integer' && (shape.liveMin !== undefined || shape.liveMax !== undefined);
+}
+
+function remembered<Key extends object, Value>(memory: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const known = memory.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  memory.set(key, made);
+  return made;
+}
+
+const ALARM_CLUSTERS = ['DishwasherAlarm', 'RefrigeratorAlarm', 'TemperatureAlarm'];
+
+/*
+ * The alarm clusters derive from an abstract one and only add the bits of its bitmap. matter.js 0.17.9 resolves the type
+ * of an inherited attribute or event in the abstract cluster, where the bitmap is empty: every alarm read as off. Own copies
+ * of the inherited elements find the bits.
+ */
+for (const name of ALARM_CLUSTERS) {
+  const cluster = Matter.clusters(name);
+  const base = Matter.clusters('AlarmBase');
+  if (cluster === undefined || base === undefined || cluster.attributes('State')?.parent === cluster) continue;
+  cluster.children.push(
+    ...[...base.attributes]
+      .filter(({ type }) => type === 'AlarmBitmap')
+      .map((attribute) => new AttributeModel(attribute.toElement() as AttributeModel)),
+    ...[...base.events].map((event) => new EventModel(event.toElement() as EventModel)),
+  );
 }

@@ -1,4 +1,4 @@
-import './repaired-alarms.ts';
+import './cluster-shape.ts';
 import {
   type AttributeModel,
   type ClusterModel,
@@ -10,9 +10,8 @@ import {
   type RequirementModel,
 } from '@matter/model';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
-import { describeCluster } from './cluster-description.ts';
-import { type ClusterShape, clusterShapeOf, type SupportedElements } from './cluster-shape.ts';
-import { shapeContext } from './shape-of-model.ts';
+import { type ClusterShape, clusterShapeOf, describeCluster, type SupportedElements } from './cluster-shape.ts';
+import { shapeContext } from './value-shape.ts';
 
 /** A device type of the Matter device library. */
 export interface StandardDeviceType {

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { SqliteStorageDriver } from '@matter/nodejs';
+import { isJsonObject } from '../../core/json.ts';
 import type { FileAnchor, FileMark } from '../../core/storage/file-anchor.ts';
 
 type Creator = NonNullable<NonNullable<ConstructorParameters<typeof SqliteStorageDriver>[0]>['databaseCreator']>;
@@ -40,7 +44,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON');
   beginCounting(database);
   const mark = () => {
-    if (anchor && !database.isTransaction) anchor.synced(markIn(database) ?? { generation: 0, digest: '' });
+    if (anchor && !database.isTransaction) anchor.synced(changeMarkIn(database) ?? { generation: 0, digest: '' });
   };
   mark();
   const prepare = (sql: string) => {
@@ -66,7 +70,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
 }
 
 /** What a storage file says of itself; undefined for one of a hub that did not count. */
-export function markIn(database: DatabaseSync): FileMark | undefined {
+export function changeMarkIn(database: DatabaseSync): FileMark | undefined {
   const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hub_mark'").get() !== undefined;
   const row = isCounted ? database.prepare('SELECT generation, sum FROM hub_mark').get() : undefined;
   return row && { generation: Number(row.generation), digest: String(row.sum) };
@@ -86,7 +90,7 @@ export function sumOfRows(database: DatabaseSync): string {
 function beginCounting(database: DatabaseSync): void {
   database.function('row_sum', { deterministic: true, varargs: true }, rowSum);
   database.exec(TABLE);
-  const before = markIn(database);
+  const before = changeMarkIn(database);
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
@@ -96,4 +100,93 @@ function beginCounting(database: DatabaseSync): void {
 
 function rowSum(...values: readonly SQLInputValue[]): number {
   return crc32(JSON.stringify(values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))));
+}
+
+/** Which fabric a storage file holds. */
+export interface FabricIdentity {
+  /** Decimal text of the 64-bit fabric id. */
+  readonly fabricId: string;
+  /** SHA-256 of the root certificate and its private key, hex: what a new fabric or a flipped bit would change. */
+  readonly rootHash: string;
+}
+
+/** `mark`: how far the file is; absent for one of a hub that did not count. `isAsWritten`: its rows fit the sum that it keeps. */
+export type Inspection =
+  | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
+  | { readonly state: 'broken'; readonly reason: string };
+
+/** Reads a storage file of matter.js's sqlite driver without changing it and tells whether it can be trusted. */
+export function inspectStorage(file: string): Inspection {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true });
+    // As a hub leaves it that was killed before it made the table, and as whoever empties the file.
+    if (database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) {
+      return { state: 'whole', identity: undefined, isAsWritten: true };
+    }
+    const damage = findDamage(database);
+    if (damage !== undefined) return { state: 'broken', reason: damage };
+    const mark = changeMarkIn(database);
+    const isAsWritten = mark === undefined || mark.digest === sumOfRows(database);
+    return { state: 'whole', identity: readIdentity(database), ...(mark && { mark }), isAsWritten };
+  } catch (error) {
+    return { state: 'broken', reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    database?.close();
+  }
+}
+
+function findDamage(database: DatabaseSync): string | undefined {
+  const check = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
+  if (check !== 'ok') return String(check);
+  // quick_check looks at pages, not at what is written in them.
+  const invalid = database.prepare("SELECT count(*) AS n FROM kvstore WHERE value_type = 'json' AND NOT json_valid(value_json)").get()?.n;
+  return invalid === 0 ? undefined : `${invalid} values are not JSON`;
+}
+
+function readIdentity(database: DatabaseSync): FabricIdentity | undefined {
+  const value = (context: string, key: string): string | undefined => {
+    const row = database.prepare('SELECT value_json FROM kvstore WHERE context = ? AND key = ?').get(context, key);
+    return typeof row?.value_json === 'string' ? row.value_json : undefined;
+  };
+  const certificate = value('certificates', 'rootCertBytes');
+  const keyPair = value('certificates', 'rootKeyPair');
+  const fabricId = firstFabricId(value('fabrics', 'fabrics'));
+  if (certificate === undefined || keyPair === undefined || fabricId === undefined) return undefined;
+  return { fabricId, rootHash: createHash('sha256').update(certificate).update(keyPair).digest('hex') };
+}
+
+/** The driver keeps a bigint as a JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`. */
+function firstFabricId(json: string | undefined): string | undefined {
+  const fabrics: unknown = json === undefined ? [] : JSON.parse(json);
+  const first: unknown = Array.isArray(fabrics) ? fabrics[0] : undefined;
+  if (!isJsonObject(first) || typeof first.fabricId !== 'string') return undefined;
+  const boxed: unknown = JSON.parse(first.fabricId);
+  return isJsonObject(boxed) && typeof boxed.__value__ === 'string' ? boxed.__value__ : undefined;
+}
+
+/** More messages to groups than a hub sends between a backup and its return. */
+const SKIPPED = 2 ** 24;
+const LAST = 2 ** 32 - 1;
+
+/**
+ * Moves the counter of messages to groups ahead (Matter core specification §4.6.1.3), in a storage that comes from a backup and is
+ * not open: devices take what counts from where they have heard this hub already for a replay. Does nothing where there is none.
+ */
+export function skipGroupCounter(matterDir: string): void {
+  const path = join(matterDir, 'hub/storage.db');
+  if (!existsSync(path)) return;
+  // Counted like every other change, so that it is not taken for damage.
+  const database = openMatterDatabase(path);
+  try {
+    const counter = database
+      .prepare<{ text: string }>("SELECT value_json AS text FROM kvstore WHERE context = 'sessions' AND key = 'groupDataCounter'")
+      .get();
+    const value = typeof counter?.text === 'string' ? Number(counter.text) : Number.NaN;
+    if (!Number.isSafeInteger(value)) return;
+    const ahead = Math.min(value + SKIPPED, LAST);
+    database.exec(`UPDATE kvstore SET value_json = '${ahead}' WHERE context = 'sessions' AND key = 'groupDataCounter'`);
+  } finally {
+    database.close();
+  }
 }

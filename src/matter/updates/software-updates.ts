@@ -1,22 +1,25 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
-import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { quoted } from '../../core/foreign-text.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { Clock } from '../../core/time/clock.ts';
+import { quoted } from '../../core/untrusted-text.ts';
 import { NodeClusters, rootDevice } from '../administration/node-clusters.ts';
 import { deviceText } from '../devices/device-text.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { MatterNode } from '../matter-node.ts';
-import { isForProduct, misfitOf, type NodeSoftware, target, versionText } from './image-fit.ts';
-import type { ImageFolder } from './image-folder.ts';
-import { openTransfer } from './image-transfer.ts';
-import { REQUESTOR, type UpdatableNode, updatableNode, updatableNodes } from './updatable-node.ts';
-import { UpdateCourse } from './update-course.ts';
-import type { UpdateImage } from './update-image.ts';
-import { addUpdateProvider } from './update-provider.ts';
-import { type SoftwareState, UpdateWatch } from './update-watch.ts';
+import { addUpdateProvider, openTransfer } from './ota-provider.ts';
+import {
+  type ImageFolder,
+  incompatibilityOf,
+  isForProduct,
+  type NodeSoftware,
+  target,
+  type UpdateImage,
+  versionText,
+} from './update-images.ts';
+import { RunningUpdate, type SoftwareState, UpdateMonitor } from './update-progress.ts';
 
 interface SoftwareUpdatesParts {
   readonly devices: MatterDevices;
@@ -44,7 +47,7 @@ const BUSY_STATES: ReadonlySet<string> = new Set(['Downloading', 'Applying', 'Ro
 /** Software updates of devices from images in the owner's folder (Core §11.20): nothing is looked for on the internet. */
 export class SoftwareUpdates {
   readonly #with: SoftwareUpdatesParts;
-  readonly #courses = new Map<string, UpdateCourse>();
+  readonly #courses = new Map<string, RunningUpdate>();
   readonly #busy = new Set<string>();
   /** Transfers that are being ended, by node. */
   readonly #goodbyes = new Map<string, PromiseLike<void>>();
@@ -99,12 +102,12 @@ export class SoftwareUpdates {
     const { folder } = this.#with;
     if (file !== undefined) {
       const image = await folder.image(file);
-      const misfit = misfitOf(image, software);
+      const misfit = incompatibilityOf(image, software);
       if (misfit === undefined) return image;
       throw new AtmoError('CONFLICT', `${file} cannot be installed: ${quoted(device.name)} ${misfit}`, { file });
     }
     const { images } = await folder.read();
-    const fitting = images.filter((image) => misfitOf(image, software) === undefined);
+    const fitting = images.filter((image) => incompatibilityOf(image, software) === undefined);
     const newest = fitting.toSorted((a, b) => b.version.number - a.version.number)[0];
     if (newest) return newest;
     throw new AtmoError(
@@ -118,7 +121,7 @@ export class SoftwareUpdates {
     const { device, requestor } = node;
     const peer = devices.peerOf(device.id).peerAddress;
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${quoted(device.name)} is not on the fabric any more`);
-    const course = new UpdateCourse({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
+    const course = new RunningUpdate({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
     const endpoint = await this.#openProvider();
     const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
     await this.#goodbyes.get(device.nodeId);
@@ -128,7 +131,7 @@ export class SoftwareUpdates {
       onProgress({ step: 'querying', fraction: 0, note: `told the device of ${image.file}; it may wait for up to 10 minutes` });
       await clusters.invoke(REQUESTOR, 'AnnounceOtaProvider', { endpoint: requestor, fields: announcement(matter, endpoint) });
       const ask = (limit: AbortSignal) => this.#software(device.id, requestor, limit);
-      const to = await new UpdateWatch({ clock, course, device: device.name, ask }).outcome(signal);
+      const to = await new UpdateMonitor({ clock, course, device: device.name, ask }).outcome(signal);
       onProgress({ step: 'done', fraction: 1, note: `the device runs version ${versionText(to)}` });
       return to;
     } finally {
@@ -169,7 +172,7 @@ const announcement = ({ fabric }: SoftwareUpdatesParts['matter'], endpoint: numb
 });
 
 function offerOf(image: UpdateImage, { device, software, requestor }: UpdatableNode): readonly UpdateOffer[] {
-  if (!software || requestor === undefined || misfitOf(image, software) !== undefined) return [];
+  if (!software || requestor === undefined || incompatibilityOf(image, software) !== undefined) return [];
   const { file, version: to, notesUrl } = image;
   const offer = { device: device.id, name: device.name, from: software.version, to, file, sizeBytes: image.blob.size };
   return [{ ...offer, ...(notesUrl !== undefined && { notesUrl }) }];
@@ -178,8 +181,46 @@ function offerOf(image: UpdateImage, { device, software, requestor }: UpdatableN
 function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): string {
   const reasons = nodes.flatMap(({ device, software, requestor }) => {
     if (!software || !isForProduct(image, software)) return [];
-    const misfit = requestor === undefined ? 'takes no software over Matter' : misfitOf(image, software);
+    const misfit = requestor === undefined ? 'takes no software over Matter' : incompatibilityOf(image, software);
     return misfit === undefined ? [] : [`${quoted(device.name)} ${misfit}`];
   });
   return reasons.length > 0 ? reasons.join('; ') : `no device here is ${target(image)}`;
+}
+
+/** What is known of a node without asking it. */
+interface UpdatableNode {
+  /** The device that stands for the whole node. */
+  readonly device: Device;
+  /** Undefined as long as the node has told nothing. */
+  readonly software?: NodeSoftware;
+  /** Where it takes announcements of images (Core §11.20.7); absent where it cannot be updated over Matter. */
+  readonly requestor?: number;
+}
+
+const REQUESTOR = 'OtaSoftwareUpdateRequestor';
+
+/** Every node of the fabric. */
+function updatableNodes(devices: MatterDevices): readonly UpdatableNode[] {
+  return devices.list().flatMap((device) => (device.parent === undefined ? [updatableNode(devices, device)] : []));
+}
+
+/** One node by the device that stands for it. */
+function updatableNode(devices: MatterDevices, device: Device): UpdatableNode {
+  const version = basic(devices, device.id, 'SoftwareVersion');
+  const text = device.softwareVersion ?? '';
+  const requestor = devices
+    .devicesOfNode(device.nodeId)
+    .flatMap(({ id }) => devices.describe(id)?.endpoints ?? [])
+    .find(({ clusters }) => clusters.some(({ name }) => name === REQUESTOR));
+  return {
+    device,
+    ...(typeof version === 'number' && {
+      software: { vendorId: device.vendor.id, productId: device.product.id, version: { number: version, text } },
+    }),
+    ...(requestor && { requestor: requestor.endpoint }),
+  };
+}
+
+function basic(devices: MatterDevices, device: DeviceId, attribute: string) {
+  return devices.wholeNodes.cached({ device, endpoint: 0, cluster: 'BasicInformation', attribute })?.value;
 }

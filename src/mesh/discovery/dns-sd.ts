@@ -1,17 +1,16 @@
-import type { AnnouncedService, Discovery, ServiceEar } from '../../core/devices/discovery.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Service } from '../../core/service.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import { ServiceBrowser } from './browser/service-browser.ts';
-import { type DiscoveryDrop, DiscoveryDrops } from './link/discovery-drops.ts';
-import { DnsLinks, type LinkUser } from './link/dns-links.ts';
-import type { InterfaceWatch } from './link/interface-watch.ts';
-import { type OpenMulticastSocket, openMulticastSocket } from './link/multicast-socket.ts';
-import { ServiceResponder } from './responder/service-responder.ts';
+import type { AnnouncedService, Discovery, ServiceListener } from './discovery.ts';
+import { type DiscoveryDrop, DiscoveryDrops, type LinkObserver, MulticastLinks } from './multicast-links.ts';
+import { type OpenMulticastSocket, openMulticastSocket } from './multicast-socket.ts';
+import type { InterfaceWatch } from './network-interfaces.ts';
+import { ServiceBrowser } from './service-browser.ts';
+import { ServiceResponder } from './service-responder.ts';
 
 /** What service discovery needs. */
-export interface DnsSdParts {
+export interface DnsSdCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Started before this; not disposed here. */
@@ -28,14 +27,14 @@ const MAX_TEXT_BYTES = 255;
 
 /** DNS-SD over multicast DNS on every interface, IPv4 and IPv6, beside other responders on the same port. */
 export class DnsSd implements Discovery, Service {
-  readonly #parts: DnsSdParts & { readonly drops: DiscoveryDrops; readonly random: () => number };
-  readonly #links: DnsLinks;
+  readonly #parts: DnsSdCollaborators & { readonly drops: DiscoveryDrops; readonly random: () => number };
+  readonly #links: MulticastLinks;
   readonly #services = new Set<ServiceResponder>();
   readonly #browsers = new Set<ServiceBrowser>();
 
-  constructor(parts: DnsSdParts) {
+  constructor(parts: DnsSdCollaborators) {
     this.#parts = { random: Math.random, ...parts, drops: new DiscoveryDrops() };
-    this.#links = new DnsLinks({
+    this.#links = new MulticastLinks({
       clock: this.#parts.clock,
       logger: this.#parts.logger,
       watch: this.#parts.watch,
@@ -70,7 +69,7 @@ export class DnsSd implements Discovery, Service {
     };
   }
 
-  browse(type: string, ear: ServiceEar, signal: AbortSignal): void {
+  browse(type: string, ear: ServiceListener, signal: AbortSignal): void {
     if (signal.aborted) return;
     const browser = new ServiceBrowser({ clock: this.#parts.clock, drops: this.#parts.drops, random: this.#parts.random, type, ear });
     this.#browsers.add(browser);
@@ -91,8 +90,8 @@ export class DnsSd implements Discovery, Service {
     await this.#links[Symbol.asyncDispose]();
   }
 
-  #join(user: LinkUser): () => void {
-    for (const link of this.#links.all()) if (link.isOpen) user.linkUp(link);
+  #join(user: LinkObserver): () => void {
+    for (const link of this.#links.all()) if (link.isOpen) user.onLinkUp(link);
     return this.#links.use(user);
   }
 }

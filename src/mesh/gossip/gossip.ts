@@ -1,34 +1,32 @@
 import type { KeyObject } from 'node:crypto';
+import type { CertificateChain } from '../../codec/messages/membership.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
+import { type Service, ServiceStack } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Service, ServiceStack } from '../../core/service.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Clock } from '../../core/time/clock.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { CertificateChain } from '../../wire/messages/certificate.ts';
-import type { MeshEngine } from '../engine/mesh-engine.ts';
-import type { PeerLinks } from '../link/peer-link.ts';
-import { AnnouncedEpoch } from './announce/announced-epoch.ts';
-import type { MemberCertificates, OpenEnvelope } from './announce/announcement-door.ts';
-import { Announcer } from './announce/announcer.ts';
-import { offerSome } from './announce/offered-definition.ts';
-import { type OwnStateOptions, type OwnStateParts, ownState } from './announce/own-state.ts';
-import type { StateSteps } from './announce/state-steps.ts';
-import { DefinitionBook } from './catalogue/definition-book.ts';
-import { MeshCatalogue } from './catalogue/mesh-catalogue.ts';
-import { DropCounter } from './drop-counter.ts';
-import { AntiEntropy } from './exchange/anti-entropy.ts';
-import { BlobExchange } from './exchange/blob-exchange.ts';
-import { BlobStore } from './exchange/blob-store.ts';
-import { StatementExchange, type StatementSource } from './exchange/statement-exchange.ts';
-import { COALESCE_LINKS_MS, type GossipLimits } from './gossip-limits.ts';
-import { MeshDirectory } from './hubs/mesh-directory.ts';
-import { MeshPeers } from './hubs/mesh-peers.ts';
-import { tellPeerChanges } from './peer-events.ts';
-import { Ticker } from './ticker.ts';
+import type { PeerLinks } from '../rpc/peer-link.ts';
+import type { MeshEngine } from '../transport/mesh-engine.ts';
+import type { MemberCertificates, OpenEnvelope } from './announcement-validator.ts';
+import { AnnouncedEpoch } from './announcement-version.ts';
+import { Announcer } from './announcer.ts';
+import { AntiEntropy } from './anti-entropy.ts';
+import { BlobExchange } from './blob-exchange.ts';
+import { BlobStore } from './blob-store.ts';
+import { DefinitionStore, prepareOffers } from './definition-store.ts';
+import { COALESCE_LINKS_MS, DropCounter, type GossipLimits } from './gossip-limits.ts';
+import type { StateTransitions } from './hub-record.ts';
+import type { HubDirectory } from './known-hub.ts';
+import { MeshCatalogue } from './mesh-catalogue.ts';
+import { MeshDirectory } from './mesh-directory.ts';
+import { MeshPeers } from './mesh-peers.ts';
+import { type OwnStateOptions, type OwnStateSources, ownState } from './own-state.ts';
+import { StatementExchange, type StatementSource } from './statement-exchange.ts';
+import { Ticker } from './timers.ts';
 
-interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
+interface GossipCollaborators extends Omit<OwnStateSources, 'links'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
@@ -47,7 +45,7 @@ interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
   /** Another way to verify announcements, such as one that remembers what it verified. */
   readonly open?: OpenEnvelope | undefined;
   /** Another way to come to states, such as one that remembers them. */
-  readonly steps?: StateSteps | undefined;
+  readonly steps?: StateTransitions | undefined;
 }
 
 interface GossipOptions extends OwnStateOptions {
@@ -68,7 +66,7 @@ export class Gossip implements Service {
   readonly statements: StatementExchange;
   readonly #parts: GossipCollaborators;
   readonly #blobs = new BlobStore();
-  readonly #definitions: DefinitionBook;
+  readonly #definitions: DefinitionStore;
   readonly #blobExchange: BlobExchange;
   readonly #antiEntropy: AntiEntropy;
   readonly #sweeps: Ticker;
@@ -98,7 +96,7 @@ export class Gossip implements Service {
     );
     const { directory } = this;
     const onNext = () => this.catalogue.readSome();
-    this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger, turns: { clock, onNext } });
+    this.#definitions = new DefinitionStore({ blobs: this.#blobs, validator, drops: this.drops, logger, turns: { clock, onNext } });
     this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions, clock });
     this.peers = new MeshPeers({
       meshId: parts.meshId,
@@ -136,7 +134,7 @@ export class Gossip implements Service {
       random: parts.random,
       directory,
       epoch: new AnnouncedEpoch({ store, clock }),
-      state: () => (offerSome(parts.registry.all()) ? ownState({ ...parts, links: neighbours }, options) : undefined),
+      state: () => (prepareOffers(parts.registry.all()) ? ownState({ ...parts, links: neighbours }, options) : undefined),
       publish: (envelope) => engine.publish(envelope),
     });
     this.#sweeps = new Ticker({ clock }, SWEEP_MS);
@@ -157,7 +155,7 @@ export class Gossip implements Service {
       devices.onChange(changed),
       links.onLinkUp(rewired),
       links.onLinkDown(rewired),
-      tellPeerChanges(this.directory, events),
+      emitPeerChanges(this.directory, events),
     ];
     this.#sweeps.start(() => this.#sweep());
   }
@@ -186,4 +184,13 @@ export class Gossip implements Service {
     this.#blobExchange.sweep();
     this.#definitions.retain(this.directory.usedBlobs());
   }
+}
+
+/** Tells the coming and going of hubs, and what changes of them, as `peer.changed`; the answer stops it. */
+function emitPeerChanges(directory: HubDirectory, events: EventBus): () => void {
+  return directory.onChange(({ hub, kind }) => {
+    const known = directory.hub(hub);
+    const facts = known && { name: known.name, state: known.state, tools: known.tools.length, devices: known.devices.length };
+    events.emit('peer.changed', hub, { change: kind, ...facts });
+  });
 }

@@ -1,22 +1,17 @@
+import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../codec/messages/membership.ts';
+import { meshIdOf } from '../../codec/public-key.ts';
+import type { MeshTrust, TrustedHub } from '../../core/auth/tokens.ts';
+import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { MeshTrust, TrustedHub } from '../../core/mesh/mesh-trust.ts';
-import type { Service } from '../../core/service.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import type { TrustedTime } from '../../core/time/trusted-time.ts';
-import { meshIdOf } from '../../wire/hub-id.ts';
-import type { CertificateChain } from '../../wire/messages/certificate.ts';
-import { verifyCertificate } from './certificates/certificate-chain.ts';
-import { isExpired } from './certificates/certificate-time.ts';
-import { refuseAtGate } from './joining/gate-refusal.ts';
-import type { Member } from './members/member.ts';
-import { MemberCircle } from './members/member-circle.ts';
-import type { OwnHub } from './members/own-hub.ts';
-import { type OwnRecord, ownRecordJson, parseOwnRecord } from './members/own-record.ts';
+import { isExpired, type LocalHub, type Member, verifyCertificate } from './certificates.ts';
+import { refuseAtGate } from './gate-refusal.ts';
+import { MemberSet } from './member-set.ts';
 
 const SPACE = 'mesh.membership';
 const OWN = 'own';
@@ -29,7 +24,7 @@ type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 export type MembershipState = 'none' | 'member' | 'expired' | 'revoked';
 
 interface MembershipCollaborators {
-  readonly self: OwnHub;
+  readonly self: LocalHub;
   readonly store: KeyValueStore;
   readonly time: TrustedTime;
   readonly clock: Clock;
@@ -38,14 +33,14 @@ interface MembershipCollaborators {
 }
 
 interface Current {
-  readonly record: OwnRecord;
+  readonly record: MembershipRecord;
   readonly own: Member;
-  readonly circle: MemberCircle;
+  readonly circle: MemberSet;
 }
 
 /** Which mesh this hub belongs to, and whom it believes for that. */
 export class MeshMembership implements Service, MeshTrust {
-  readonly self: OwnHub;
+  readonly self: LocalHub;
   readonly #parts: MembershipCollaborators;
   readonly #listeners = new Set<LossListener>();
   /** Members whose end was not told yet. */
@@ -61,7 +56,7 @@ export class MeshMembership implements Service, MeshTrust {
   /** Takes up the membership of before the restart; one that cannot be read is told and left as it is. STORAGE_FAILED. */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
-    if (stored !== undefined) this.#resume(() => parseOwnRecord(stored));
+    if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
     this.#watch();
   }
 
@@ -92,7 +87,7 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().own;
   }
 
-  record(): OwnRecord {
+  record(): MembershipRecord {
     return this.#require().record;
   }
 
@@ -160,14 +155,14 @@ export class MeshMembership implements Service, MeshTrust {
    * Makes this hub a member, or replaces its certificate. PERMISSION_DENIED when the certificate is not for this hub's key or not
    * of this mesh, CONFLICT when the hub is in another mesh, STORAGE_FAILED.
    */
-  enter(record: OwnRecord): void {
+  enter(record: MembershipRecord): void {
     const meshId = meshIdOf(record.rootKey);
     this.requireFree(meshId);
     const own = this.#ownMember(record);
-    const circle = this.#current?.circle ?? new MemberCircle(this.#parts, record.rootKey);
+    const circle = this.#current?.circle ?? new MemberSet(this.#parts, record.rootKey);
     // What a former mesh left behind has to be gone before this one can be taken up after a crash.
     if (!this.#current) circle.clear();
-    this.#parts.store.set(SPACE, OWN, ownRecordJson(record));
+    this.#parts.store.set(SPACE, OWN, membershipRecordJson(record));
     this.#current = { record, own, circle };
   }
 
@@ -209,12 +204,12 @@ export class MeshMembership implements Service, MeshTrust {
     this.#listeners.clear();
   }
 
-  #resume(read: () => OwnRecord): void {
+  #resume(read: () => MembershipRecord): void {
     const { events, logger } = this.#parts;
     try {
       const record = read();
       const own = this.#ownMember(record);
-      const circle = new MemberCircle(this.#parts, record.rootKey);
+      const circle = new MemberSet(this.#parts, record.rootKey);
       circle.load();
       this.#current = { record, own, circle };
       for (const { hubId } of circle.members()) this.#believed.add(hubId);
@@ -226,7 +221,7 @@ export class MeshMembership implements Service, MeshTrust {
     }
   }
 
-  #ownMember(record: OwnRecord): Member {
+  #ownMember(record: MembershipRecord): Member {
     const own = verifyCertificate(record.certificate, record.rootKey);
     if (own.key === this.self.publicKey) return own;
     return refuseAtGate(
@@ -282,4 +277,40 @@ export class MeshMembership implements Service, MeshTrust {
     if (this.#current) return this.#current;
     throw new AtmoError('CONFLICT', 'This hub is in no mesh. Make one with atmo mesh create, or join one with atmo mesh join LINE');
   }
+}
+
+/** What a hub keeps of its own membership. */
+export interface MembershipRecord {
+  /** Raw root key of the mesh, base64url. */
+  readonly rootKey: string;
+  readonly certificate: CertificateChain;
+  /** What the owner calls the mesh; only hubs where it was said know it. */
+  readonly name?: string;
+  /** `host:port` of hubs that were there when this one joined. */
+  readonly addresses: readonly string[];
+}
+
+/** The form that is stored. */
+function membershipRecordJson({ rootKey, certificate, name, addresses }: MembershipRecord): JsonObject {
+  const chain = Buffer.from(encodeCertificateChain(certificate)).toString('base64url');
+  return { rootKey, certificate: chain, addresses, ...(name !== undefined && { name }) };
+}
+
+/** The other way round. VALIDATION_ERROR for what no version of the hub wrote. */
+export function parseMembershipRecord(value: Json): MembershipRecord {
+  if (
+    !isJsonObject(value) ||
+    typeof value.rootKey !== 'string' ||
+    typeof value.certificate !== 'string' ||
+    !Array.isArray(value.addresses)
+  ) {
+    throw new AtmoError('VALIDATION_ERROR', 'The stored membership is not of a form that this version knows');
+  }
+  const { rootKey, certificate, name, addresses } = value;
+  return {
+    rootKey,
+    certificate: decodeCertificateChain(Buffer.from(certificate, 'base64url')),
+    ...(typeof name === 'string' && { name }),
+    addresses: addresses.map(String),
+  };
 }

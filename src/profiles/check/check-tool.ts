@@ -1,19 +1,17 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
-import { snake } from '../../core/devices/matter-words.ts';
+import { snakeCase } from '../../core/devices/matter-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
-import { fieldAt } from '../clusters/cluster-view.ts';
+import { fieldAt } from '../compile/cluster-view.ts';
 import { chooseConverter } from '../compile/compile-value.ts';
-import { enumNames, isNullable, rawKind } from '../convert/converter.ts';
-import type { CapabilityFile, ParamEntry, ToolEntry } from '../files/capability-file.ts';
-import { type Shorthand, schemaOfShorthand } from '../parameters/parameter-shorthand.ts';
-import { reasonableBounds } from '../parameters/reasonable-bounds.ts';
-import { RECIPES } from '../recipes/recipe-table.ts';
-import { checkChoices, checkConversion } from './check-conversion.ts';
-import type { CheckReport } from './check-report.ts';
-import type { StandardModel } from './standard-view.ts';
+import type { CapabilityFile, ChoicesEntry, ParamEntry, ToolEntry, ValueEntry } from '../files/profile-format.ts';
+import { RECIPES } from '../recipes/recipes.ts';
+import { enumNames, isNullable, rawKind } from '../values/converter.ts';
+import { type Shorthand, schemaOfShorthand } from '../values/parameter-shorthand.ts';
+import { reasonableBounds } from '../values/reasonable-bounds.ts';
+import type { CheckReport, StandardClusterModel } from './profile-problem.ts';
 
 /** First words that tell what a tool does; a tool's name starts with one of them. */
 const VERBS = new Set(
@@ -28,7 +26,7 @@ interface CheckedTool {
   readonly tool: ToolEntry;
   readonly content: CapabilityFile;
   readonly cluster: ClusterDescription;
-  readonly model: StandardModel;
+  readonly model: StandardClusterModel;
 }
 
 /** Mistakes in one tool of a capability file. */
@@ -106,7 +104,7 @@ function checkParam(
     readonly entry: ParamEntry;
     readonly slot: JsonSchema | undefined;
     readonly cluster: ClusterDescription;
-    readonly model: StandardModel;
+    readonly model: StandardClusterModel;
     readonly names: readonly string[];
   },
 ): void {
@@ -131,11 +129,11 @@ function checkOffered(
     readonly entry: ParamEntry;
     readonly slot?: JsonSchema | undefined;
     readonly cluster: ClusterDescription;
-    readonly model: StandardModel;
+    readonly model: StandardClusterModel;
   },
 ): void {
   const { cluster, model } = given;
-  const own = enumNames(given.slot ?? {}).map((name) => given.entry.rename?.[snake(name)] ?? snake(name));
+  const own = enumNames(given.slot ?? {}).map((name) => given.entry.rename?.[snakeCase(name)] ?? snakeCase(name));
   const requireAll = (names: readonly string[], known: readonly string[]): void => {
     for (const name of names) if (!known.includes(name)) report.unknown(pointer, name, known);
   };
@@ -153,7 +151,7 @@ function checkOffered(
     if (typeof entry === 'string') continue;
     // Some values are only for devices without a feature, which the cluster with all of them hides.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
-    requireAll(Object.keys(entry.names), wide.flatMap(enumNames).map(snake));
+    requireAll(Object.keys(entry.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(entry.names).flat(), own);
   }
 }
@@ -189,7 +187,7 @@ function boundsOf(narrow: Shorthand | undefined): { readonly minimum?: number; r
 function checkLimits(
   report: CheckReport,
   pointer: string,
-  { entry, cluster, model }: { readonly entry: ParamEntry; readonly cluster: ClusterDescription; readonly model: StandardModel },
+  { entry, cluster, model }: { readonly entry: ParamEntry; readonly cluster: ClusterDescription; readonly model: StandardClusterModel },
 ): void {
   const { limits } = entry;
   if (!limits) return;
@@ -263,7 +261,7 @@ function humanNames(content: CapabilityFile, name: string, cluster: ClusterDescr
   const attribute = cluster.attributes.find((one) => one.name === value?.attribute);
   if (!value || !attribute || value.cluster !== undefined) return [];
   const schema = value.member === undefined ? attribute.schema : fieldAt(attribute.schema, value.member)?.schema;
-  return enumNames(schema ?? {}).map((one) => value.rename?.[snake(one)] ?? snake(one));
+  return enumNames(schema ?? {}).map((one) => value.rename?.[snakeCase(one)] ?? snakeCase(one));
 }
 
 function unfilled(schema: JsonSchema, filled: readonly string[]): readonly string[] {
@@ -281,4 +279,58 @@ function topName(path: string): string {
 
 function propertyNames(schema: JsonSchema): readonly string[] {
   return Object.keys((schema.properties ?? {}) as object);
+}
+
+/** A choice's list has to be there, with the members that it takes id and name from. */
+export function checkChoices(
+  report: CheckReport,
+  pointer: string,
+  given: { readonly choices: ChoicesEntry; readonly cluster: ClusterDescription; readonly model: StandardClusterModel },
+): void {
+  const { choices, model } = given;
+  const cluster = choices.cluster === undefined ? given.cluster : model.cluster(choices.cluster);
+  if (!cluster) {
+    report.unknown(`${pointer}/choices/cluster`, choices.cluster ?? '', model.clusterNames);
+    return;
+  }
+  const list = cluster.attributes.find((attribute) => attribute.name === choices.from);
+  if (!list) {
+    report.unknown(
+      `${pointer}/choices/from`,
+      choices.from,
+      cluster.attributes.map((attribute) => attribute.name),
+    );
+    return;
+  }
+  const items = (list.schema.items ?? {}) as JsonSchema;
+  const members = Object.keys((items.properties ?? {}) as object);
+  if (choices.id !== undefined && !fieldAt(items, choices.id)) report.unknown(`${pointer}/choices/id`, choices.id, members);
+  for (const label of choices.label?.split('|') ?? []) {
+    if (!fieldAt(items, label)) report.unknown(`${pointer}/choices/label`, label, members);
+  }
+}
+
+/** A converter has to fit the kind of value, and a unit must not contradict it. */
+export function checkConversion(
+  report: CheckReport,
+  pointer: string,
+  given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices' | 'member' | 'rename'>; readonly schema: JsonSchema },
+): void {
+  const { entry, schema } = given;
+  for (const name of Object.keys(entry.rename ?? {})) {
+    const known = enumNames(schema).map(snakeCase);
+    if (!known.includes(name)) report.unknown(`${pointer}/rename`, name, known);
+  }
+  const converter = chooseConverter(entry, schema);
+  const kind = rawKind(schema);
+  if (!converter.takes.includes(kind)) {
+    report.add(
+      `${pointer}/convert`,
+      `${entry.convert ?? 'the usual converter'} does not fit ${kind} values`,
+      `it takes ${converter.takes.join(', ')}`,
+    );
+  }
+  if (converter.unit !== undefined && entry.unit !== undefined) {
+    report.add(`${pointer}/unit`, `${entry.convert ?? ''} always gives ${converter.unit}`, 'remove unit');
+  }
 }

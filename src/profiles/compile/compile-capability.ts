@@ -1,16 +1,14 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { type ClusterView, fieldAt } from '../clusters/cluster-view.ts';
-import { inCelsius, takesTemperature, withUnitChoice } from '../convert/temperature-unit.ts';
-import type { Capability, ParamEntry, ToolEntry } from '../files/capability-file.ts';
-import { type CompiledParam, compileParam, exampleOf, parametersOf } from '../parameters/compile-params.ts';
-import { completeFields, valueAt, withValueAt } from '../parameters/human-schema.ts';
-import { withSecretsMarked } from '../parameters/secret-fields.ts';
+import type { Capability, ParamEntry, ToolEntry } from '../files/profile-format.ts';
 import type { Recipe } from '../recipes/recipe.ts';
-import { RECIPES } from '../recipes/recipe-table.ts';
+import { RECIPES } from '../recipes/recipes.ts';
+import { completeFields, valueAt, withSecretsMarked, withValueAt } from '../values/human-schema.ts';
+import { inCelsius, takesTemperature, withUnitChoice } from '../values/temperature-unit.ts';
+import { type ClusterView, fieldAt } from './cluster-view.ts';
+import { type CompiledParam, compileParam, exampleOf, parametersOf } from './compile-parameter.ts';
 import { type CompiledValue, compileValue } from './compile-value.ts';
-import { type DevicePlan, type DeviceStep, write } from './device-plan.ts';
-import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
+import { DEFAULT_TIMEOUT_MS, type DevicePlan, type DeviceStep, type ToolBlueprint, write } from './compiled-device.ts';
 
 const TIME_UNITS = new Set(['s', 'min', 'h']);
 
@@ -25,7 +23,7 @@ type Behaviour = Pick<ToolBlueprint, 'kind' | 'elements' | 'parameters' | 'plan'
   readonly response?: JsonSchema;
 };
 
-interface Place {
+interface CompileContext {
   readonly capability: Capability;
   readonly view: ClusterView;
   readonly values: readonly CompiledValue[];
@@ -37,12 +35,12 @@ export function compileCapability(capability: Capability, view: ClusterView, sib
     const home = entry.cluster === undefined ? view : siblings.find((other) => other.name === entry.cluster);
     return (home && compileValue(name, entry, home)) ?? [];
   });
-  const place: Place = { capability, view, values };
+  const place: CompileContext = { capability, view, values };
   const tools = Object.entries(capability.tools ?? {}).flatMap(([action, entry]) => compileTool(action, entry, place) ?? []);
   return { tools, values };
 }
 
-function compileTool(action: string, entry: ToolEntry, place: Place): ToolBlueprint | undefined {
+function compileTool(action: string, entry: ToolEntry, place: CompileContext): ToolBlueprint | undefined {
   if (!place.view.hasFeatures(entry.features ?? [])) return undefined;
   const behaviour = behaviourOf(entry, place);
   if (!behaviour) return undefined;
@@ -74,14 +72,14 @@ function isUsuallyIdempotent(entry: ToolEntry, { parameters }: Behaviour): boole
   return entry.target !== undefined && !isTimed;
 }
 
-function behaviourOf(entry: ToolEntry, place: Place): Behaviour | undefined {
+function behaviourOf(entry: ToolEntry, place: CompileContext): Behaviour | undefined {
   if (entry.command !== undefined) return commandBehaviour(entry, entry.command, place);
   if (entry.write !== undefined) return writeBehaviour(entry, entry.write, place);
   if (entry.recipe !== undefined) return recipeBehaviour(RECIPES[entry.recipe], place);
   return readBehaviour(entry.read ?? [], place.values);
 }
 
-function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behaviour | undefined {
+function commandBehaviour(entry: ToolEntry, name: string, place: CompileContext): Behaviour | undefined {
   const command = place.view.command(name);
   if (!command) return undefined;
   const params = paramsOf(entry, place.view, (field) => fieldAt(command.parameters, field));
@@ -110,7 +108,7 @@ function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behavio
         command: command.name,
         fields: completeFields(command.parameters, fields),
       };
-      return { steps: [step], target: targetOf(entry, asSent(given, params), place.values) };
+      return { steps: [step], target: targetOf(entry, sentParams(given, params), place.values) };
     },
     outcome(fields) {
       if (fixed.some((one) => !isSame(valueAt(fields, one.name), one.value))) return undefined;
@@ -127,7 +125,7 @@ function isSame(a: Json | undefined, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place): Behaviour | undefined {
+function writeBehaviour(entry: ToolEntry, names: readonly string[], place: CompileContext): Behaviour | undefined {
   const { view } = place;
   const attributes = names.flatMap((name) => {
     const attribute = view.attribute(name);
@@ -156,7 +154,7 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place
   };
 }
 
-function recipeBehaviour(recipe: Recipe, place: Place): Behaviour | undefined {
+function recipeBehaviour(recipe: Recipe, place: CompileContext): Behaviour | undefined {
   const { view } = place;
   if (!recipe.isOffered(view)) return undefined;
   const { properties, required, example } = recipe.parameters(view);
@@ -204,7 +202,7 @@ function paramsOf(
 }
 
 /** Parameters as the device gets them: what was given, or its own limit instead. */
-function asSent(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
+function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
   const moved = params.flatMap((param): [string, Json][] => {
     const value = given[param.name];
     return param.isMovedToLimits && value !== undefined ? [[param.name, param.toHuman(param.toRaw(value))]] : [];

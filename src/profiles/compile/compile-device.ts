@@ -1,19 +1,17 @@
 import type { Device, DeviceDescription, EndpointDescription } from '../../core/devices/device-model.ts';
-import { joinedName, snake, spokenName, spokenNameOfMaker, words } from '../../core/devices/matter-words.ts';
+import { joinNames, readableName, readableNameWithVendor, readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import { slug } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import { isAdministrative } from '../clusters/administrative-clusters.ts';
-import { ClusterView, type LiveValues, NO_LIVE_VALUES } from '../clusters/cluster-view.ts';
-import { settledRisks } from '../clusters/element-risk.ts';
-import { outcomeOf } from '../device-tools/step-outcome.ts';
-import type { Capability } from '../files/capability-file.ts';
-import type { DeviceProfile } from '../files/device-file.ts';
+import { isAdministrative } from '../files/administrative-clusters.ts';
+import type { Capability, DeviceProfile } from '../files/profile-format.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
+import { ClusterView, type LiveValues, NO_LIVE_VALUES } from './cluster-view.ts';
 import { compileCapability } from './compile-capability.ts';
 import type { CompiledValue } from './compile-value.ts';
-import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTool } from './compiled-device.ts';
+import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTool, ToolBlueprint } from './compiled-device.ts';
+import { settledRisks } from './element-risk.ts';
 import { genericTools } from './generic-tools.ts';
-import type { ToolBlueprint } from './tool-blueprint.ts';
+import { outcomeOf } from './step-outcome.ts';
 
 /** A longer name of a part leaves no room for the device's. */
 const MAX_PART = 16;
@@ -87,7 +85,7 @@ function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfi
   if (utility && acting.every((part) => utility.capabilities.includes(part.capability?.id ?? ''))) return utility.noun;
   const type = endpoint.deviceTypes[0]?.name ?? '';
   // Types that only their manufacturer knows have a number in place of a name.
-  return utility || type === '' || /0x/i.test(type) ? 'device' : words(type);
+  return utility || type === '' || /0x/i.test(type) ? 'device' : readableWords(type);
 }
 
 function capabilityFor(cluster: string, named: readonly Capability[], profiles: ProfileSet): Capability | undefined {
@@ -130,7 +128,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
     part.tools.map((tool) => {
       const { alias, formerAction, ...rest } = tool;
       const isFree = !taken.has(tool.action);
-      const former = isFree ? formerAction : `${snake(tool.capability ?? tool.cluster)}_${formerAction ?? tool.action}`;
+      const former = isFree ? formerAction : `${snakeCase(tool.capability ?? tool.cluster)}_${formerAction ?? tool.action}`;
       const action = isFree ? tool.action : freeAction(tool, taken);
       taken.add(action);
       const key = `${tool.endpoint}/${tool.cluster}/${formerAction ?? tool.action}`;
@@ -142,9 +140,9 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
 
 /** The action with the words of its capability or cluster in front; of two manufacturers of one number, with theirs. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
-  const named = joinedName(spokenName(capability ?? cluster), action);
-  const ofMaker = action.replace(spokenName(cluster), spokenNameOfMaker(cluster));
-  const whole = `${spokenNameOfMaker(capability ?? cluster)}_${action}`;
+  const named = joinNames(readableName(capability ?? cluster), action);
+  const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));
+  const whole = `${readableNameWithVendor(capability ?? cluster)}_${action}`;
   return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
 }
 
@@ -195,7 +193,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   const taken = new Set<string>();
   const takenBefore = new Set<string>();
   const named = values.map(({ part, ...value }) => {
-    const words = snake(part.capability?.id ?? value.cluster);
+    const words = snakeCase(part.capability?.id ?? value.cluster);
     const at = (name: string) => `${value.endpoint}/${name}`;
     const formerName = takenBefore.has(at(value.name)) ? `${words}_${value.name}` : value.name;
     takenBefore.add(at(formerName));
@@ -216,8 +214,8 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
 
 /** What a reading is called beside another one of its name on the same endpoint, with no word twice where that is possible. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
-  const own = spokenName(cluster);
-  const candidates = [joinedName(words, name), own, joinedName(own, name), `other_${name}`].filter(isFree);
+  const own = readableName(cluster);
+  const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);
   const [first] = candidates;
   return candidates.find((one) => new Set(one.split('_')).size === one.split('_').length) ?? first ?? `${words}_${own}_${name}`;
 }

@@ -1,11 +1,10 @@
 import type { AttributeDescription } from '../../core/devices/device-model.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../clusters/cluster-view.ts';
-import { type ConversionContext, type Converter, rawKind } from '../convert/converter.ts';
-import { type ConverterName, converterOf } from '../convert/converters.ts';
-import { memberOf } from '../convert/name-converters.ts';
-import type { ChoicesEntry, ValueEntry } from '../files/capability-file.ts';
-import { orNullSchema } from '../parameters/human-schema.ts';
+import type { ChoicesEntry, ValueEntry } from '../files/profile-format.ts';
+import { type ConversionContext, type Converter, rawKind } from '../values/converter.ts';
+import { type ConverterName, converterOf, memberOf } from '../values/converters.ts';
+import { orNullSchema } from '../values/human-schema.ts';
+import type { ClusterView } from './cluster-view.ts';
 
 /** One thing that a device tells, ready to read. */
 export interface CompiledValue {

@@ -1,13 +1,11 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
-import { joinedName, snake, spokenName, words } from '../../core/devices/matter-words.ts';
+import { joinNames, readableName, readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import type { JsonSchema } from '../../core/json.ts';
-import { privilegeRisk } from '../clusters/privilege-risk.ts';
-import { orNullSchema, rawDescription, withDescriptions } from '../parameters/human-schema.ts';
-import { rawWithinReason } from '../parameters/reasonable-bounds.ts';
-import { withSecretsMarked } from '../parameters/secret-fields.ts';
+import { orNullSchema, rawDescription, withDescriptions, withSecretsMarked } from '../values/human-schema.ts';
+import { rawWithinReason } from '../values/reasonable-bounds.ts';
 import type { CompiledValue } from './compile-value.ts';
-import type { DeviceStep } from './device-plan.ts';
-import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
+import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
+import { privilegeRisk } from './element-risk.ts';
 
 /** What one generic tool is, apart from the endpoint: shared by all devices with the same description object. */
 type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
@@ -48,7 +46,7 @@ function commandTool(cluster: ClusterDescription, command: CommandDescription): 
   return {
     ...common(cluster),
     ...actionOf(cluster, command.name),
-    title: `${words(cluster.name)}: ${words(command.name)}`,
+    title: `${readableWords(cluster.name)}: ${readableWords(command.name)}`,
     description: `Sends the Matter command ${cluster.name}.${command.name} to {device}, values in raw Matter units.${sentence(command.description)}`,
     risk: privilegeRisk(command.privilege),
     isAdministrative: command.privilege === 'administer',
@@ -70,7 +68,7 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
   return {
     ...common(cluster),
     ...actionOf(cluster, attribute.name, 'set'),
-    title: `${words(cluster.name)}: set ${words(attribute.name)}`,
+    title: `${readableWords(cluster.name)}: set ${readableWords(attribute.name)}`,
     description: `Writes the Matter attribute ${cluster.name}.${attribute.name} of {device}, in raw Matter units.`,
     risk: privilegeRisk(attribute.writePrivilege ?? 'operate'),
     isAdministrative: attribute.writePrivilege === 'administer',
@@ -86,7 +84,7 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
     readable: [attribute],
     plan: (endpoint) => (params) => ({
       steps: [{ kind: 'write', endpoint, cluster: cluster.name, attribute: attribute.name, value: params.value ?? null }],
-      target: { [snake(attribute.name)]: params.value ?? null },
+      target: { [snakeCase(attribute.name)]: params.value ?? null },
     }),
   };
 }
@@ -95,7 +93,7 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
   return {
     ...common(cluster),
     ...actionOf(cluster, 'read'),
-    title: `${words(cluster.name)}: read`,
+    title: `${readableWords(cluster.name)}: read`,
     description: `Reads all attributes of the Matter cluster ${cluster.name} from {device}, in raw Matter units.${sentence(cluster.description)}`,
     risk: 'none',
     isAdministrative: false,
@@ -114,8 +112,8 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
 /** Under the words of the cluster and the element; `formerAction` where hubs before this one put these together in another way. */
 function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
   const put = verb === undefined ? [] : [verb];
-  const action = joinedName(spokenName(name), [...put, spokenName(element)].join('_'));
-  const formerAction = [snake(name), ...put, snake(element)].join('_');
+  const action = joinNames(readableName(name), [...put, readableName(element)].join('_'));
+  const formerAction = [snakeCase(name), ...put, snakeCase(element)].join('_');
   return { action, ...(formerAction !== action && { formerAction }) };
 }
 
@@ -125,7 +123,7 @@ function common(cluster: ClusterDescription) {
 
 function rawValue(endpoint: number, cluster: string, attribute: AttributeDescription): CompiledValue {
   return {
-    name: snake(attribute.name),
+    name: snakeCase(attribute.name),
     title: attribute.name,
     unit: '',
     endpoint,

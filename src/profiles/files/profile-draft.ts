@@ -1,10 +1,10 @@
 import type { ClusterDescription, DeviceDescription } from '../../core/devices/device-model.ts';
-import { snake, words } from '../../core/devices/matter-words.ts';
-import { plain } from '../../core/foreign-text.ts';
+import { readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { isAdministrative } from '../clusters/administrative-clusters.ts';
-import { rawKind } from '../convert/converter.ts';
+import { plain } from '../../core/untrusted-text.ts';
+import { rawKind } from '../values/converter.ts';
+import { isAdministrative } from './administrative-clusters.ts';
 import type { ProfileSet } from './profile-set.ts';
 
 /** A file to save under `device-profiles/`, or in the owner's own profiles. */
@@ -34,7 +34,7 @@ export function draftProfile(description: DeviceDescription, profiles: ProfileSe
     content: {
       $schema: '../device.schema.json',
       title: title.slice(0, 60),
-      noun: byType[0]?.noun ?? words(device.deviceTypes[0] ?? 'device'),
+      noun: byType[0]?.noun ?? readableWords(device.deviceTypes[0] ?? 'device'),
       match: { vendorId: device.vendor.id, productId: device.product.id },
       capabilities: [...new Set([...present, ...own])],
     },
@@ -45,7 +45,7 @@ export function draftProfile(description: DeviceDescription, profiles: ProfileSe
 function draftCapability(cluster: ClusterDescription): DraftFile {
   const readable = cluster.attributes.filter((attribute) => !['list', 'struct', 'any', 'octets'].includes(rawKind(attribute.schema)));
   const values = readable.map((attribute) => [name(attribute.name), { attribute: attribute.name, title: titled(attribute.name) }]);
-  const tools = cluster.commands.map((command) => [name(`send_${snake(command.name)}`), draftTool(command.name, command.parameters)]);
+  const tools = cluster.commands.map((command) => [name(`send_${snakeCase(command.name)}`), draftTool(command.name, command.parameters)]);
   return {
     path: `capabilities/${fileId(cluster.name)}.json`,
     content: {
@@ -63,7 +63,7 @@ function draftTool(command: string, parameters: Readonly<Record<string, unknown>
   const fields = Object.keys((parameters.properties ?? {}) as object);
   const params = fields.map((field) => {
     const pascal = field.charAt(0).toUpperCase() + field.slice(1);
-    return [name(snake(field)), { field: pascal, description: titled(pascal), ...(!required.includes(field) && { optional: true }) }];
+    return [name(snakeCase(field)), { field: pascal, description: titled(pascal), ...(!required.includes(field) && { optional: true }) }];
   });
   return {
     title: titled(command).slice(0, 60),
@@ -79,15 +79,15 @@ function unique(clusters: readonly ClusterDescription[]): readonly ClusterDescri
 }
 
 function fileId(cluster: string): string {
-  return snake(cluster).replaceAll('_', '-');
+  return snakeCase(cluster).replaceAll('_', '-');
 }
 
 function name(text: string): string {
-  const full = snake(text);
+  const full = snakeCase(text);
   return (/^[a-z]/.test(full) ? full : `value_${full}`).slice(0, 28).replace(/_+$/, '');
 }
 
 function titled(text: string): string {
-  const plainWords = words(text);
+  const plainWords = readableWords(text);
   return plainWords.charAt(0).toUpperCase() + plainWords.slice(1);
 }

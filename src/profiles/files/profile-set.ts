@@ -1,9 +1,17 @@
-import type { Risk } from '../../core/access/authorizer.ts';
+import type { Risk } from '../../core/auth/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isAdministrative } from '../clusters/administrative-clusters.ts';
-import type { Capability, CapabilityFile, StatedRisk } from './capability-file.ts';
-import { type DeviceFile, type DeviceMatch, type DeviceProfile, specificity } from './device-file.ts';
-import { elementsOf } from './tool-elements.ts';
+import { RECIPES } from '../recipes/recipes.ts';
+import { isAdministrative } from './administrative-clusters.ts';
+import {
+  type Capability,
+  type CapabilityFile,
+  type DeviceFile,
+  type DeviceMatch,
+  type DeviceProfile,
+  type StatedRisk,
+  specificity,
+  type ToolEntry,
+} from './profile-format.ts';
 
 /** Profile files by their ids. */
 export interface ProfileFiles {
@@ -126,4 +134,10 @@ function usualCapabilities(capabilities: Iterable<Capability>): ReadonlyMap<stri
 
 function invalid(id: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', `devices/${id}.json ${problem}`);
+}
+
+/** Commands and attributes that a tool of a capability file may touch. */
+export function elementsOf(tool: ToolEntry): readonly string[] {
+  if (tool.command !== undefined) return [tool.command];
+  return tool.recipe === undefined ? (tool.write ?? []) : RECIPES[tool.recipe].elements;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../clusters/cluster-view.ts';
-import type { DevicePlan } from '../compile/device-plan.ts';
+import type { ClusterView } from '../compile/cluster-view.ts';
+import type { DevicePlan } from '../compile/compiled-device.ts';
 
 /** Parameters of a recipe, as members of an object schema. */
 export interface RecipeParameters {
@@ -22,4 +22,19 @@ export interface Recipe {
   parameters(view: ClusterView): RecipeParameters;
   /** Throws VALIDATION_ERROR for what this device cannot do. */
   plan(params: JsonObject, view: ClusterView): DevicePlan;
+}
+
+/** `transition_seconds` of a recipe whose command has a TransitionTime. */
+export const transitionParameter: JsonSchema = {
+  type: 'number',
+  minimum: 0,
+  maximum: 3600,
+  default: 0,
+  'x-unit': 's',
+  description: 'Time of the change in seconds',
+};
+
+/** TransitionTime in tenths of a second, as LevelControl and ColorControl count it; 0 where the caller names none. */
+export function transitionTime(params: JsonObject): number {
+  return Math.round(Number(params.transition_seconds ?? 0) * 10);
 }

@@ -1,22 +1,22 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { ALSO } from '../../tools/schema/schema-walk.ts';
-import type { ClusterView } from '../clusters/cluster-view.ts';
-import { type DevicePlan, invoke } from '../compile/device-plan.ts';
-import { CONVERTERS } from '../convert/converters.ts';
-import { COLOR_NAMES, parseColor } from './color-names.ts';
+import { ALSO_ACCEPTED } from '../../tools/schema/schema-walk.ts';
+import type { ClusterView } from '../compile/cluster-view.ts';
+import { type DevicePlan, invoke } from '../compile/compiled-device.ts';
+import { CONVERTERS } from '../values/converters.ts';
 import {
   type Chromaticity,
+  COLOR_NAMES,
   chromaticityToRgb,
   type HueSaturation,
   hueSaturationToRgb,
   kelvinToChromaticity,
+  parseColor,
   type Rgb,
   rgbToChromaticity,
   rgbToHueSaturation,
-} from './color-space.ts';
-import type { Recipe, RecipeParameters } from './recipe.ts';
-import { transitionParameter, transitionTime } from './transition.ts';
+} from './color.ts';
+import { type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
 
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
@@ -51,7 +51,7 @@ export const COLOR_SCHEMA = {
   type: 'string',
   maxLength: 40,
   description: `Color as a word (${COLOR_NAMES.slice(0, 8).join(', ')}, warm white, …) or as #rrggbb. Example: "red"`,
-  [ALSO]: [rgb],
+  [ALSO_ACCEPTED]: [rgb],
 } as const;
 
 function parameters(view: ClusterView): RecipeParameters {

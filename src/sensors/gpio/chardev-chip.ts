@@ -1,15 +1,20 @@
+import { readdirSync } from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { ChardevLine } from './chardev-line.ts';
 import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest, GpioLineInfo, GpioOutput, GpioOutputRequest } from './gpio-chip.ts';
 import type { GpioKernel } from './gpio-kernel.ts';
 import {
   emptyChipInfo,
   GPIO_IOCTL,
   inputRequest,
+  isLineActive,
+  type KernelEdge,
   lineInfoOf,
+  lineValues,
   outputRequest,
   readChipInfo,
+  readEdges,
   readLineInfo,
   readRequestFd,
 } from './gpio-uapi.ts';
@@ -90,3 +95,126 @@ export class ChardevChip implements GpioChip {
 
 /** What a chip says to a bias, an edge or a direction that it has not. Linux gives ENOTSUPP (524) where userspace has no name for it. */
 const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants.errno.EOPNOTSUPP, constants.errno.ENXIO, 524]);
+
+const NANOSECONDS_PER_MS = 1e6;
+const COUNTER_VALUES = 2 ** 32;
+
+/** A line of a character device: the descriptor that the kernel gave for it. Closing it gives the line back. */
+class ChardevLine implements GpioInput, GpioOutput {
+  readonly #kernel: GpioKernel;
+  readonly #fd: number;
+  readonly #what: string;
+  #stopListening: (() => void) | undefined;
+  #lastSequence = 0;
+  #isOpen = true;
+
+  /** `what` names the line in messages, as in `line 17 of pinctrl-rp1`. */
+  constructor(kernel: GpioKernel, fd: number, what: string) {
+    this.#kernel = kernel;
+    this.#fd = fd;
+    this.#what = what;
+  }
+
+  /** Tells every change from now on. */
+  listen(hear: (edge: GpioEdge) => void): void {
+    this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#tell(hear));
+  }
+
+  isActive(): boolean {
+    const values = lineValues();
+    this.#call(GPIO_IOCTL.getValues, values);
+    return isLineActive(values);
+  }
+
+  set(isActive: boolean): void {
+    this.#call(GPIO_IOCTL.setValues, lineValues(isActive));
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#stopListening?.();
+    this.#kernel.close(this.#fd);
+  }
+
+  #call(request: number, bytes: Buffer): void {
+    const errno = this.#isOpen ? this.#kernel.ioctl(this.#fd, request, bytes) : 0;
+    if (this.#isOpen && errno === 0) return;
+    const why = this.#isOpen ? `its chip answers with errno ${errno}` : 'it was given back';
+    throw new AtmoError('DEVICE_UNREACHABLE', `${this.#what} cannot be reached: ${why}`, { errno });
+  }
+
+  #tell(hear: (edge: GpioEdge) => void): void {
+    const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
+    if (!bytes) {
+      // A chip that was unplugged is readable for ever; whoever reads the line learns that it is gone.
+      this.#stopListening?.();
+      this.#stopListening = undefined;
+      return;
+    }
+    const nowNs = this.#kernel.monotonicNs();
+    for (const edge of readEdges(bytes)) hear(this.#toldAt(nowNs, edge));
+  }
+
+  #toldAt(nowNs: bigint, { edge, atNs, sequence }: KernelEdge): GpioEdge {
+    const step = (sequence - this.#lastSequence + COUNTER_VALUES) % COUNTER_VALUES;
+    this.#lastSequence = sequence;
+    return { edge, ageMs: Math.max(0, Number(nowNs - atNs) / NANOSECONDS_PER_MS), missed: Math.max(0, step - 1) };
+  }
+}
+
+/** Drivers of the header with 40 pins: Raspberry Pi 5, Raspberry Pi 4, Raspberry Pi 3 and Zero 2 W. */
+const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
+const CHIP_FILE = /^gpiochip\d+$/;
+
+/** Where a test puts other device files and another kernel. */
+interface ChipSearchOptions {
+  readonly kernel: GpioKernel;
+  readonly devDir?: string;
+}
+
+/**
+ * The chip of a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); the one of the board's header when absent.
+ * Numbers of chips change between kernels and boards, labels do not. NOT_FOUND says which chips there are.
+ */
+export function findChip(wanted: string | undefined, { kernel, devDir = '/dev' }: ChipSearchOptions): GpioChip {
+  if (wanted?.startsWith('/')) return new ChardevChip(kernel, wanted);
+  const chips = openChips(kernel, devDir);
+  const chip = wanted === undefined ? headerOf(chips) : chips.find(({ label, name }) => label === wanted || name === wanted);
+  for (const other of chips) if (other !== chip) other[Symbol.dispose]();
+  if (chip) return chip;
+  const there =
+    chips.length === 0 ? 'there is none that this user may open (group gpio)' : `there are ${chips.map(labelAndName).join(', ')}`;
+  throw new AtmoError('NOT_FOUND', `No GPIO chip ${wanted ?? "of the board's header"}: ${there}`, {
+    chips: chips.map(({ label }) => label),
+  });
+}
+
+function openChips(kernel: GpioKernel, devDir: string): readonly GpioChip[] {
+  return chipFiles(devDir).flatMap((file) => {
+    try {
+      return [new ChardevChip(kernel, join(devDir, file))];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function chipFiles(devDir: string): readonly string[] {
+  try {
+    return readdirSync(devDir)
+      .filter((file) => CHIP_FILE.test(file))
+      .sort((a, b) => Number(a.slice(8)) - Number(b.slice(8)));
+  } catch {
+    return [];
+  }
+}
+
+/** A board with one chip needs no label. */
+function headerOf(chips: readonly GpioChip[]): GpioChip | undefined {
+  return chips.find(({ label }) => HEADER_LABELS.includes(label)) ?? (chips.length === 1 ? chips[0] : undefined);
+}
+
+function labelAndName({ label, name }: GpioChip): string {
+  return `${label} (${name})`;
+}

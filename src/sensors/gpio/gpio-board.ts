@@ -1,17 +1,74 @@
+import { type Clock, repeat } from '../../core/clock.ts';
+import type { AreaChanges } from '../../core/devices/device-names.ts';
 import type { EventBus } from '../../core/events.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
+import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Service } from '../../core/service.ts';
-import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import { repeat } from '../../core/time/repeat.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
 import type { GpioChip } from './gpio-chip.ts';
-import type { GpioConfig, GpioInputConfig } from './gpio-config.ts';
-import { GPIO_DEVICE, type GpioLine, problemOf } from './gpio-line.ts';
-import { OutputLine } from './output-line.ts';
-import { PulseInput } from './pulse-input.ts';
-import { StateInput } from './state-input.ts';
+import { checkGpioConfig, GPIO_DEVICE, type GpioConfig, type GpioInputConfig, type GpioLine, offsetOf, problemOf } from './gpio-config.ts';
+import { PulseInput, StateInput } from './gpio-inputs.ts';
+import { OutputLine, outputTools } from './gpio-outputs.ts';
+
+/** What a GPIO board is made from; tests bring their own chip and end. */
+export type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> &
+  Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
+
+/** A board's lines as the hub uses them. */
+export interface OpenGpio {
+  /** Takes the lines at its start and leaves outputs safe at its end; it is to be started before the source is read. */
+  readonly service: Service;
+  readonly source: SensorSource;
+  /** Those of the outputs, with their rooms as they are called today. */
+  readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
+}
+
+/** The lines of the configuration. Nothing is opened before the service starts. CONFIG_INVALID for lines that contradict each other. */
+export function openGpio(ground: GpioCollaborators, config: GpioConfig): OpenGpio {
+  checkGpioConfig(config);
+  const board = new GpioBoard(
+    {
+      openChip: ground.openChip ?? (() => openChip(ground.clock, config)),
+      onExit: ground.onExit ?? onProcessExit,
+      clock: ground.clock,
+      logger: ground.logger,
+      events: ground.events,
+      store: ground.store,
+    },
+    config,
+  );
+  const tools = (areas: Pick<AreaChanges, 'areaToday'>) =>
+    board.outputs.flatMap((line) => {
+      const settings = config.outputs[line.name];
+      if (!settings) return [];
+      return outputTools(line, settings.area === undefined ? settings : { ...settings, area: areas.areaToday(settings.area) });
+    });
+  return { service: board, source: board, tools };
+}
+
+/** The chip of the configuration, by its backend; loads what that needs, and nothing else. NOT_FOUND, NOT_CONFIGURED. */
+export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
+  if (backend === 'sim') {
+    const { SimulatedChip } = await import('./simulated-chip.ts');
+    const names = [...Object.values(inputs), ...Object.values(outputs)].flatMap(({ line }) => (typeof line === 'string' ? [line] : []));
+    const offsets = Array.from({ length: 64 }, (_, offset) => `GPIO${offset}`);
+    return new SimulatedChip(clock, { names: [...offsets, ...names.filter((name) => !offsets.includes(name))] });
+  }
+  if (backend === 'sysfs') {
+    const [{ loadOnoff }, { SysfsChip }] = await Promise.all([import('./sysfs-chip.ts'), import('./sysfs-chip.ts')]);
+    return new SysfsChip(await loadOnoff(), chip);
+  }
+  const [{ linuxGpioKernel }, { findChip }] = await Promise.all([import('./gpio-kernel.ts'), import('./chardev-chip.ts')]);
+  return findChip(chip, { kernel: linuxGpioKernel });
+}
+
+/** Runs after the last turn of the loop too, and after an exception that nobody caught; not after SIGKILL. */
+function onProcessExit(callback: () => void): () => void {
+  process.on('exit', callback);
+  return () => process.off('exit', callback);
+}
 
 /** A chip that is not there may come, such as one of an expander. */
 const RETRY_MS = 30_000;
@@ -21,7 +78,7 @@ const SAVE_MS = 300_000;
 const WARNING_MS = 600_000;
 
 /** What the lines of a board are made from. */
-export interface GpioPorts {
+interface GpioBoardCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
@@ -32,10 +89,10 @@ export interface GpioPorts {
 }
 
 /** The named lines of the board's chip: sensors that are read, outputs that are set and left safe. */
-export class GpioBoard implements Service, SensorSource {
+class GpioBoard implements Service, SensorSource {
   readonly name = GPIO_DEVICE;
   readonly outputs: readonly OutputLine[];
-  readonly #ports: GpioPorts;
+  readonly #ports: GpioBoardCollaborators;
   readonly #lines: ReadonlyMap<string, GpioLine>;
   readonly #meters: readonly PulseInput[];
   readonly #warnedMs = new Map<string, number>();
@@ -44,7 +101,7 @@ export class GpioBoard implements Service, SensorSource {
   #stops: (() => void)[] = [];
   #attaching: Promise<void> = Promise.resolve();
 
-  constructor(ports: GpioPorts, { inputs, outputs }: GpioConfig) {
+  constructor(ports: GpioBoardCollaborators, { inputs, outputs }: GpioConfig) {
     this.#ports = ports;
     const warn = (event: string, line: string, message: string) => this.#warn(event, line, message);
     const states = Object.entries(inputs).filter(([, config]) => !isMeter(config));
@@ -156,4 +213,26 @@ export class GpioBoard implements Service, SensorSource {
 
 function isMeter(config: GpioInputConfig): config is GpioInputConfig & { readonly countsPerUnit: number } {
   return config.countsPerUnit !== undefined;
+}
+
+/** What became of outputs that were to be made safe; each as text for people. */
+export interface SafeOutputs {
+  /** Such as `garden_pump off`. */
+  readonly safe: readonly string[];
+  /** Those that could not be set, with the reason. */
+  readonly missed: readonly string[];
+}
+
+/** Sets the outputs to their safe state where nobody has their lines, and gives the lines back. Never throws. */
+export function makeOutputsSafe(chip: GpioChip, outputs: GpioConfig['outputs']): SafeOutputs {
+  const [safe, missed]: [string[], string[]] = [[], []];
+  for (const [name, { line, activeLow: isActiveLow, safe: state }] of Object.entries(outputs)) {
+    try {
+      chip.requestOutput({ offset: offsetOf(chip, line), isActiveLow, isActive: state === 'on' })[Symbol.dispose]();
+      safe.push(`${name} ${state}`);
+    } catch (error) {
+      missed.push(`${name} (${problemOf(error)})`);
+    }
+  }
+  return { safe, missed };
 }

@@ -79,3 +79,13 @@ export interface GpioChip extends Disposable {
 export function findLine(lines: readonly GpioLineInfo[], wanted: number | string): number | undefined {
   return lines.find(({ offset, name }) => (typeof wanted === 'number' ? offset === wanted : name === wanted))?.offset;
 }
+
+/** The call, which does nothing from the second time on: who gives a line back once more must not take it from its next owner. */
+export function onlyOnce(call: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    call();
+  };
+}

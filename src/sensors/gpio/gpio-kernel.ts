@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import koffi from 'koffi';
-import { systemCode } from '../../core/process/system-code.ts';
+import { systemCode } from '../../core/errors.ts';
 import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 
 /** Port: the few calls of the kernel that the character device needs. */

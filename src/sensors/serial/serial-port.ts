@@ -1,5 +1,7 @@
-import { AtmoError } from '../../core/errors.ts';
-import type { SerialPortConfig } from './serial-config.ts';
+import { type Clock, pause } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { SerialPortConfig } from '../sensor-config.ts';
 
 /** What a port tells while it is open. */
 export interface PortListener {
@@ -57,5 +59,104 @@ async function loadModule(load: () => Promise<unknown>): Promise<SerialModule> {
     const message =
       'Serial ports need the package serialport; run npm install --ignore-scripts serialport@13 where the hub finds it (docs/install.md)';
     throw new AtmoError('NOT_CONFIGURED', message, {}, { cause: error });
+  }
+}
+
+interface SerialConnectionCollaborators {
+  readonly clock: Clock;
+  readonly open: OpenSerialPort;
+  readonly hear: (line: string) => void;
+}
+
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 60_000;
+
+/** Keeps one serial port open: an instrument that is pulled is heard again after it was plugged in. */
+export class SerialConnection implements Service {
+  readonly #ports: SerialConnectionCollaborators;
+  readonly #config: SerialPortConfig;
+  readonly #stop = new AbortController();
+  #problem: string | undefined = 'has not been opened yet';
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(ports: SerialConnectionCollaborators, config: SerialPortConfig) {
+    this.#ports = ports;
+    this.#config = config;
+  }
+
+  /** Why nothing can be heard now; undefined while the port is open. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async start(): Promise<void> {
+    this.#running = this.#run(this.#stop.signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    while (!stop.aborted) {
+      const wasOpen = await this.#listen(stop);
+      retryMs = wasOpen ? FIRST_RETRY_MS : Math.min(LAST_RETRY_MS, retryMs * 2);
+      await pause(this.#ports.clock, retryMs, stop);
+    }
+  }
+
+  /** Until the port closes or the hub stops; false where it could not be opened. */
+  async #listen(stop: AbortSignal): Promise<boolean> {
+    const closed = Promise.withResolvers<string>();
+    const lines = new LineSplitter(this.#ports.hear);
+    const end = () => closed.resolve('the hub stops');
+    stop.addEventListener('abort', end);
+    try {
+      await using _port = await this.#ports.open(this.#config, { data: (chunk) => lines.add(chunk), closed: closed.resolve });
+      this.#problem = undefined;
+      if (!stop.aborted) this.#problem = await closed.promise;
+      return true;
+    } catch (error) {
+      this.#problem = toAtmoError(error).message;
+      return false;
+    } finally {
+      stop.removeEventListener('abort', end);
+    }
+  }
+}
+
+/** No instrument says more in a line; noise without line ends must not fill the memory. */
+const MAX_LINE = 1024;
+
+/** Makes lines of chunks; what is longer than any line of an instrument is dropped up to its end. */
+class LineSplitter {
+  readonly #hear: (line: string) => void;
+  #begun = '';
+  #isDropping = false;
+
+  constructor(hear: (line: string) => void) {
+    this.#hear = hear;
+  }
+
+  add(chunk: Buffer): void {
+    const parts = chunk.toString('latin1').split(/\r\n|\n|\r/);
+    const rest = parts.pop() ?? '';
+    for (const part of parts) this.#end(part);
+    this.#begun += rest;
+    if (this.#begun.length <= MAX_LINE) return;
+    this.#begun = '';
+    this.#isDropping = true;
+  }
+
+  #end(part: string): void {
+    const line = Buffer.from(this.#begun + part, 'latin1')
+      .toString('utf8')
+      .trim();
+    const isWhole = !this.#isDropping && line !== '' && line.length <= MAX_LINE;
+    this.#begun = '';
+    this.#isDropping = false;
+    if (isWhole) this.#hear(line);
   }
 }

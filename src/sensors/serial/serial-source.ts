@@ -1,14 +1,19 @@
-import type { Service } from '../../core/service.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import { calibrated } from '../calibration.ts';
-import { houseUnit } from '../house-unit.ts';
-import type { FoundSensor, ReadRequest, SampleListener, SensorSample, SensorSource } from '../sensor-source.ts';
-import { Instrument } from './instrument.ts';
-import { type FieldsOf, lineReader } from './line-fields.ts';
-import type { SerialPortConfig, SerialReadingConfig } from './serial-config.ts';
-import type { OpenSerialPort } from './serial-port.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { tryParseJson } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { SerialPortConfig, SerialReadingConfig } from '../sensor-config.ts';
+import {
+  calibrated,
+  type FoundSensor,
+  type ReadRequest,
+  type SampleListener,
+  type SensorSample,
+  type SensorSource,
+} from '../sensor-source.ts';
+import { type OpenSerialPort, SerialConnection } from './serial-port.ts';
 
-interface Heard {
+interface LatestValue {
   readonly value: number;
   readonly atMs: number;
 }
@@ -17,7 +22,7 @@ interface Port {
   readonly device: string;
   readonly config: SerialPortConfig;
   readonly fieldsOf: FieldsOf;
-  readonly instrument: Instrument;
+  readonly instrument: SerialConnection;
 }
 
 /** Instruments that send lines over serial ports: they speak when they want, and are asked for what they said last. */
@@ -25,7 +30,7 @@ export class SerialSource implements SensorSource, Service {
   readonly name = 'serial';
   readonly #clock: Clock;
   readonly #ports: readonly Port[];
-  readonly #heard = new Map<string, Heard>();
+  readonly #heard = new Map<string, LatestValue>();
   readonly #listeners = new Set<SampleListener>();
 
   /** CONFIG_INVALID for a pattern that cannot be. */
@@ -40,7 +45,7 @@ export class SerialSource implements SensorSource, Service {
         device,
         config,
         fieldsOf,
-        instrument: new Instrument({ clock, open, hear: (line) => this.#take(port, line) }, config),
+        instrument: new SerialConnection({ clock, open, hear: (line) => this.#take(port, line) }, config),
       };
       return port;
     });
@@ -56,7 +61,7 @@ export class SerialSource implements SensorSource, Service {
 
   async find(): Promise<readonly FoundSensor[]> {
     return this.#ports.flatMap(({ device, config }) =>
-      Object.entries(config.readings).map(([name, reading]) => found(device, config, [name, reading])),
+      Object.entries(config.readings).map(([name, reading]) => serialSensor(device, config, [name, reading])),
     );
   }
 
@@ -91,13 +96,13 @@ export class SerialSource implements SensorSource, Service {
   }
 }
 
-function found(device: string, config: SerialPortConfig, [name, reading]: readonly [string, SerialReadingConfig]): FoundSensor {
+function serialSensor(device: string, config: SerialPortConfig, [name, reading]: readonly [string, SerialReadingConfig]): FoundSensor {
   return {
     address: `serial:${device}/${name}`,
     device,
     reading: name,
     kind: reading.kind ?? name,
-    unit: houseUnit(reading.unit).unit,
+    unit: storedUnit(reading.unit).unit,
     title: reading.title ?? `${config.title ?? device} ${name}`.replaceAll(/[-_]/g, ' '),
     isConfigured: true,
     ...(config.title !== undefined && { deviceTitle: config.title }),
@@ -108,5 +113,84 @@ function found(device: string, config: SerialPortConfig, [name, reading]: readon
 /** Numbers alone: what else an instrument says is no measurement. */
 function measured(text: string | undefined, reading: SerialReadingConfig): number | undefined {
   const number = text === undefined || text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
-  return Number.isFinite(number) ? calibrated(houseUnit(reading.unit).convert(number), reading) : undefined;
+  return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
+}
+
+/** The text of a field of a line; undefined where the line does not have it. */
+type FieldsOf = (line: string) => (field: string) => string | undefined;
+
+const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
+const NOTHING = () => undefined;
+
+/** How lines of a port are read. CONFIG_INVALID for a pattern that is none or names nothing. */
+function lineReader({ format, pattern }: Pick<SerialPortConfig, 'format' | 'pattern'>, setting: string): FieldsOf {
+  if (format === 'json') return jsonFields;
+  if (format === 'pairs') return pairFields;
+  const expression = patternOf(pattern ?? '', setting);
+  return (line) => {
+    const groups = expression.exec(line)?.groups;
+    return groups ? (field) => (Object.hasOwn(groups, field) ? groups[field] : undefined) : NOTHING;
+  };
+}
+
+function patternOf(pattern: string, setting: string): RegExp {
+  try {
+    if (pattern.includes('(?<')) return new RegExp(pattern, 'u');
+  } catch (error) {
+    throw new AtmoError('CONFIG_INVALID', `${setting}.pattern: ${error instanceof Error ? error.message : 'is no regular expression'}`);
+  }
+  throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
+}
+
+/** Members of objects inside have dots in their names. */
+function jsonFields(line: string) {
+  const root = tryParseJson(line);
+  return (field: string) => {
+    const value = field.split('.').reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
+    return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string' ? String(value) : undefined;
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function pairFields(line: string) {
+  const pairs = new Map([...line.matchAll(PAIR)].map(([, key = '', value = '']) => [key, value.replaceAll('"', '')]));
+  return (field: string) => pairs.get(field);
+}
+
+interface Conversion {
+  readonly unit: string;
+  readonly convert: (value: number) => number;
+}
+
+const times = (unit: string, factor: number): Conversion => ({ unit, convert: (value) => value * factor });
+
+/** Units that instruments speak, and the one in which the hub keeps such values: that of the tools and of other sensors of the kind. */
+const CONVERSIONS: Readonly<Record<string, Conversion>> = {
+  '°F': { unit: '°C', convert: (value) => ((value - 32) * 5) / 9 },
+  K: { unit: '°C', convert: (value) => value - 273.15 },
+  'm°C': times('°C', 1e-3),
+  Pa: times('hPa', 1e-2),
+  kPa: times('hPa', 10),
+  mbar: times('hPa', 1),
+  bar: times('hPa', 1000),
+  psi: times('hPa', 68.947572932),
+  mV: times('V', 1e-3),
+  mA: times('A', 1e-3),
+  mW: times('W', 1e-3),
+  kW: times('W', 1000),
+  Wh: times('kWh', 1e-3),
+  MWh: times('kWh', 1000),
+  J: times('kWh', 1 / 3.6e6),
+  'l/h': times('m³/h', 1e-3),
+  'l/min': times('m³/h', 0.06),
+  mm: times('m', 1e-3),
+  cm: times('m', 1e-2),
+};
+
+/** How values in `unit` are kept; a unit that the table lacks stays as it is. */
+export function storedUnit(unit: string): Conversion {
+  return (Object.hasOwn(CONVERSIONS, unit) ? CONVERSIONS[unit] : undefined) ?? times(unit, 1);
 }

@@ -1,10 +1,9 @@
+import { canonicalJson } from '../../codec/canonical-json.ts';
+import { blake3Hex } from '../../codec/hashes.ts';
+import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/time/iso-time.ts';
-import { canonicalJson } from '../../wire/canonical-json.ts';
-import { blake3Hex } from '../../wire/hashes.ts';
-import { defineTool } from '../definition/define-tool.ts';
+import { defineTool, p } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
-import { p } from '../schema/parameter-builder.ts';
 
 /** Answers its input (source 001, echo). */
 export const echoTool = defineTool(

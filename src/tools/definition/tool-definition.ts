@@ -1,20 +1,19 @@
-import type { PlannedProgram } from '../../core/access/approvals.ts';
-import type { Effect } from '../../core/access/authorizer.ts';
-import type { Principal } from '../../core/access/principal.ts';
+import type { PlannedProgram } from '../../core/auth/approvals.ts';
+import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
-import type { Clock } from '../../core/time/clock.ts';
-import type { MessageLevel } from '../calls/asking/tool-message.ts';
-import type { ToolAnswer, ToolQuestion } from '../calls/asking/tool-question.ts';
-import type { ToolCompanions } from './tool-companions.ts';
+import type { ToolAnswer, ToolQuestion } from './elicitation.ts';
+import type { MessageLevel } from './notifications.ts';
 
 /** `$schema` of a public definition (source 000 §2). */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
 /** What a tool is for (source 000 §2, metadata.category). */
-export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
-export type Category = (typeof CATEGORIES)[number];
+export const TOOL_CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
+export type Category = (typeof TOOL_CATEGORIES)[number];
 
 /** Source 001: what replay may count on. */
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
@@ -190,4 +189,96 @@ export interface RegisteredTool {
   readonly companions?: ToolCompanions;
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */
   readonly shutdown?: () => Promise<void>;
+}
+
+/** Content of a resource: text, or octets in base64. */
+export type CompanionContent = { readonly text: string } | { readonly blob: string };
+
+/** Something to read that comes with a tool. */
+export interface CompanionResource {
+  /** A URI, or with `{name}` parts (RFC 6570) the template of many. */
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly mimeType: string;
+  /** `parts` are the values of the template's names, decoded. */
+  read(parts: Readonly<Record<string, string>>): Promise<CompanionContent>;
+}
+
+/** What a prompt may use while it is made. */
+type PromptContext = Pick<ToolContext, 'ask'>;
+
+/** A prompt that comes with a tool. */
+export interface CompanionPrompt {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly required: boolean;
+    /** What it may be, for completion. */
+    readonly values?: readonly string[];
+  }[];
+  /** Messages of MCP: a role, and a content block. */
+  messages(
+    given: Readonly<Record<string, string>>,
+    context: PromptContext,
+  ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
+}
+
+/** What a tool brings along for agents. Who may call the tool may see it, to others it does not exist. */
+export interface ToolCompanions {
+  readonly resources?: readonly CompanionResource[];
+  readonly prompts?: readonly CompanionPrompt[];
+}
+
+/** Keyword of a result schema: the result is `{content}` with content blocks of MCP (text, image, audio, resources) for the agent. */
+export const CONTENT_BLOCKS = 'x-content-blocks';
+
+/**
+ * Keyword of a result schema: the name of a member that holds a picture in base64, which agents are shown as a picture instead of
+ * as text where its form is one that they can look at (JPEG, PNG, GIF, WebP).
+ */
+export const IMAGE_MEMBER = 'x-image-member';
+
+/** Tag of a tool that is composed of others. */
+export const COMPOSED = 'composed';
+/** Tag of one of which a step has to be approved by a person. */
+export const NEEDS_APPROVAL = 'needs_approval';
+/**
+ * Tag of a tool that replaces or ends something for good, or that can have other tools do so. Tags travel between hubs of every
+ * version, where a new member of a definition would be refused.
+ */
+export const DESTRUCTIVE = 'destructive';
+
+/** Namespaces of what the hub and its device profiles bring: such tools say what they do by their names and tags. */
+const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio']);
+/** Words of names of tools that take something away, which none of them gives back. */
+const DESTRUCTIVE_WORDS = new Set([
+  ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],
+  ...['restore', 'revoke', 'rotate', 'unbind', 'unregister', 'wipe'],
+]);
+/** A cover that closes, a valve that closes and a charging plan that is cancelled can all be undone by another call. */
+const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
+
+/**
+ * True for a tool that may do more than add something or set a state that another call sets back: what is dangerous, what ends
+ * something, what has other tools do so, and whatever acts and comes from elsewhere, of which nothing is known.
+ */
+export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
+  const { isDangerous, tags, device } = metadata;
+  if (!execution.hasSideEffects) return false;
+  if (isDangerous || tags.includes(DESTRUCTIVE) || tags.includes(NEEDS_APPROVAL)) return true;
+  if (tags.includes(COMPOSED)) return false;
+  if (!OWN_NAMESPACES.has(namespace)) return true;
+  const named = new Set(wordsOf(device ?? ''));
+  return wordsOf(name).some(
+    (word) => DESTRUCTIVE_WORDS.has(word) && !named.has(word) && !(device !== undefined && REVERSIBLE_WORDS.has(word)),
+  );
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name.toLowerCase().split(/[^a-z0-9]+/);
 }

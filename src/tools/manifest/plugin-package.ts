@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpat
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { isWithin } from '../../core/is-within.ts';
+import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './trusted-path.ts';
 
@@ -40,13 +40,13 @@ export class PluginPackage {
     this.file = trustedPath(entryFile(name, { manifest, modules }), uid);
     this.#folders = foldersOf(name, realpathSync(modules));
     const paths = this.#paths();
-    this.#marks = marksOf(paths);
+    this.#marks = fileMarks(paths);
     this.integrity = integrityOf(paths, realpathSync(modules));
   }
 
   /** CONFLICT when a file has changed since: what would be loaded now is not what the hub looked at. */
   requireUnchanged(): void {
-    if (marksOf(this.#paths()) === this.#marks) return;
+    if (fileMarks(this.#paths()) === this.#marks) return;
     throw new AtmoError(
       'CONFLICT',
       `The files of the plugin ${this.#name} have changed since the hub loaded it; restart the hub to take them`,
@@ -116,11 +116,11 @@ function foldersOf(name: string, modules: string): readonly string[] {
 /** Of a package and of those that are inside of it. */
 function dependenciesIn(folder: string): readonly string[] {
   const inside = join(folder, MODULES);
-  const names = foldersIn(inside).flatMap((name) => (name.startsWith('@') ? scoped(inside, name) : [name]));
+  const names = foldersIn(inside).flatMap((name) => (name.startsWith('@') ? packagesOfScope(inside, name) : [name]));
   return [...ownDependencies(folder), ...names.flatMap((name) => dependenciesIn(join(inside, name)))];
 }
 
-function scoped(folder: string, scope: string): readonly string[] {
+function packagesOfScope(folder: string, scope: string): readonly string[] {
   return foldersIn(join(folder, scope)).map((name) => `${scope}/${name}`);
 }
 
@@ -141,7 +141,7 @@ function ownDependencies(folder: string): readonly string[] {
 }
 
 /** The places of files on the disk with the times of their last change, which no program can set. */
-function marksOf(paths: readonly string[]): string {
+function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {
     const { dev, ino, mode, size, ctimeNs } = lstatSync(path, { bigint: true });

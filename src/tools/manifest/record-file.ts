@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { type LocatedYaml, locatedYaml } from '../../core/config/checked-yaml.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { pointerKeys } from '../../core/json-pointer.ts';
-import { type LocatedYaml, locatedYaml } from '../../core/settings/checked-yaml.ts';
-import { OwnerFile, type TakenText } from '../../core/storage/owner-file.ts';
-import { plainName } from '../forms/model-name.ts';
+import { type AcceptedText, OwnerFile } from '../../core/files/owner-file.ts';
+import { isJsonObject, type JsonObject, pointerKeys } from '../../core/json.ts';
+import { plainName } from '../definition/tool-names.ts';
 import { copyJson } from '../schema/plain-json.ts';
 import { trustedPath } from './trusted-path.ts';
 
@@ -19,7 +18,7 @@ export interface FileRecord {
 }
 
 /** What a file of the owner asks for and the hub does without. */
-export interface LeftOut {
+export interface SkippedRecord {
   /** File and line, such as `tools.yaml, line 4`. */
   readonly place: string;
   /** What is wrong, and with which tool. */
@@ -29,9 +28,9 @@ export interface LeftOut {
 /** What a file holds, as far as it can be read. */
 export interface RecordFile {
   readonly records: readonly FileRecord[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly SkippedRecord[];
   /** Why the records are those that were taken last, and not those of the file; absent when they are the same. */
-  readonly stale?: LeftOut;
+  readonly stale?: SkippedRecord;
 }
 
 /** What a record calls its tool: an `id`, a `name`, or that of the `tool` in it; undefined where it names none. */
@@ -46,30 +45,30 @@ export class ReservedNames {
 
   /** Keeps the names of one file, in place of those that it gave before. */
   reserve(file: string, records: readonly FileRecord[]): void {
-    this.#names.set(file, new Set(records.flatMap((record) => plainOf(recordName(record)) ?? [])));
+    this.#names.set(file, new Set(records.flatMap((record) => normalizedName(recordName(record)) ?? [])));
   }
 
   has(name: string): boolean {
-    const plain = plainOf(name) ?? '';
+    const plain = normalizedName(name) ?? '';
     return [...this.#names.values()].some((names) => names.has(plain));
   }
 }
 
-function plainOf(name: string | undefined): string | undefined {
+function normalizedName(name: string | undefined): string | undefined {
   return name === undefined ? undefined : plainName(name.split('@', 1)[0]?.trim() ?? '');
 }
 
-const NONE: RecordFile = { records: [], leftOut: [] };
+const EMPTY_FILE: RecordFile = { records: [], leftOut: [] };
 
-interface RecordFileParts {
+interface RecordFileOptions {
   /** Where the text of a file that was taken last is kept. */
-  readonly takenOf: (path: string) => TakenText;
+  readonly takenOf: (path: string) => AcceptedText;
   /** Who may have written the file, beside root; the user of this process when absent. */
   readonly uid?: number;
 }
 
 /** As `readFirstRecordFile`, of a file with one place. */
-export function readRecordFile(path: string, parts: RecordFileParts): RecordFile {
+export function readRecordFile(path: string, parts: RecordFileOptions): RecordFile {
   return readFirstRecordFile([path], parts);
 }
 
@@ -81,21 +80,21 @@ export function readRecordFile(path: string, parts: RecordFileParts): RecordFile
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],
-  { takenOf, uid = process.getuid?.() ?? 0 }: RecordFileParts,
+  { takenOf, uid = process.getuid?.() ?? 0 }: RecordFileOptions,
 ): RecordFile {
   const file = new OwnerFile({
     paths,
     read: (path) => (existsSync(path) ? textOf(path, uid) : undefined),
-    parse: recordsOf,
+    parse: parseRecordFile,
     takenOf,
     nothing: { purpose: 'to have no tools of its own', text: 'tools: []' },
   });
   const { path } = file;
   try {
     const found = file.load();
-    if (!found) return NONE;
+    if (!found) return EMPTY_FILE;
     if ('fault' in found) return { ...found.content, stale: { place: path, problem: reasonOf(found.fault, path) } };
-    file.keep(found);
+    file.accept(found);
     return found.content;
   } catch (thrown) {
     return { records: [], leftOut: [{ place: path, problem: reasonOf(thrown, path) }] };
@@ -109,18 +108,18 @@ function textOf(path: string, uid: number): string {
 }
 
 /** The records in the text of such a file. CONFIG_INVALID, with file and line, for what holds no list of tools at all. */
-export function recordsOf(text: string, path: string): RecordFile {
-  return recordsIn(locatedYaml(text, path), path);
+export function parseRecordFile(text: string, path: string): RecordFile {
+  return parseRecords(locatedYaml(text, path), path);
 }
 
 /** Why a record is left out, and where the mistake in it stands. */
-export function leftOut({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): LeftOut {
+export function skippedRecord({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): SkippedRecord {
   const { message, details } = toAtmoError(thrown);
   const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
   return { place: place(pointer), problem: name === undefined ? message : `${name}: ${message}` };
 }
 
-function recordsIn({ value, lineOf }: LocatedYaml, path: string): RecordFile {
+function parseRecords({ value, lineOf }: LocatedYaml, path: string): RecordFile {
   const list = isJsonObject(value) ? value[LIST_KEY] : value;
   const beside = isJsonObject(value) ? Object.keys(value).filter((key) => key !== LIST_KEY) : [];
   const unknown = beside.map((key) => ({ place: `${path}, line ${lineOf([key])}`, problem: `unknown key "${key}"; allowed: ${LIST_KEY}` }));
@@ -128,7 +127,7 @@ function recordsIn({ value, lineOf }: LocatedYaml, path: string): RecordFile {
   if (!Array.isArray(list)) throw mistake(path, `${path} has to hold a list of tools, or "tools:" with such a list`);
   const start = isJsonObject(value) ? [LIST_KEY] : [];
   const records: FileRecord[] = [];
-  const refused: LeftOut[] = [...unknown];
+  const refused: SkippedRecord[] = [...unknown];
   for (const [index, item] of list.entries()) {
     const place = (pointer = '') => `${path}, line ${lineOf([...start, index, ...indexes(pointer)])}`;
     try {

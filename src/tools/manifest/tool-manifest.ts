@@ -1,19 +1,16 @@
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AtmoError } from '../../core/errors.ts';
+import { type AcceptedText, saveAccepted } from '../../core/files/owner-file.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { keepTaken, type TakenText } from '../../core/storage/owner-file.ts';
-import type { ToolCompanions } from '../definition/tool-companions.ts';
-import type { RegisteredTool, ToolContext } from '../definition/tool-definition.ts';
-import { toolId } from '../definition/tool-name.ts';
-import { isolatedHandler } from '../programs/isolated-handler.ts';
-import type { ProgramSandbox } from '../programs/program-sandbox.ts';
-import type { ScriptEngine } from '../programs/script-engine.ts';
-import { type ManifestEntry, readManifestEntry } from './manifest-entry.ts';
-import { definitionOf, programTool, sandboxedTool, scriptTool } from './manifest-tools.ts';
+import type { RegisteredTool, ToolCompanions, ToolContext } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-names.ts';
+import { isolatedHandler } from '../programs/node-process.ts';
+import type { ProgramSandbox, ScriptEngine } from '../programs/program-sandbox.ts';
+import { RecordReader } from '../schema/record-reader.ts';
+import { definitionOf, type ManifestEntry, programTool, readManifestEntry, sandboxedTool, scriptTool } from './manifest-entry.ts';
 import { PluginPackage } from './plugin-package.ts';
-import { type FileRecord, type LeftOut, leftOut, type RecordFile, readRecordFile } from './record-file.ts';
-import { RecordReader } from './record-reader.ts';
+import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord } from './record-file.ts';
 import { trustedPath } from './trusted-path.ts';
 
 /**
@@ -35,7 +32,7 @@ export interface ManifestSources {
   /** Installed packages that may be loaded. */
   readonly allowedPlugins: readonly string[];
   /** Where the text of the manifest that was taken last is kept. */
-  readonly takenOf: (path: string) => TakenText;
+  readonly takenOf: (path: string) => AcceptedText;
   /** User that the service runs as; the process's own when absent. */
   readonly uid?: number;
   /** Where programs and sandboxed files run; without it they are listed as unavailable. */
@@ -52,34 +49,34 @@ interface ChangedPlugin {
 /** The tools of a manifest, and what of it the hub does without. */
 export interface Manifest {
   readonly tools: readonly RegisteredTool[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly SkippedRecord[];
   /** Plugins whose files are others than when they were loaded last, and their `integrity` now. */
   readonly changedPlugins: readonly ChangedPlugin[];
   /** All that it holds, what is left out too. */
   readonly records: readonly FileRecord[];
   /** Why the tools are those of the manifest that was taken last; absent when they are those of the file. */
-  readonly stale?: LeftOut;
+  readonly stale?: SkippedRecord;
 }
 
 /** An entry of a manifest that is well formed, and where it stands. */
-export interface PlacedEntry {
+export interface LocatedEntry {
   readonly entry: ManifestEntry;
   readonly record: FileRecord;
 }
 
 /** The entries of a manifest's records; none of the code that they name is loaded. */
 export function manifestEntries({ records, leftOut: unread }: RecordFile): {
-  readonly entries: readonly PlacedEntry[];
-  readonly leftOut: readonly LeftOut[];
+  readonly entries: readonly LocatedEntry[];
+  readonly leftOut: readonly SkippedRecord[];
 } {
-  const entries: PlacedEntry[] = [];
-  const refused: LeftOut[] = [...unread];
+  const entries: LocatedEntry[] = [];
+  const refused: SkippedRecord[] = [...unread];
   for (const record of records) {
     try {
       entries.push({ entry: readManifestEntry(new RecordReader(record.body)), record });
     } catch (thrown) {
       const { name } = record.body;
-      refused.push(leftOut(record, typeof name === 'string' ? name : undefined, thrown));
+      refused.push(skippedRecord(record, typeof name === 'string' ? name : undefined, thrown));
     }
   }
   return { entries, leftOut: refused };
@@ -98,7 +95,7 @@ export async function loadManifest(
   const file = readRecordFile(path, { takenOf: sources.takenOf, uid });
   const { entries, leftOut: unread } = manifestEntries(file);
   const tools: RegisteredTool[] = [];
-  const refused: LeftOut[] = [...unread];
+  const refused: SkippedRecord[] = [...unread];
   const changedPlugins: ChangedPlugin[] = [];
   for (const { entry, record } of entries) {
     try {
@@ -106,13 +103,13 @@ export async function loadManifest(
       take(tool);
       tools.push(tool);
     } catch (thrown) {
-      refused.push(leftOut(record, entry.name, thrown));
+      refused.push(skippedRecord(record, entry.name, thrown));
     }
   }
   return { tools, leftOut: refused, changedPlugins, records: file.records, ...(file.stale && { stale: file.stale }) };
 }
 
-interface Place {
+interface LoadContext {
   /** The manifest's own path. */
   readonly path: string;
   readonly uid: number;
@@ -120,7 +117,7 @@ interface Place {
   readonly onChange: (plugin: ChangedPlugin) => void;
 }
 
-async function toolOf(entry: ManifestEntry, place: Place): Promise<RegisteredTool> {
+async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<RegisteredTool> {
   const { path, uid, sources } = place;
   const { kind, target } = entry.source;
   const ownFile = () => pathToFileURL(trustedPath(resolve(dirname(path), target), uid)).href;
@@ -139,14 +136,14 @@ async function toolOf(entry: ManifestEntry, place: Place): Promise<RegisteredToo
 }
 
 /** CONFIG_INVALID for a package that the owner has not allowed, or that is not the one which the owner has seen. */
-function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: Place): PluginPackage {
+function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
   if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });
   const isSame = integrity === undefined || integrity === plugin.integrity;
   const last = sources.takenOf(join(dirname(path), 'node_modules', name));
   if (isSame && last.get() !== plugin.integrity) {
     if (last.get() !== undefined) onChange({ name, integrity: plugin.integrity });
-    keepTaken(last, plugin.integrity);
+    saveAccepted(last, plugin.integrity);
   }
   if (isSame) return plugin;
   const now = `its files are ${plugin.integrity} now; look at them, and write that into the entry if they are meant`;
@@ -171,7 +168,7 @@ interface LoadedCode {
 }
 
 async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', requireUnchanged }: LoadedCode): Promise<RegisteredTool> {
-  const made = madeBy(await importFrom(specifier), entry);
+  const made = createModule(await importFrom(specifier), entry);
   const definition = definitionOf({ name: entry.name, definition: made.definition });
   const { maxMemoryBytes } = definition.execution;
   const implementation = () => ({ specifier, integrity, entry: entry.entry, config: entry.config });
@@ -193,7 +190,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
 }
 
 /** What somebody else's function throws is a mistake of that function, not of the hub. */
-function madeBy(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
+function createModule(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
   const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry) : undefined;
   if (typeof create !== 'function') throw configError(`the module exports no function ${entry}`);
   let made: unknown;

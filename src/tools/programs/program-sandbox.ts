@@ -1,11 +1,13 @@
-import type { PlannedProgram } from '../../core/access/approvals.ts';
-import type { Principal } from '../../core/access/principal.ts';
+import type { PlannedProgram } from '../../core/auth/approvals.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { BoundedEnvironment } from './bounded-environment.ts';
 
 /** How a program is started: by itself, or in a container of the engine that the owner configured. */
 export type ProgramKind = 'cmd' | 'image';
 
 /** One program to run, apart from everything else on the board. */
-export interface ProgramOrder {
+export interface ProgramRequest {
   readonly kind: ProgramKind;
   /** Path or name of a program; the name of an image. */
   readonly program: string;
@@ -51,17 +53,41 @@ export interface ProgramSandbox {
   /** Undefined where the owner has no power of the name. */
   power(name: string): ProgramPower | undefined;
   /** What its powers let a program do, and marks of its own files where somebody could write them; nothing is run. */
-  outlook(order: Pick<ProgramOrder, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
+  inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
   /** RULE_BLOCKED for what a safety rule of the owner forbids, whoever asks; `argv` begins with the program, `stdin` is what it reads. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
    * Runs it to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
    * or output beyond the bounds), else what the signal aborts with.
    */
-  run(order: ProgramOrder): Promise<ProgramResult>;
+  run(order: ProgramRequest): Promise<ProgramResult>;
 }
 
 /** Permissions that whoever runs such a program needs. */
-export function programPermissions({ kind, powers }: Pick<ProgramOrder, 'kind' | 'powers'>): readonly string[] {
+export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind' | 'powers'>): readonly string[] {
   return [kind === 'cmd' ? 'proc:exec' : 'docker:use', ...powers.map((power) => `proc:power:${power}`)];
+}
+
+/** One call of a small program that is interpreted, not run on the board: it reaches nothing but its parameters. */
+export interface ScriptRun {
+  /** `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md. */
+  readonly kind: 'js' | 'wasm';
+  readonly code: Uint8Array;
+  readonly params: JsonObject;
+  readonly config: JsonObject;
+  /** Of a script that is declared bounded. */
+  readonly world?: BoundedEnvironment | undefined;
+  readonly maxMemoryBytes: number;
+  /** Steps of the interpreter that it may take, as many as the deadline lets it when absent; a module counts its own (`meteredModule`). */
+  readonly maxFuel?: number;
+  readonly signal: AbortSignal;
+}
+
+/** Port: interprets scripts within bounds on memory and steps. */
+export interface ScriptEngine {
+  /**
+   * What `execute` answers. Errors: RESOURCE_EXCEEDED (memory, fuel), INTERNAL_ERROR (what the script throws, as its cause), else
+   * what the signal aborts with.
+   */
+  run(run: ScriptRun): Promise<Json>;
 }

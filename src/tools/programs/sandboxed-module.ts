@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
-import { runToEnd } from '../registration/exec-tool.ts';
-import { NODE_BYTES, nodeArguments } from './node-program.ts';
+import { boundedEnvironment, ENTER_ENVIRONMENT } from './bounded-environment.ts';
+import { NODE_BYTES, nodeArguments } from './node-process.ts';
 import type { ProgramSandbox } from './program-sandbox.ts';
-import { boundedWorld, ENTER_WORLD } from './program-world.ts';
+import { runProgram } from './program-tool.ts';
 
 /** An ES module of the owner that runs apart from the hub and from the home. */
 export interface SandboxedModule {
@@ -22,7 +22,7 @@ export interface SandboxedModule {
 
 const DEFAULT_MEMORY = 64 * 1_048_576;
 
-const PROGRAM = `${ENTER_WORLD}
+const PROGRAM = `${ENTER_ENVIRONMENT}
 let text = '';
 for await (const part of process.stdin.setEncoding('utf8')) text += part;
 const { mark, specifier, entry, config, params, world } = JSON.parse(text);
@@ -54,19 +54,19 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
       kind: 'cmd',
       program: process.execPath,
       args,
-      stdin: JSON.stringify({ mark, ...code, params, world: boundedWorld(definition, context) }),
+      stdin: JSON.stringify({ mark, ...code, params, world: boundedEnvironment(definition, context) }),
       powers,
       visible: [process.execPath, ...visible],
       maxMemoryBytes: maxMemoryBytes + NODE_BYTES,
       isRuntime: true,
     } as const;
-    const { stdout, exitCode } = await runToEnd(programs, order, { definition, context });
-    return answerIn(stdout, mark, exitCode);
+    const { stdout, exitCode } = await runProgram(programs, order, { definition, context });
+    return parseOutput(stdout, mark, exitCode);
   };
 }
 
 /** The module's own folder, unless that holds the manifest and what else the owner keeps beside it. */
-export function visiblePlaces(specifier: string, manifestFile: string): readonly string[] {
+export function visiblePaths(specifier: string, manifestFile: string): readonly string[] {
   const file = fileURLToPath(specifier);
   const folder = dirname(file);
   const isBeside = folder === '/' || `${dirname(manifestFile)}/`.startsWith(`${folder}/`);
@@ -74,7 +74,7 @@ export function visiblePlaces(specifier: string, manifestFile: string): readonly
 }
 
 /** Whatever else the module prints, the line with the mark is its answer. */
-function answerIn(stdout: string, mark: string, exitCode: number): Json {
+function parseOutput(stdout: string, mark: string, exitCode: number): Json {
   const line = stdout.split('\n').findLast((text) => text.startsWith(mark));
   if (line === undefined) throw failed(`it ended with ${exitCode} and without an answer`);
   const answer: unknown = JSON.parse(line.slice(mark.length));

@@ -1,12 +1,13 @@
-import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { isBase64 } from '../../core/base64.ts';
+import { isBase64 } from '../../codec/base64.ts';
+import { canonicalJson } from '../../codec/canonical-json.ts';
+import { sha256Hex } from '../../codec/hashes.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isOwnSchema } from './own-schema.ts';
-import { copyJson, DEFAULT_JSON_LIMITS, type JsonLimits } from './plain-json.ts';
-import { schemaKey, withoutAnnotations } from './schema-key.ts';
-import { describeProblems, type SchemaProblem, summarize } from './schema-problems.ts';
+import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
+import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema, pointerSegment } from './schema-walk.ts';
 
 /** The value with its defaults filled in, or all that is wrong with it. */
 export type CheckResult =
@@ -25,7 +26,7 @@ interface ValidatorOptions {
  * Characters of a value times those of its schema, up to which all mistakes are told. Beyond it is the first one alone: each of
  * thousands of items could make hundreds of them.
  */
-const MAX_TOLD = 40_000_000;
+const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
 /** Checks values against JSON Schemas 2020-12; compiles on first use and shares code between schemas that differ in wording. */
 export class SchemaValidator {
@@ -52,7 +53,10 @@ export class SchemaValidator {
   /** Checks a copy of `value` and fills defaults in; texts are never turned into numbers. PAYLOAD_TOO_LARGE beyond the limits. */
   check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
     const copy = copyJson(value, limits);
-    const validate = this.#validatorOf(schema, this.#lengthOf(schema) * JSON.stringify(copy).length > MAX_TOLD ? 'first' : 'all');
+    const validate = this.#validatorOf(
+      schema,
+      this.#lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all',
+    );
     if (validate(copy)) return { isValid: true, value: copy };
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
@@ -71,7 +75,7 @@ export class SchemaValidator {
     this.#validatorOf(schema, 'all');
   }
 
-  #validatorOf(schema: JsonSchema, told: Told): ValidateFunction {
+  #validatorOf(schema: JsonSchema, told: ErrorScope): ValidateFunction {
     const key = `${told} ${this.#keyOf(schema)}`;
     const known = this.#compiled.get(key);
     if (known) this.#compiled.delete(key);
@@ -98,11 +102,11 @@ export class SchemaValidator {
     return key;
   }
 
-  #compile(schema: JsonSchema, told: Told): ValidateFunction {
+  #compile(schema: JsonSchema, told: ErrorScope): ValidateFunction {
     if (this.#compilations % this.#rotateAfter === 0) this.#ajvs.clear();
     this.#compilations++;
     // To compile the schema of schemas takes a start 0.14 s and 4 MB.
-    const validateSchema = !isOwnSchema(schema);
+    const validateSchema = !isTrustedSchema(schema);
     const form = `${told} ${validateSchema}`;
     const ajv = this.#ajvs.get(form) ?? createAjv(told, { validateSchema, meta: validateSchema });
     this.#ajvs.set(form, ajv);
@@ -118,9 +122,9 @@ export class SchemaValidator {
 }
 
 /** Which mistakes of a value are told. */
-type Told = 'all' | 'first';
+type ErrorScope = 'all' | 'first';
 
-function createAjv(told: Told, proof: Pick<Options, 'validateSchema' | 'meta'>): Ajv2020 {
+function createAjv(told: ErrorScope, proof: Pick<Options, 'validateSchema' | 'meta'>): Ajv2020 {
   const ajv = new Ajv2020({ ...proof, allErrors: told === 'all', useDefaults: true, coerceTypes: false, strict: false, logger: false });
   addFormats.default(ajv);
   // The draft only annotates contentEncoding; here base64 has to be base64 (a URI must not pass for it).
@@ -136,4 +140,237 @@ function createAjv(told: Told, proof: Pick<Options, 'validateSchema' | 'meta'>):
 
 function problemJson(problem: SchemaProblem): JsonObject {
   return { ...problem };
+}
+
+const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
+
+/**
+ * A schema without what only people read: titles, descriptions, examples and `x-` keywords. It accepts the same values, those of `x-also`
+ * included.
+ */
+function withoutAnnotations(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (child) => {
+    const { default: fallback, ...rules } = Object.fromEntries(
+      Object.entries(child).filter(([keyword]) => !ANNOTATIONS.has(keyword) && !keyword.startsWith('x-')),
+    );
+    const also: unknown = child[ALSO_ACCEPTED];
+    return { ...(Array.isArray(also) ? { anyOf: [rules, ...also] } : rules), ...(fallback !== undefined && { default: fallback }) };
+  });
+}
+
+/** SHA-256, hex, of the RFC 8785 form of a schema: equal for schemas that differ in annotations or member order only. */
+function schemaKey(schema: JsonSchema): string {
+  return sha256Hex(canonicalJson(copyJson(withoutAnnotations(schema), { maxSize: 1_000_000, maxDepth: 64 })));
+}
+
+const trusted = new WeakSet<JsonSchema>();
+
+/**
+ * Marks a schema that this program wrote itself. Tests hold it, and the examples beside it, against what a schema from outside has to
+ * prove at each start.
+ */
+export function trustedSchema(schema: JsonSchema): JsonSchema {
+  trusted.add(schema);
+  return schema;
+}
+
+/** False for every schema that came from outside, and for copies. */
+export const isTrustedSchema = (schema: JsonSchema): boolean => trusted.has(schema);
+
+/** One thing that is wrong with a value. Messages repeat no value that may be a secret. */
+interface SchemaProblem {
+  /** JSON pointer (RFC 6901) of the member, empty for the whole. */
+  readonly pointer: string;
+  readonly message: string;
+  readonly allowed?: string;
+  readonly example?: Json;
+}
+
+const MAX_PROBLEMS = 20;
+/** A hostile body makes tens of thousands of errors; nobody reads more than the first. */
+const MAX_CONSIDERED = 200;
+/** Keywords that only say that one of their branches failed; the branches' own errors follow beside them. */
+const COMPOUND = new Set(['if', 'allOf', '$ref']);
+
+/** ajv's errors as problems that a person can act on; the schema is the annotated one, for examples and titles. */
+function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly ErrorObject[]): readonly SchemaProblem[] {
+  const errors = allErrors.slice(0, MAX_CONSIDERED);
+  const branching = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
+  const telling = errors.filter((error) => !COMPOUND.has(error.keyword) && !isWithinBranch(error, branching));
+  const problems = telling.map((error) => describeError(schema, value, error));
+  const unique = new Map(problems.map((problem) => [`${problem.pointer} ${problem.message}`, problem]));
+  return [...unique.values()].slice(0, MAX_PROBLEMS);
+}
+
+/** All problems in one human sentence. */
+function summarize(problems: readonly SchemaProblem[]): string {
+  const [first, ...rest] = problems;
+  if (!first) return 'The value does not fit its schema';
+  const allowed = first.allowed === undefined ? '' : `; allowed: ${first.allowed}`;
+  const example = first.example === undefined ? '' : `, for example ${JSON.stringify(first.example)}`;
+  const more = rest.length === 0 ? '' : ` (and ${rest.length} more, see details)`;
+  return `${first.message}${allowed}${example}${more}`;
+}
+
+function isWithinBranch(error: ErrorObject, branching: readonly ErrorObject[]): boolean {
+  return branching.some((parent) => error !== parent && error.schemaPath.startsWith(`${parent.schemaPath}/`));
+}
+
+function describeError(schema: JsonSchema, value: Json, error: ErrorObject): SchemaProblem {
+  if (error.keyword === 'required') return describeMissing(schema, error);
+  if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') return describeUnknown(schema, error);
+  const part = schemaBeside(schema, error);
+  const found = atPointer(value, error.instancePath);
+  const told = `${fieldName(error.instancePath)} ${fractionOf(part, error, found) ?? explain(error, found)}`;
+  const form = error.keyword === 'pattern' ? formOf(part) : undefined;
+  return { ...problem(part, error.instancePath, told), ...(form !== undefined && { allowed: form }) };
+}
+
+function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem {
+  const name = String(error.params.missingProperty);
+  const pointer = `${error.instancePath}/${pointerSegment(name)}`;
+  const part = atPointer(schemaBeside(schema, error), `/properties/${pointerSegment(name)}`);
+  return problem(isSchemaObject(part) ? part : {}, pointer, `${fieldName(pointer)} is missing${whatItIs(part)}`);
+}
+
+const MAX_FORM = 80;
+
+/** How long a text may be says nothing of its form; a long expression says less of it than the description does. */
+function formOf({ pattern, description }: JsonSchema): string | undefined {
+  if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return describeRange({ pattern });
+  return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
+}
+
+const MAX_WORDS = 120;
+
+/** Of a text without a list of values or a form, its length says least: what it is stands in its description. */
+function whatItIs(part: unknown): string {
+  if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
+  const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
+  return isToldByAllowed ? '' : ` (${part.description.split('\n', 1)[0]?.slice(0, MAX_WORDS)})`;
+}
+
+function describeUnknown(schema: JsonSchema, error: ErrorObject): SchemaProblem {
+  const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
+  const known = Object.keys(objectAt(schemaBeside(schema, error), '/properties'));
+  const [near] = nearestTexts(name, known, 1);
+  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  return {
+    pointer: `${error.instancePath}/${pointerSegment(name)}`,
+    message: `${fieldName(`/${pointerSegment(name)}`)} is not known${hint}`,
+    allowed: known.length === 0 ? 'no parameters' : known.join(', '),
+  };
+}
+
+function problem(part: JsonSchema, pointer: string, message: string): SchemaProblem {
+  const allowed = describeRange(part);
+  const example = describeExample(part);
+  return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
+}
+
+/** A number that has to be whole, with itself: that it is a number is right. A secret one is not repeated. */
+function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
+  if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
+  const shown = part['x-secret'] === true ? 'what it is' : String(value);
+  return `has to be a whole number, not ${shown}`;
+}
+
+function explain(error: ErrorObject, value: unknown): string {
+  if (error.keyword === 'type') return `has to be ${typeWords(error.params.type)}, not ${describeType(value)}`;
+  if (error.keyword === 'enum' || error.keyword === 'const') return 'is not one of the allowed values';
+  if (error.keyword === 'minimum' || error.keyword === 'exclusiveMinimum') return 'is too small';
+  if (error.keyword === 'maximum' || error.keyword === 'exclusiveMaximum') return 'is too large';
+  if (error.keyword === 'format') return `is not a valid ${error.params.format}`;
+  if (error.keyword === 'pattern') return 'does not have the required form';
+  if (error.keyword === 'contentEncoding') return 'is not valid base64';
+  if (error.keyword === 'anyOf' || error.keyword === 'oneOf') return 'fits none or more than one of the allowed forms';
+  return (error.message ?? 'does not fit its schema').replace('must NOT', 'must not');
+}
+
+function typeWords(type: unknown): string {
+  const words = (Array.isArray(type) ? type : String(type).split(',')).map((word: string) => TYPE_WORDS[word] ?? word);
+  return words.join(' or ');
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  null: 'null',
+};
+
+function fieldName(pointer: string): string {
+  if (pointer === '') return 'The value';
+  const path = pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+  return `Parameter ${JSON.stringify(path.slice(0, 80))}`;
+}
+
+/** The schema object that holds the keyword which failed. */
+function schemaBeside(schema: JsonSchema, error: ErrorObject): JsonSchema {
+  return objectAt(schema, error.schemaPath.slice(1, error.schemaPath.lastIndexOf('/')));
+}
+
+function objectAt(schema: JsonSchema, pointer: string): JsonSchema {
+  const found = atPointer(schema, decodeURIComponent(pointer));
+  return isSchemaObject(found) ? found : {};
+}
+
+/** What a schema allows, in words: a range, a list of values, a length. Undefined when it allows anything of its type. */
+function describeRange(schema: JsonSchema): string | undefined {
+  if (Array.isArray(schema.enum)) return schema.enum.map((item) => JSON.stringify(item)).join(', ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const unit = typeof schema['x-unit'] === 'string' ? ` ${schema['x-unit']}` : '';
+  const numbers = bounds(
+    numberOf(schema.minimum) ?? numberOf(schema.exclusiveMinimum),
+    numberOf(schema.maximum) ?? numberOf(schema.exclusiveMaximum),
+  );
+  if (numbers !== undefined) return `${numbers}${unit}`;
+  const characters = bounds(numberOf(schema.minLength), numberOf(schema.maxLength));
+  if (characters !== undefined) return `${characters} characters`;
+  const items = bounds(numberOf(schema.minItems), numberOf(schema.maxItems));
+  if (items !== undefined) return `${items} items`;
+  return typeof schema.pattern === 'string' ? `text of the form ${schema.pattern}` : undefined;
+}
+
+/** A value that the schema allows: its own example or default, else one made from its range. */
+function describeExample(schema: JsonSchema): Json | undefined {
+  const [given] = Array.isArray(schema.examples) ? schema.examples : [];
+  const stated = [given, schema.default, Array.isArray(schema.enum) ? schema.enum[0] : undefined, schema.const].find(
+    (value) => value !== undefined,
+  );
+  return stated === undefined ? madeExample(schema) : (stated as Json);
+}
+
+const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
+  'date-time': '2026-01-31T12:00:00Z',
+  date: '2026-01-31',
+  time: '12:00:00Z',
+  uri: 'https://example.org/',
+  email: 'someone@example.org',
+};
+
+/** The middle of a wider range, such as 200 days for the life of a token, is nothing that anybody should copy. */
+const WIDE = 1_000;
+
+function madeExample(schema: JsonSchema): Json | undefined {
+  if (typeof schema.format === 'string') return FORMAT_EXAMPLES[schema.format];
+  if (schema.type === 'boolean') return true;
+  if (schema.type !== 'number' && schema.type !== 'integer') return undefined;
+  const low = numberOf(schema.minimum);
+  const high = numberOf(schema.maximum);
+  if (low !== undefined && high !== undefined) return high - low > WIDE ? undefined : Math.max(low, Math.floor((low + high) / 2));
+  return low ?? high ?? 1;
+}
+
+function bounds(low: number | undefined, high: number | undefined): string | undefined {
+  if (low === undefined && high === undefined) return undefined;
+  if (low === undefined) return `at most ${high}`;
+  return high === undefined ? `at least ${low}` : `${low} to ${high}`;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }

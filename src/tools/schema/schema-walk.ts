@@ -1,10 +1,9 @@
-import type { JsonSchema } from '../../core/json.ts';
-import { pointerKeys } from '../../core/json-pointer.ts';
+import { type JsonSchema, pointerKeys } from '../../core/json.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Schemas of values that are taken beside those that a schema shows: how callers of older versions write them. */
-export const ALSO = 'x-also';
-const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO]);
+export const ALSO_ACCEPTED = 'x-also';
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
 const SINGLES = new Set([
   'items',
   'additionalProperties',

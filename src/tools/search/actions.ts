@@ -1,16 +1,24 @@
-import { lazy } from '../../core/lazy.ts';
-import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, STATES, TITLE_PHRASES } from './words/action-words.ts';
-import { isHomeWord, isThing, meaningsIn } from './words/lexicon.ts';
-import { STOP_WORDS } from './words/stop-words.ts';
-import { type Word, wordsOf } from './words/words.ts';
+import { lazy } from '../../core/lifecycle.ts';
+import { isHomeWord, isThing, meaningsIn } from './lexicon.ts';
+import {
+  ACTION_PHRASES,
+  PARTICLE_VERBS,
+  PARTICLES,
+  QUESTION_WORDS,
+  RELATED_ACTIONS,
+  STATES,
+  STOP_WORDS,
+  TITLE_PHRASES,
+} from './vocabulary.ts';
+import { type Word, wordsOf } from './words.ts';
 
-export { KINDS_OF_ACTIONS, OPPOSITES } from './words/action-words.ts';
+export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
 /** What is to be done, and how surely (0 to 1). */
 export type Actions = ReadonlyMap<string, number>;
 
 /** Actions in a text, with the places of the words that say so. */
-export interface SaidActions {
+export interface ParsedActions {
   readonly actions: Actions;
   readonly places: ReadonlySet<number>;
 }
@@ -27,7 +35,7 @@ const ASKS_INSIDE =
 /** Words that stand before a verb and are no thing or place. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
-interface Said {
+interface ActionPhrase {
   readonly actions: Actions;
   readonly at: readonly number[];
 }
@@ -59,36 +67,36 @@ export function actionTerm(action: string): string {
 /** What is read instead of done. */
 export const READ_TERM = actionTerm('read');
 /** What changes something when it is called. */
-export const ACTS_TERM = actionTerm('acts');
+export const ACTING_TERM = actionTerm('acts');
 /** What belongs to one device. */
 export const OF_DEVICE_TERM = actionTerm('device');
 /** What does something with any device of a kind: nothing where there is none. */
 export const FOR_KIND_TERM = actionTerm('kind');
 
 /** The actions that a sentence tells of; the strongest word for each counts. */
-export function actionsIn(words: readonly Word[]): SaidActions {
+export function actionsIn(words: readonly Word[]): ParsedActions {
   const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
-  return { actions: withoutVague(strongest(all)), places: placesOf(all) };
+  return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
 /** `unlock the front door lock`: a verb that is a thing too is one only where a verb stands, and where no other verb is said. */
-function withoutNouns(words: readonly Word[], said: readonly Said[]): readonly Said[] {
-  const isNoun = ({ at: [place = 0, ...more] }: Said) => more.length === 0 && isThing(words[place]?.stem ?? '');
+function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
+  const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
   const isVerbSaid = said.some((one) => !isNoun(one)) || particlesIn(words, placesOf(said)).length > 0;
   const spans = meaningsIn(words);
   const isPartOfName = (place: number) => spans.some(({ start, length }) => length > 1 && start <= place && place < start + length);
-  const isVerb = ({ at: [place = 0] }: Said) =>
+  const isVerb = ({ at: [place = 0] }: ActionPhrase) =>
     !isVerbSaid && !isPartOfName(place) && words.slice(0, place).every(({ text }) => STOP_WORDS.has(text) || BEFORE_VERBS.has(text));
   const verb = said.find((one) => isNoun(one) && isVerb(one));
   return said.filter((one) => !isNoun(one) || one === verb);
 }
 
 /** The actions that a tool's title promises. */
-export function actionsOfTitle(words: readonly Word[]): SaidActions {
+export function actionsOfTitle(words: readonly Word[]): ParsedActions {
   const said = phrasesIn(words, tables().titlePhrases);
-  return { actions: strongest(said), places: placesOf(said) };
+  return { actions: strongestActions(said), places: placesOf(said) };
 }
 
 /** True for verbs that mean nothing without their particle. */
@@ -106,10 +114,11 @@ export function statesOf(actions: Actions): ReadonlyMap<string, number> {
 }
 
 /** With what else meets a wanted action. */
-export function withKin(actions: Actions): Actions {
+export function withRelatedActions(actions: Actions): Actions {
   const wider = new Map(actions);
   for (const [action, strength] of actions) {
-    for (const [kin, share] of Object.entries(ACTION_KIN[action] ?? {})) wider.set(kin, Math.max(wider.get(kin) ?? 0, strength * share));
+    for (const [kin, share] of Object.entries(RELATED_ACTIONS[action] ?? {}))
+      wider.set(kin, Math.max(wider.get(kin) ?? 0, strength * share));
   }
   return wider;
 }
@@ -122,8 +131,8 @@ export function isQuestion(text: string, words: readonly Word[]): boolean {
   return questionWords.has(first) || ASKS_INSIDE.test(text) || (/[?？]\s*$/.test(text) && !requests.has(first));
 }
 
-function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly Said[] {
-  const said: Said[] = [];
+function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly ActionPhrase[] {
+  const said: ActionPhrase[] = [];
   for (let start = 0; start < words.length; ) {
     const length = phraseLength(words, start, table);
     const actions = table.get(keyOf(words, start, length));
@@ -139,7 +148,7 @@ function phraseLength(words: readonly Word[], start: number, table: ReadonlyMap<
   return 0;
 }
 
-function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readonly Said[] {
+function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readonly ActionPhrase[] {
   const { particles, particleVerbs } = tables();
   return words.flatMap((word, place) => {
     const actions = taken.has(place) ? undefined : particles.get(word.stem);
@@ -159,7 +168,7 @@ function isPredicate(words: readonly Word[], place: number): boolean {
   return before !== undefined && (after === undefined || (isHomeWord(before.stem) && PREDICATE_ENDS.has(after.text)));
 }
 
-function strongest(all: readonly Said[]): Actions {
+function strongestActions(all: readonly ActionPhrase[]): Actions {
   const actions = new Map<string, number>();
   for (const said of all) for (const [action, strength] of said.actions) actions.set(action, Math.max(actions.get(action) ?? 0, strength));
   return actions;
@@ -172,7 +181,7 @@ function withoutVague(all: Actions): Actions {
   return isSpecific ? new Map([...actions].filter(([action]) => !VAGUE.has(action))) : actions;
 }
 
-function placesOf(all: readonly Said[]): ReadonlySet<number> {
+function placesOf(all: readonly ActionPhrase[]): ReadonlySet<number> {
   return new Set(all.flatMap(({ at }) => at));
 }
 

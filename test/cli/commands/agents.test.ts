@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../gateway/gateway-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import { makeGateway } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const AUTO = {
   agent_id: 'hall-light',

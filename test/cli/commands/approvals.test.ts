@@ -2,9 +2,9 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openApproverKey, rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
-import { requestOf } from '../../access/approvals/approval-room.ts';
+import { requestOf } from '../../auth/approvals/approval-fixture.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
-import { withDirectory } from '../cli-room.ts';
+import { withDirectory } from '../cli-fixture.ts';
 
 const UNLOCK = ['call', 'matter:unlock', '--params', '{"pin":"4711","seconds":5}'];
 

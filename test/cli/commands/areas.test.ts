@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
-import { NameUses, type Writing } from '../../../src/tools/places/name-uses.ts';
-import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
-import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
+import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
+import { NameReferences, type ReferringText } from '../../../src/tools/names/name-references.ts';
+import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { atmo, fetchFrom } from '../cli-room.ts';
+import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 /** A home whose names are kept in this process by the tools that the hub has. */
 function makeHome() {
-  const names = new KeptHomeNames(new MemoryKeyValueStore(new ManualClock()));
+  const names = new StoredHomeNames(new MemoryKeyValueStore(new ManualClock()));
   const room = makeGateway({ homeNames: names });
   room.directory.devices = [
     makeDevice('bed-lamp', { area: 'Bedroom' }),
@@ -18,8 +18,8 @@ function makeHome() {
     makeDevice('gate'),
   ];
   const devices = { resolve: (name: string) => name };
-  const written: Writing[] = [];
-  const uses = new NameUses();
+  const written: ReferringText[] = [];
+  const uses = new NameReferences();
   uses.add(() => written);
   const administration = {
     setArea: (id: string, area: string) => {

@@ -1,20 +1,19 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseCommandLine } from '../../../src/cli/arguments.ts';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { Invocation } from '../../../src/cli/command.ts';
+import { parseCommandLine } from '../../../src/cli/command-line.ts';
 import { auditCommands } from '../../../src/cli/commands/audit.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
-import { auditTools } from '../../../src/tools/builtin/access/audit-tools.ts';
-import { defineTool } from '../../../src/tools/definition/define-tool.ts';
-import { p } from '../../../src/tools/schema/parameter-builder.ts';
-import { makeDevice, makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
-import { AuditFixture } from '../../journal/audit-fixture.ts';
-import { makeTool } from '../../tools/tool-room.ts';
-import { fetchFrom, withDirectory } from '../cli-room.ts';
+import { auditTools } from '../../../src/tools/builtin/audit-tools.ts';
+import { defineTool, p } from '../../../src/tools/definition/define-tool.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
+import { makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { AuditFixture } from '../../storage/audit-fixture.ts';
+import { fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 /** A journal with `calls` calls behind a real gateway; `run` is `atmo` on it. */
 async function hubWith(fixture: AuditFixture, calls: number) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../gateway/gateway-room.ts';
-import { atmo, fetchFrom } from '../cli-room.ts';
+import { makeGateway } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHub() {
   const room = makeGateway();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atmo } from '../cli-room.ts';
+import { atmo } from '../cli-fixture.ts';
 
 const configCheck = async (file = '/etc/atmosphere-edge/config.yaml') =>
   file.includes('wrong') ? { file, problem: `${file}, line 3: http.port must be integer` } : { file };

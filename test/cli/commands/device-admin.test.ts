@@ -5,13 +5,13 @@ import type { CommissionRequest, DeviceAdministration } from '../../../src/core/
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId } from '../../../src/core/ids.ts';
-import { deviceAdminTools } from '../../../src/tools/builtin/devices/device-admin-tools.ts';
-import type { NamingPorts } from '../../../src/tools/builtin/devices/device-name-tools.ts';
-import { makeDevice, makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
-import { approvalsSaying } from '../../tools/approvals-saying.ts';
-import { NO_NAMING } from '../../tools/builtin/devices/naming-fixture.ts';
-import { settled } from '../../tools/tool-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import type { NamingPorts } from '../../../src/tools/builtin/device-name-tools.ts';
+import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
+import { approvalsSaying } from '../../calls/approvals-fake.ts';
+import { settled } from '../../calls/pipeline-fixture.ts';
+import { makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { NO_NAMING } from '../../tools/builtin/device-names-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const LAMP = makeDevice('lamp');
 const V1 = { number: 1, text: '' };

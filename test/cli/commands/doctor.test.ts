@@ -2,14 +2,20 @@ import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, w
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../../src/cli/doctor/check-result.ts';
-import { doorChecks } from '../../../src/cli/doctor/door-checks.ts';
-import { clockCheck, memoryBoundCheck, networkTimeCheck, nodeCheck, tokenCheck } from '../../../src/cli/doctor/machine-checks.ts';
-import { stateChecks } from '../../../src/cli/doctor/state-checks.ts';
+import { endpointChecks } from '../../../src/cli/doctor/hub-checks.ts';
+import {
+  clockCheck,
+  memoryBoundCheck,
+  networkTimeCheck,
+  nodeCheck,
+  stateChecks,
+  tokenCheck,
+} from '../../../src/cli/doctor/machine-checks.ts';
 import { schemaChecks } from '../../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
-import { authenticatorOf, makeDevice, makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
-import { agent } from '../../tools/tool-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import { agent } from '../../calls/pipeline-fixture.ts';
+import { authenticatorOf, makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 function stateOf(checks: readonly CheckResult[], name: string): string | undefined {
   return checks.find(({ check }) => check === name)?.state;
@@ -355,7 +361,7 @@ function doorsOf(answers: Readonly<Record<string, object | string>>) {
     if (answer === undefined) return Response.json({ code: 'NOT_FOUND', detail: 'no such path' }, { status: 404 });
     return typeof answer === 'string' ? new Response(answer) : Response.json(answer);
   };
-  return doorChecks(new HubClient({ env: { ATMO_TOKEN: TOKEN }, fetch }), Date.now());
+  return endpointChecks(new HubClient({ env: { ATMO_TOKEN: TOKEN }, fetch }), Date.now());
 }
 
 describe('the doors', () => {

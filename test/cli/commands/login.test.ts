@@ -3,11 +3,11 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
-import { asUser, loginUser } from '../../../src/cli/identity/login-user.ts';
-import { findCredential } from '../../../src/cli/state-dir.ts';
-import { challengeStatement } from '../../../src/core/mesh/hub-challenge.ts';
+import { asUser, loginUser } from '../../../src/cli/commands/login.ts';
+import { findCredential } from '../../../src/cli/identity/credential.ts';
+import { challengeStatement } from '../../../src/core/auth/tokens.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
-import { withDirectory } from '../cli-room.ts';
+import { withDirectory } from '../cli-fixture.ts';
 
 describe('atmo login', () => {
   test('gives a person a token and an enrolled key, for that user alone', async () => {

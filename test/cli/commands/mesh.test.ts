@@ -1,11 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { promptSecret, typed } from '../../../src/cli/identity/secret-prompt.ts';
+import { applyKeys, promptSecret } from '../../../src/cli/identity/secret-prompt.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../gateway/gateway-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import { makeGateway } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const PEERS = [
   {
@@ -155,9 +155,9 @@ describe('the passphrase', () => {
   });
 
   test('is typed without being shown', async () => {
-    expect(typed('', 'ab\u007fc\r')).toEqual({ text: 'ac', isDone: true });
-    expect(typed('ab', 'c')).toEqual({ text: 'abc', isDone: false });
-    expect(() => typed('ab', '\u0003')).toThrow(AtmoError);
+    expect(applyKeys('', 'ab\u007fc\r')).toEqual({ text: 'ac', isDone: true });
+    expect(applyKeys('ab', 'c')).toEqual({ text: 'abc', isDone: false });
+    expect(() => applyKeys('ab', '\u0003')).toThrow(AtmoError);
     let told = '';
     const modes: boolean[] = [];
     let hear: (chunk: string) => void = () => {};

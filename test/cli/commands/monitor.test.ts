@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { openApproverKey, rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
-import { approverKeyPath, writeLogin } from '../../../src/cli/login-file.ts';
-import { type Login, loginOfFragment } from '../../../src/monitor/api/login.ts';
-import { TOKEN } from '../../gateway/gateway-room.ts';
+import { approverKeyPath, writeLogin } from '../../../src/cli/identity/credential.ts';
+import { type Login, loginOfFragment } from '../../../src/web/api/session.ts';
+import { TOKEN } from '../../http/http-fixture.ts';
 import { makeApprovalHub, tokenOf } from '../approval-hub.ts';
-import { atmo, withDirectory } from '../cli-room.ts';
+import { atmo, withDirectory } from '../cli-fixture.ts';
 
 const URL_HERE = 'http://127.0.0.1:8081';
 

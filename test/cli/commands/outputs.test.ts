@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atmo } from '../cli-room.ts';
+import { atmo } from '../cli-fixture.ts';
 
 test('what became of outputs is one line, and none where there are none; the exit code is that of success', async () => {
   const told = async (safe: readonly string[], missed: readonly string[]) =>

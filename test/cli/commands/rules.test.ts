@@ -1,18 +1,18 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RuleBook } from '../../../src/access/rules/rule-book.ts';
-import { checkRulesFile } from '../../../src/access/rules/rule-check.ts';
+import { checkRulesFile } from '../../../src/auth/rules/rule-compiler.ts';
+import { RuleStore } from '../../../src/auth/rules/rule-store.ts';
+import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
-import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
-import { HubProblems } from '../../../src/core/hub-problems.ts';
+import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-names.ts';
+import { HubProblems } from '../../../src/core/health.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { ruleTools } from '../../../src/tools/builtin/access/rule-tools.ts';
-import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import { listAuthorizer, makeTool } from '../../calls/pipeline-fixture.ts';
+import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { listAuthorizer, makeTool } from '../../tools/tool-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const rulesCheck: NonNullable<CliIo['rulesCheck']> = async (file, known) => checkRulesFile(file, known);
 const RULES = `timezone: UTC
@@ -31,7 +31,7 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
     const { clock, events, registry, validator } = room;
     const time = { now: () => clock.now(), isTrusted: () => true };
     const audit = { record: async () => {} };
-    await using book = new RuleBook(
+    await using book = new RuleStore(
       {
         clock,
         time,

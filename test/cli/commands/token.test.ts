@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { AGENT_TOKEN, makeGateway } from '../../gateway/gateway-room.ts';
-import { atmo, fetchFrom } from '../cli-room.ts';
+import { AGENT_TOKEN, makeGateway } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 const MINTED = {
   token: 'at1.abc',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { authenticatorOf, makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
-import { agent } from '../../tools/tool-room.ts';
-import { atmo, fetchFrom } from '../cli-room.ts';
+import { agent } from '../../calls/pipeline-fixture.ts';
+import { authenticatorOf, makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHouse() {
   const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp') }) });

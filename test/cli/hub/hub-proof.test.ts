@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { challengeStatement } from '../../../src/core/mesh/hub-challenge.ts';
-import { ask, makeGateway, PORT, TOKEN } from '../../gateway/gateway-room.ts';
-import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+import { challengeStatement } from '../../../src/core/auth/tokens.ts';
+import { ask, makeGateway, PORT, TOKEN } from '../../http/http-fixture.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const CHALLENGE = 'c'.repeat(43);
 const hubKey = generateKeyPairSync('ed25519').privateKey;

@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { tlsCommands } from '../../../src/cli/commands/tls.ts';
+import { tlsCommands } from '../../../src/cli/commands/hub.ts';
 import { trustedAuthority } from '../../../src/cli/hub/hub-trust.ts';
-import { hubUrl } from '../../../src/cli/state-dir.ts';
-import { OwnCertificates } from '../../../src/gateway/tls/own-certificates.ts';
-import { TlsFiles } from '../../../src/gateway/tls/tls-files.ts';
+import { hubUrl } from '../../../src/cli/identity/credential.ts';
+import { OwnCertificates, TlsFiles } from '../../../src/http/tls/own-certificates.ts';
 
 let home: string;
 beforeEach(() => {

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ownerDecision } from '../../../src/cli/identity/owner-consent.ts';
-import { withDirectory } from '../cli-room.ts';
+import { ownerDecision } from '../../../src/cli/identity/approver-key.ts';
+import { withDirectory } from '../cli-fixture.ts';
 
 const REQUEST = {
   approval_id: 'a'.repeat(32),

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { McpDoor } from '../../../src/cli/mcp/mcp-door.ts';
+import { McpHttpClient } from '../../../src/cli/mcp/http-client.ts';
 
 /** A hub that refuses the first token with this code, and a credential that could get another. */
 async function sentAfter(code: string) {
   const tokens: string[] = [];
   let renewals = 0;
-  const door = new McpDoor({
+  const door = new McpHttpClient({
     url: 'http://127.0.0.1:8081',
     path: '/mcp',
     fetch: async (_url, init) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { heading, paragraph, StyledText } from '../../../src/cli/terminal/blocks.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
-import { heading, paragraph, Toned } from '../../../src/cli/terminal/page.ts';
 import { textPairs, textTable } from '../../../src/cli/terminal/text-table.ts';
 import { cutText, padText, textWidth, wrapText } from '../../../src/cli/terminal/text-width.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
@@ -75,7 +75,7 @@ describe('a table', () => {
     ['ID', 'NAME', 'WHAT'],
     [
       ['kitchen-lamp', '台所ランプ', LONG],
-      ['hall', new Toned('away', 'bad'), 'x'],
+      ['hall', new StyledText('away', 'bad'), 'x'],
     ],
   );
 
@@ -133,7 +133,7 @@ describe('a table', () => {
 describe('colours', () => {
   const show = (screen: Screen) => {
     const { output, shown } = makeScreen(screen);
-    output.answer({}, () => new Toned('fine', 'good'));
+    output.answer({}, () => new StyledText('fine', 'good'));
     output.fail(new AtmoError('CONFLICT', 'No'));
     return shown.out.includes('\u001b[32mfine') && shown.err.includes('\u001b[31mCONFLICT');
   };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { announcedTools, announcementPayloads } from '../../../src/connectors/atmosphere/announcement.ts';
-import { readAnnouncement } from '../../../src/connectors/atmosphere/heard-announcement.ts';
-import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
-import { makeTool } from '../../tools/tool-room.ts';
+import { parseAnnouncement } from '../../../src/connectors/atmosphere/remote-nodes.ts';
+import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 
 const BY = { nodeId: 'a'.repeat(16), name: 'hall', nowMs: 1_767_225_600_000, nonce: '0123' };
 const keys = (...found: Parameters<typeof announcedTools>) => announcedTools(...found).map(({ key }) => key);
@@ -17,7 +17,7 @@ test('what the owner names is let out, and nothing else', () => {
 
 test('what cannot run here is not announced: without a setting, away, or of another hub', () => {
   const away = makeTool({ name: 'away', isAvailable: () => false });
-  const unset = withoutSetting(makeTool({ name: 'unset' }), 'set x');
+  const unset = unconfigured(makeTool({ name: 'unset' }), 'set x');
   const far = { ...makeTool({ name: 'far' }), hubs: () => [] };
   expect(keys([away, unset, far], ['*:*'])).toEqual([]);
 });
@@ -36,8 +36,8 @@ test('both dialects are read again as what they tell; entries have vectors of 76
   const tools = announcedTools([makeTool({ name: 'lamp_on', title: 'Lamp on', description: 'Turns it on' })], ['*:*']);
   const [later, first] = announcementPayloads(BY, tools);
   if (!later || !first) throw new Error('two dialects');
-  expect(readAnnouncement(BY.nodeId, later)).toMatchObject({ nonce: '0123c', capabilities: [{ label: 'hall', tools: ['core:lamp_on'] }] });
-  expect(readAnnouncement(BY.nodeId, first)).toEqual({
+  expect(parseAnnouncement(BY.nodeId, later)).toMatchObject({ nonce: '0123c', capabilities: [{ label: 'hall', tools: ['core:lamp_on'] }] });
+  expect(parseAnnouncement(BY.nodeId, first)).toEqual({
     nonce: '0123g',
     timestampMs: BY.nowMs,
     capabilities: [{ id: `${BY.nodeId}:core:lamp_on`, label: 'Lamp on', description: 'Turns it on', tools: ['core:lamp_on'] }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { featureVector } from '../../../src/connectors/atmosphere/feature-vector.ts';
+import { featureVector } from '../../../src/connectors/atmosphere/announcement.ts';
 
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { IncomingCalls } from '../../../src/connectors/atmosphere/incoming-calls.ts';
+import { IncomingCalls } from '../../../src/connectors/atmosphere/relay-calls.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
 
 function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => Promise<Json> = async () => 42) {
   const asked: unknown[] = [];
@@ -39,22 +39,22 @@ const call = { type: 'tool_call', app: 'hall', tool: 'core:echo', params: { text
 
 test('a call runs and its answer goes to the node that asked', async () => {
   const { asked, answers, incoming } = world();
-  await incoming.take('a', call);
+  await incoming.handle('a', call);
   expect(asked).toEqual([['core:echo', { text: 'x' }]]);
   expect(answers).toEqual([['a', { type: 'tool_response', request_id: 'r1', status: 200, body: 42, tool: 'core:echo', target_node: 'a' }]]);
 });
 
 test('without the owner’s word nothing runs and nothing is said', async () => {
   const { asked, answers, closed } = world();
-  await closed.take('a', call);
+  await closed.handle('a', call);
   expect([asked, answers]).toEqual([[], []]);
 });
 
 test('the same call runs once', async () => {
   const { asked, answers, incoming } = world();
-  await incoming.take('a', call);
-  await incoming.take('a', call);
-  await incoming.take('a', { ...call, request_id: null });
+  await incoming.handle('a', call);
+  await incoming.handle('a', call);
+  await incoming.handle('a', { ...call, request_id: null });
   expect([asked.length, answers.length]).toEqual([1, 1]);
 });
 
@@ -64,7 +64,7 @@ test.each<[string, JsonObject, number]>([
   ['parameters that are none', { params: [1] }, 400],
 ])('%s is refused without a call', async (_, over, status) => {
   const { asked, answers, incoming } = world();
-  await incoming.take('a', { ...call, ...over });
+  await incoming.handle('a', { ...call, ...over });
   expect([asked, answers]).toMatchObject([[], [['a', { status, body: { error: expect.any(String) } }]]]);
 });
 
@@ -72,17 +72,17 @@ test('refusals of the hub are answered with their status and code', async () => 
   const { answers, incoming } = world(async () => {
     throw new AtmoError('APPROVAL_REQUIRED', 'A person has to approve it');
   });
-  await incoming.take('a', call);
+  await incoming.handle('a', call);
   expect(answers).toMatchObject([['a', { status: 202, body: { code: 'APPROVAL_REQUIRED' } }]]);
 });
 
 test('a long result is none, and four calls run at once', async () => {
   const { answers, incoming } = world(async () => 'x'.repeat(300_000));
-  await incoming.take('a', call);
+  await incoming.handle('a', call);
   expect(answers).toMatchObject([['a', { status: 413 }]]);
   const held = Promise.withResolvers<Json>();
   const busy = world(() => held.promise);
-  const running = ['1', '2', '3', '4', '5'].map((id) => busy.incoming.take('a', { ...call, request_id: id }));
+  const running = ['1', '2', '3', '4', '5'].map((id) => busy.incoming.handle('a', { ...call, request_id: id }));
   await running[4];
   expect(busy.answers).toMatchObject([['a', { request_id: '5', status: 503 }]]);
   held.resolve(1);
@@ -92,11 +92,11 @@ test('a long result is none, and four calls run at once', async () => {
 
 test('a flood of calls is refused before anything is written down', async () => {
   const { asked, answers, incoming, clock } = world();
-  for (let id = 0; id < 100; id++) await incoming.take('a', { ...call, request_id: `r${id}` });
+  for (let id = 0; id < 100; id++) await incoming.handle('a', { ...call, request_id: `r${id}` });
   expect([asked.length, answers.length]).toEqual([60, 100]);
   expect(answers.at(-1)?.[1]).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
   clock.advance(60_000);
-  await incoming.take('a', { ...call, request_id: 'later' });
+  await incoming.handle('a', { ...call, request_id: 'later' });
   expect(asked).toHaveLength(61);
 });
 
@@ -104,7 +104,7 @@ test('a hub that stops cancels what runs and says nothing more', async () => {
   const { answers, incoming } = world(
     (_, __, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   );
-  const running = incoming.take('a', call);
+  const running = incoming.handle('a', call);
   incoming[Symbol.dispose]();
   await running;
   expect(answers).toEqual([]);
@@ -112,7 +112,7 @@ test('a hub that stops cancels what runs and says nothing more', async () => {
 
 test('a flood of calls of what is not announced is not even looked up', async () => {
   const { answers, incoming, lookedUp } = world();
-  for (let id = 0; id < 100; id++) await incoming.take('a', { ...call, tool: 'admin:x', request_id: `r${id}` });
+  for (let id = 0; id < 100; id++) await incoming.handle('a', { ...call, tool: 'admin:x', request_id: `r${id}` });
   expect(lookedUp).toHaveLength(60);
   expect(answers.at(-1)?.[1]).toMatchObject({ status: 429 });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutgoingCalls } from '../../../src/connectors/atmosphere/outgoing-calls.ts';
+import { OutgoingCalls } from '../../../src/connectors/atmosphere/relay-calls.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 
 const CALL = { node: 'b', app: 'horizon', tool: 'scan', params: { deep: true } };
@@ -58,7 +58,7 @@ test('what did not go out was not done; what was not answered may have been', as
   control.abort(new Error('deadline'));
   await expect(silent).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   const lost = outgoing.call(CALL, new AbortController().signal);
-  outgoing.lose();
+  outgoing.rejectAll();
   await expect(lost).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
 });
 
@@ -66,6 +66,6 @@ test('sixteen calls wait at once', async () => {
   const { outgoing, control } = world();
   const waiting = Array.from({ length: 16 }, () => outgoing.call(CALL, control.signal));
   await expect(outgoing.call(CALL, control.signal)).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
-  outgoing.lose();
+  outgoing.rejectAll();
   expect((await Promise.allSettled(waiting)).every(({ status }) => status === 'rejected')).toBe(true);
 });

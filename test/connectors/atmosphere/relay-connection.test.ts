@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { RelayConnection } from '../../../src/connectors/atmosphere/relay-connection.ts';
-import type { SocketEvents } from '../../../src/connectors/atmosphere/relay-socket.ts';
+import { RelayConnection, type SocketEvents } from '../../../src/connectors/atmosphere/relay-connection.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { settled } from '../../tools/tool-room.ts';
+import { settled } from '../../calls/pipeline-fixture.ts';
 
 /** A connection over sockets that do what the test says. */
 async function world() {

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { documentParts } from '../../../src/connectors/collections/document-parts.ts';
+import { splitText } from '../../../src/connectors/collections/rag-tools.ts';
 
 describe('a document in parts', () => {
   test('is one part while it is short, and none when it is empty', () => {
-    expect(documentParts('  Descale once a year.\n')).toEqual(['Descale once a year.']);
-    expect(documentParts(' \n ')).toEqual([]);
+    expect(splitText('  Descale once a year.\n')).toEqual(['Descale once a year.']);
+    expect(splitText(' \n ')).toEqual([]);
   });
 
   test('is cut between paragraphs before it is cut within a sentence', () => {
     const paragraph = `${'Water is hard here. '.repeat(40).trim()}`;
-    const [first = '', second = ''] = documentParts(`${paragraph}\n\n${paragraph}`);
+    const [first = '', second = ''] = splitText(`${paragraph}\n\n${paragraph}`);
     expect(first).toBe(paragraph);
     expect(second.endsWith(paragraph)).toBe(true);
   });
@@ -19,7 +19,7 @@ describe('a document in parts', () => {
     const word = fc.string({ minLength: 1, maxLength: 30 }).map((text) => text.replaceAll(/\s/g, '_'));
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 400 }), fc.constantFrom(' ', '\n', '. ', '\n\n'), (words, gap) => {
-        const parts = documentParts(words.join(gap));
+        const parts = splitText(words.join(gap));
         expect(Math.max(0, ...parts.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
         for (const one of words) expect(parts.some((part) => part.includes(one.trim()))).toBe(true);
       }),
@@ -28,7 +28,7 @@ describe('a document in parts', () => {
   });
 
   test('without any place to cut ends all the same, and never in the middle of a letter', () => {
-    const parts = documentParts('🏠'.repeat(3_000));
+    const parts = splitText('🏠'.repeat(3_000));
     expect(parts.every((part) => part.isWellFormed())).toBe(true);
     expect(parts.length).toBeLessThan(12);
   });

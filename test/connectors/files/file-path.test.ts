@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalPath, parsePath } from '../../../src/connectors/files/file-path.ts';
-import { parsePermission } from '../../../src/core/access/permission.ts';
+import { parsePermission } from '../../../src/core/auth/permission.ts';
 
 const roots = { notes: { path: '/srv/notes', writable: true }, deep: { path: '/srv/notes/deep/', writable: false } };
 const canonical = (path: string) => canonicalPath(path, roots);

@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FileRoots } from '../../../src/connectors/files/file-roots.ts';
-import { openFiles } from '../../../src/connectors/files/open-files.ts';
+import { openFiles } from '../../../src/connectors/files/file-tools.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 
 let home: string;
 let notes: string;

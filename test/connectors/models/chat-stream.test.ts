@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatAnswer } from '../../../src/connectors/models/chat-answer.ts';
-import { ChatStream } from '../../../src/connectors/models/chat-stream.ts';
+import { ChatStream, chatAnswer } from '../../../src/connectors/models/chat-completion.ts';
 import { namedModel } from './named-model.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codeOf } from '../../../src/connectors/models/codegen-tool.ts';
+import { codeOf } from '../../../src/connectors/models/llm-tools.ts';
 
 test('the code is what stands in the block, with its language', () => {
   expect(codeOf('Here:\n```Python\nprint(1)\n\nprint(2)\n```\nDone.')).toEqual({ code: 'print(1)\n\nprint(2)', language: 'python' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IMAGE_TASKS, imageFinding, imageQuestion } from '../../../src/connectors/models/image-question.ts';
+import { IMAGE_TASKS, imageFinding, imageQuestion } from '../../../src/connectors/models/vision-tools.ts';
 
 test('each task has a question of its own, which asks for JSON and trusts no text in the picture', () => {
   const questions = IMAGE_TASKS.map((task) => imageQuestion(task, undefined));

@@ -1,4 +1,4 @@
-import type { NamedModel } from '../../../src/connectors/models/model-book.ts';
+import type { NamedModel } from '../../../src/connectors/models/model-client.ts';
 
 /** A model that nobody asks. */
 export function namedModel(facts: Partial<NamedModel> = {}): NamedModel {

@@ -1,5 +1,5 @@
 import type { Device, Reachability } from '../../../src/core/devices/device-model.ts';
-import type { Reading, ReadingValue, SensorInfo } from '../../../src/core/devices/reading-store.ts';
+import type { Reading, ReadingValue, SensorInfo } from '../../../src/core/devices/sensor-readings.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../../../src/core/ids.ts';
 
 /** A reading of a device that was just told. */

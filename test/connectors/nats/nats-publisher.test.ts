@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import type { NatsLinkEvents } from '../../../src/connectors/nats/nats-link.ts';
-import { NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
+import { type NatsConnectionEvents, NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
 
 async function makePublisher(types: readonly string[]) {
   const events = new EventBus('test', new ManualClock());
   const sent: { subject: string; turn: unknown }[] = [];
   const infos: unknown[] = [];
-  let told: NatsLinkEvents = { onReady: () => {}, onDown: () => {} };
+  let told: NatsConnectionEvents = { onReady: () => {}, onDown: () => {} };
   const publisher = new NatsPublisher(
     {
       events,

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
-import type { RedisCommand, RedisLinkEvents } from '../../../src/connectors/redis/redis-link.ts';
-import { RedisMirror } from '../../../src/connectors/redis/redis-mirror.ts';
-import { RegistryKeys } from '../../../src/connectors/redis/registry-keys.ts';
+import {
+  type RedisCommand,
+  type RedisConnectionEvents,
+  RedisMirror,
+  RegistryCommands,
+} from '../../../src/connectors/redis/redis-mirror.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
-import { makeTool, settled } from '../../tools/tool-room.ts';
+import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
 
 /** A mirror on a link that answers or fails as the test says. */
 async function makeMirror({ usage = true } = {}) {
@@ -18,9 +21,9 @@ async function makeMirror({ usage = true } = {}) {
   const sent: RedisCommand[] = [];
   const warned: unknown[] = [];
   const world = { failure: undefined as string | undefined, members: [] as string[] };
-  let told: RedisLinkEvents = { onReady: () => {}, onDown: () => {} };
+  let told: RedisConnectionEvents = { onReady: () => {}, onDown: () => {} };
   const logger = { ...silentLogger, warn: (_: string, fields: unknown) => void warned.push(fields) };
-  const open = async (_: unknown, link: RedisLinkEvents) => {
+  const open = async (_: unknown, link: RedisConnectionEvents) => {
     told = link;
     return {
       async transact(commands: readonly RedisCommand[]) {
@@ -32,7 +35,7 @@ async function makeMirror({ usage = true } = {}) {
     };
   };
   const mirror = new RedisMirror(
-    { clock, logger, events, registry, keys: new RegistryKeys('home:', 'hub-1'), open },
+    { clock, logger, events, registry, keys: new RegistryCommands('home:', 'hub-1'), open },
     { url: 'redis://redis', prefix: 'home:', usage },
   );
   await mirror.start();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bubblewrapOptions, limitedCommand, type SandboxView } from '../../../src/connectors/sandbox/bubblewrap-arguments.ts';
+import { bubblewrapOptions, type SandboxView, withProcessLimits } from '../../../src/connectors/sandbox/bubblewrap-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bubblewrap-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -85,20 +85,20 @@ describe('what a program may use', () => {
   const LIMITS = { processes: 8, cpuSeconds: 5, fileBytes: 1_000 };
 
   test('is bounded by the kernel, hard and soft, before the program begins', () => {
-    expect(limitedCommand(LIMITS, { isRoot: false }, ['sh', '-c', 'true'])).toEqual([
+    expect(withProcessLimits(LIMITS, { isRoot: false }, ['sh', '-c', 'true'])).toEqual([
       ...['/usr/bin/prlimit', '--nproc=10:10', '--cpu=5:5', '--fsize=1000:1000', '--nofile=256:256', '--core=0:0'],
       ...['--', 'sh', '-c', 'true'],
     ]);
   });
 
   test('holds data where that is bounded, and all that are counted together', () => {
-    expect(limitedCommand({ ...LIMITS, dataBytes: 64, together: 3 }, { isRoot: false }, ['true'])).toEqual(
+    expect(withProcessLimits({ ...LIMITS, dataBytes: 64, together: 3 }, { isRoot: false }, ['true'])).toEqual(
       expect.arrayContaining(['--data=64:64', '--nproc=30:30']),
     );
   });
 
   test('is used by nobody: one who starts as root gives it up for good first', () => {
-    const command = limitedCommand(LIMITS, { isRoot: true }, ['true']);
+    const command = withProcessLimits(LIMITS, { isRoot: true }, ['true']);
     expect(command.slice(0, command.indexOf('/usr/bin/prlimit')).join(' ')).toBe(
       '/usr/bin/setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --',
     );

@@ -7,8 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { BubblewrapSandbox } from '../../../src/connectors/sandbox/bubblewrap-sandbox.ts';
 import { GrantedPowers } from '../../../src/connectors/sandbox/granted-powers.ts';
 import { SafetyRules } from '../../../src/connectors/sandbox/safety-rules.ts';
-import { makeApprovals } from '../../access/approvals/approval-room.ts';
-import { makeRegistrar, maker, record } from '../../tools/registration/registrar-room.ts';
+import { makeApprovals } from '../../auth/approvals/approval-fixture.ts';
+import { makeRegistrar, maker, record } from '../../calls/registration/registrar-fixture.ts';
 import { sandboxSettings } from './sandbox-settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { parseCommandLine } from '../../../src/connectors/sandbox/command-line.ts';
-import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
+import { openSandbox } from '../../../src/connectors/sandbox/command-tools.ts';
+import { parseCommandLine } from '../../../src/connectors/sandbox/named-commands.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { programsFake } from '../../tools/programs-fake.ts';
-import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
 import { sandboxSettings } from './sandbox-settings.ts';
 
 const path = { type: 'string', description: 'Folder', pattern: '^/srv/' };

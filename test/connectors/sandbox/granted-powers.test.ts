@@ -36,9 +36,9 @@ describe('the powers that the owner gives to programs', () => {
       album: { write: [photos] },
       other: { read: [folder + 2] },
     });
-    expect(powers.together([])).toEqual({ hasNetwork: false, read: [], write: [], env: {} });
-    expect(powers.together(['web', 'album'])).toEqual({ hasNetwork: true, read: [], write: [photos], env: { TOKEN: 'tulip' } });
-    expect(() => powers.together(['album', 'cellar'])).toThrow('There is no power cellar');
+    expect(powers.combined([])).toEqual({ hasNetwork: false, read: [], write: [], env: {} });
+    expect(powers.combined(['web', 'album'])).toEqual({ hasNetwork: true, read: [], write: [photos], env: { TOKEN: 'tulip' } });
+    expect(() => powers.combined(['album', 'cellar'])).toThrow('There is no power cellar');
   });
 
   test('act where they reach the network or write', () => {
@@ -72,7 +72,9 @@ describe('the powers that the owner gives to programs', () => {
 
   test('are no way round: code does not lie where a program that sees it would see the state directory', () => {
     const powers = powersOf({});
-    expect(() => powers.requireCodeApart([join(folder, 'photos'), join(folder, 'hub')])).toThrow('holds the state directory of the hub');
-    expect(() => powers.requireCodeApart([join(folder, 'photos')])).not.toThrow();
+    expect(() => powers.requireCodeOutsideState([join(folder, 'photos'), join(folder, 'hub')])).toThrow(
+      'holds the state directory of the hub',
+    );
+    expect(() => powers.requireCodeOutsideState([join(folder, 'photos')])).not.toThrow();
   });
 });

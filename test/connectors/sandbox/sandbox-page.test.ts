@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CONFIG_SCHEMA } from '../../../src/config/config-file.ts';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
-import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
-import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
-import { recordsOf } from '../../../src/tools/manifest/record-file.ts';
+import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
+import { CONFIG_SCHEMA } from '../../../src/hub/config/config-file.ts';
+import { normalizeDefinition } from '../../../src/tools/definition/public-definition.ts';
+import { parseRecordFile } from '../../../src/tools/manifest/record-file.ts';
 import { manifestEntries } from '../../../src/tools/manifest/tool-manifest.ts';
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
@@ -22,7 +22,7 @@ test('the settings on the page are accepted, name every key, and show the defaul
 });
 
 test('the manifest on the page is accepted, with its definitions', () => {
-  const { entries: placed, leftOut } = manifestEntries(recordsOf(manifest, 'docs/sandbox.md'));
+  const { entries: placed, leftOut } = manifestEntries(parseRecordFile(manifest, 'docs/sandbox.md'));
   expect(leftOut).toEqual([]);
   const entries = placed.map(({ entry }) => entry);
   expect(entries.map(({ source }) => source.kind)).toEqual(['cmd', 'image', 'js', 'file']);

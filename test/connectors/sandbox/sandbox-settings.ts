@@ -1,7 +1,6 @@
-import type { SandboxConfig } from '../../../src/connectors/sandbox/sandbox-config.ts';
-import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
+import { SANDBOX_SECTION, type SandboxConfig } from '../../../src/connectors/sandbox/sandbox-config.ts';
+import { camelKeys } from '../../../src/core/config/config-section.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { camelKeys } from '../../../src/core/settings/config-section.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 
 /** The settings as the configuration file makes them, from its own words. */

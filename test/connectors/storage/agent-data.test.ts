@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AgentData } from '../../../src/connectors/storage/agent-data.ts';
+import { AgentData } from '../../../src/connectors/storage/storage-tools.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { StateStore } from '../../../src/journal/state-store.ts';
-import { journalParts } from '../../journal/journal-parts.ts';
-import { agent } from '../../tools/tool-room.ts';
+import { StateStore } from '../../../src/storage/state-store.ts';
+import { agent } from '../../calls/pipeline-fixture.ts';
+import { journalParts } from '../../storage/storage-services.ts';
 
 test('what an agent keeps is there after a restart, with its end, under the longest key and id', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-data-'));
@@ -22,7 +22,7 @@ test('what an agent keeps is there after a restart, with its end, under the long
     return work(new AgentData({ store, clock }, { maxKeys: 10, maxBytes: 10_000 }));
   };
   try {
-    await withStore((data) => data.keep(someone, key, { value: { n: 1 }, ttlMs: 1_000, isOnlyNew: false }));
+    await withStore((data) => data.put(someone, key, { value: { n: 1 }, ttlMs: 1_000, isOnlyNew: false }));
     expect(await withStore((data) => data.get(someone, key))).toMatchObject({ key, value: { n: 1 }, expiresAtMs: clock.now() + 1_000 });
     clock.advance(1_000);
     expect(await withStore((data) => [data.get(someone, key), data.list(someone, '')])).toEqual([undefined, []]);

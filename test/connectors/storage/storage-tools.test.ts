@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { openStorage } from '../../../src/connectors/storage/open-storage.ts';
-import type { Principal } from '../../../src/core/access/principal.ts';
+import { openStorage } from '../../../src/connectors/storage/storage-tools.ts';
+import type { Principal } from '../../../src/core/auth/principal.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
 const ann = agent('storage:read:*', 'storage:write:*');
 const bob: Principal = { ...ann, id: 'bob' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALLOWED_HOST, hostRule } from '../../../src/connectors/web/allowed-hosts.ts';
+import { ALLOWED_HOST, hostRule } from '../../../src/connectors/web/address-policy.ts';
 
 const may = (entry: string, url: string, address: string) => hostRule([entry])(new URL(url), address);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyText, isPage, mediaType } from '../../../src/connectors/web/body-text.ts';
+import { bodyText, isHtml, mediaType } from '../../../src/connectors/web/fetch-tools.ts';
 
 function answer(type: string | undefined, ...bytes: readonly number[]) {
   return { headers: new Headers(type === undefined ? {} : { 'content-type': type }), body: Uint8Array.from(bytes) };
@@ -29,7 +29,7 @@ test.each([
 });
 
 test('a page is known by its type, in any letters', () => {
-  expect(isPage(answer('Text/HTML; charset=utf-8'))).toBe(true);
-  expect(isPage(answer('text/plain'))).toBe(false);
+  expect(isHtml(answer('Text/HTML; charset=utf-8'))).toBe(true);
+  expect(isHtml(answer('text/plain'))).toBe(false);
   expect(mediaType(answer(undefined))).toBe('');
 });

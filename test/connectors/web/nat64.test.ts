@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { embeddedIpv4, networksIn } from '../../../src/connectors/web/nat64.ts';
-import { isPublicAddress } from '../../../src/connectors/web/public-address.ts';
+import { embeddedIpv4, isPublicAddress, nat64Prefixes } from '../../../src/connectors/web/address-policy.ts';
 
 /** The examples of RFC 6052 §2.4, which stand for 192.0.2.33. */
 const EXAMPLES: readonly [string, number, string][] = [
@@ -33,15 +32,15 @@ test.each([
   ['2a00:64:1:2:c0:0:aa00:0', 64],
   ['2a00:64:c000:aa::', 32],
 ])('the network of %s is found by the addresses of ipv4only.arpa', (address, prefix) => {
-  expect(networksIn([address])).toEqual([{ network: address, prefix }]);
+  expect(nat64Prefixes([address])).toEqual([{ network: address, prefix }]);
 });
 
 test('a resolver that translates nothing shows no network', () => {
-  expect(networksIn(['192.0.0.170', '2a00:1450:4001:81b::200e'])).toEqual([]);
+  expect(nat64Prefixes(['192.0.0.170', '2a00:1450:4001:81b::200e'])).toEqual([]);
 });
 
 describe("behind a NAT64 of the provider's own", () => {
-  const embedded = embeddedIpv4(networksIn(['2a00:64::c000:aa', '2a00:64::c000:ab']));
+  const embedded = embeddedIpv4(nat64Prefixes(['2a00:64::c000:aa', '2a00:64::c000:ab']));
 
   test('private machines cannot be named through it', () => {
     for (const ipv4 of ['192.168.1.1', '10.0.0.1', '127.0.0.1', '169.254.169.254', '100.64.0.1']) {
@@ -56,6 +55,6 @@ describe("behind a NAT64 of the provider's own", () => {
   });
 
   test('a network for local use stays closed, whatever it stands for', () => {
-    expect(isPublicAddress('64:ff9b:1::93.184.215.14', embeddedIpv4(networksIn(['64:ff9b:1::192.0.0.170'])))).toBe(false);
+    expect(isPublicAddress('64:ff9b:1::93.184.215.14', embeddedIpv4(nat64Prefixes(['64:ff9b:1::192.0.0.170'])))).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
-import { addressSet, isPublicAddress } from '../../../src/connectors/web/public-address.ts';
+import { addressSet, isPublicAddress } from '../../../src/connectors/web/address-policy.ts';
 
 test.each(['1.1.1.1', '93.184.215.14', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4001:81b::200e', '64:ff9b::8.8.8.8'])(
   '%s is a public machine',

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DeviceChange, DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import { CombinedDirectory, type DeviceChange, type DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { JoinedDirectory } from '../../../src/core/devices/joined-directory.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 
 class Room implements DeviceDirectory {
@@ -31,7 +30,7 @@ class Room implements DeviceDirectory {
 const lamp = parseDeviceId('lamp');
 
 test('the devices of all rooms are there, and of two with one id that of the first room', () => {
-  const joined = new JoinedDirectory([new Room('matter', ['lamp', 'lock']), new Room('board', ['lamp', 'board'])]);
+  const joined = new CombinedDirectory([new Room('matter', ['lamp', 'lock']), new Room('board', ['lamp', 'board'])]);
   expect(joined.list().map(({ name }) => name)).toEqual(['lamp of matter', 'lock of matter', 'board of board']);
   expect(joined.get(lamp)?.name).toBe('lamp of matter');
   expect(joined.describe(parseDeviceId('board'))?.device.name).toBe('board of board');
@@ -41,7 +40,7 @@ test('the devices of all rooms are there, and of two with one id that of the fir
 test('changes of every room are heard, but not of a device that another room stands for, and no more after the stop', () => {
   const [matter, board] = [new Room('matter', ['lamp']), new Room('board', ['lamp', 'probe'])];
   const heard: string[] = [];
-  const stop = new JoinedDirectory([matter, board]).onChange(({ kind, device }) => heard.push(`${kind} ${device.id}`));
+  const stop = new CombinedDirectory([matter, board]).onChange(({ kind, device }) => heard.push(`${kind} ${device.id}`));
   matter.tell('added', 'lamp');
   board.tell('added', 'lamp');
   board.tell('added', 'probe');

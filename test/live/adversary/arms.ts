@@ -1,13 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { signProof } from '../../../src/access/tokens/proof-of-possession.ts';
-import { signChild, signRoot } from '../../../src/access/tokens/token-chain.ts';
-import { decodeClaims, encodeClaims, type TokenClaims } from '../../../src/access/tokens/token-claims.ts';
-import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
-import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
-import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
-import { hubIdOf } from '../../../src/wire/hub-id.ts';
+import { signProof } from '../../../src/auth/tokens/proof-of-possession.ts';
+import { signChild, signRoot, tokenBytes, tokenText } from '../../../src/auth/tokens/token-chain.ts';
+import { decodeClaims, encodeClaims, type TokenClaims } from '../../../src/auth/tokens/token-claims.ts';
+import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
+import { hubIdOf, rawPublicKey } from '../../../src/codec/public-key.ts';
 
 const WIDE = ['*', 'device:control:*', 'device:read:*', 'sensor:read:*'];
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readApproverKey } from '../../../src/cli/identity/approver-key.ts';
-import { signedDecision } from '../../../src/cli/identity/approver-key-signature.ts';
+import { readApproverKey, signedDecision } from '../../../src/cli/identity/approver-key.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import { type Attacker, type Exchange, objectOf } from './attacker.ts';
 import { type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';

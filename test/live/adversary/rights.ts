@@ -1,6 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
-import { signedDecision } from '../../../src/cli/identity/approver-key-signature.ts';
+import { rawKeyOf, signedDecision } from '../../../src/cli/identity/approver-key.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import { type Attacker, type Exchange, isRefusal, objectOf, resultOf } from './attacker.ts';
 import { type Attempt, each, harmless, refused } from './attempt.ts';

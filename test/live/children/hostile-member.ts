@@ -6,19 +6,18 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { announce, homeWithTools } from '../../../scripts/bench/announced-home.ts';
-import { HubKey } from '../../../src/access/keys/hub-key.ts';
+import { HubKey } from '../../../src/auth/hub-key.ts';
+import { encodeFrame, encodeHandshakeMessage } from '../../../src/codec/messages/connection.ts';
+import { meshIdOf } from '../../../src/codec/public-key.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { StateStore } from '../../../src/journal/state-store.ts';
-import { Libp2pEngine } from '../../../src/mesh/engine/libp2p/libp2p-engine.ts';
-import { type ConnectionGate, MAX_GOSSIP_BYTES, type MeshStream } from '../../../src/mesh/engine/mesh-engine.ts';
-import { CONTROL_PROTOCOL } from '../../../src/mesh/link/control-links.ts';
-import { type OwnRecord, parseOwnRecord } from '../../../src/mesh/membership/members/own-record.ts';
-import { meshIdOf } from '../../../src/wire/hub-id.ts';
-import { encodeFrame } from '../../../src/wire/messages/frame.ts';
-import { encodeGateMessage } from '../../../src/wire/messages/gate.ts';
-import { journalParts } from '../../journal/journal-parts.ts';
+import { type MembershipRecord, parseMembershipRecord } from '../../../src/mesh/membership/mesh-membership.ts';
+import { CONTROL_PROTOCOL } from '../../../src/mesh/rpc/control-links.ts';
+import { Libp2pEngine } from '../../../src/mesh/transport/libp2p-engine.ts';
+import { type ConnectionGate, MAX_GOSSIP_BYTES, type MeshStream } from '../../../src/mesh/transport/mesh-engine.ts';
+import { StateStore } from '../../../src/storage/state-store.ts';
+import { journalParts } from '../../storage/storage-services.ts';
 import { mutated, randomOf } from '../mesh/mutation.ts';
 
 const [stateDir = '', target = '', frameCount = '0', seed = '1'] = process.argv.slice(2);
@@ -35,16 +34,16 @@ const SETTLE_MS = 300;
 const random = randomOf(Number(seed));
 const sent = { frames: 0, gossip: 0, forged: 0, streams: 0, connections: 0, refused: 0 };
 
-async function ownRecord(): Promise<OwnRecord> {
+async function ownRecord(): Promise<MembershipRecord> {
   const parts = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(stateDir) };
   await using store = new StateStore(parts, { directory: stateDir, snapshotDirectory: `${stateDir}/snapshots` });
   await store.start();
-  return parseOwnRecord(store.get('mesh.membership', 'own') ?? null);
+  return parseMembershipRecord(store.get('mesh.membership', 'own') ?? null);
 }
 
 /** Passes every gate, as its certificate is a real one. */
-function openGate({ rootKey, certificate }: OwnRecord): ConnectionGate {
-  const hello = encodeGateMessage({ kind: 'hello', version: 1, meshId: meshIdOf(rootKey), certificate });
+function openGate({ rootKey, certificate }: MembershipRecord): ConnectionGate {
+  const hello = encodeHandshakeMessage({ kind: 'hello', version: 1, meshId: meshIdOf(rootKey), certificate });
   return {
     async admit(channel, { direction }) {
       if (direction === 'inbound') await channel.read();

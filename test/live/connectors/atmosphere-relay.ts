@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 import { WebSocket, WebSocketServer } from 'ws';
-import { isJsonObject, type JsonObject, jsonIn } from '../../../src/core/json.ts';
+import { isJsonObject, type JsonObject, tryParseJson } from '../../../src/core/json.ts';
 import { onLoopback } from './loopback-server.ts';
 
 interface Peer {
@@ -71,7 +71,7 @@ export class AtmosphereRelay implements AsyncDisposable {
     socket.on('error', () => {});
     socket.once('close', () => this.#sockets.delete(socket));
     socket.once('message', (data) => {
-      const entry = jsonIn(String(data));
+      const entry = tryParseJson(String(data));
       if (isJsonObject(entry) && this.mood !== 'deaf') this.#enter(socket, meshId, entry);
     });
   }
@@ -92,7 +92,7 @@ export class AtmosphereRelay implements AsyncDisposable {
     this.#toOthers(node, { type: 'peer_joined', ...info });
     send(socket, { type: 'joined', mesh: meshId, mesh_id: meshId, node_count: this.#peers.size });
     send(socket, { type: 'peers', peers: [...this.#peers.values()].map((peer) => peer.info).filter(({ node_id: id }) => id !== node) });
-    socket.on('message', (data) => this.#onFrame(socket, node, jsonIn(String(data))));
+    socket.on('message', (data) => this.#onFrame(socket, node, tryParseJson(String(data))));
     socket.once('close', () => this.#leave(node));
   }
 
@@ -143,7 +143,7 @@ export async function joinRelay(url: string, entry: JsonObject) {
   const socket = new WebSocket(url);
   const heard: JsonObject[] = [];
   socket.on('message', (data) => {
-    const frame = jsonIn(String(data));
+    const frame = tryParseJson(String(data));
     if (isJsonObject(frame)) heard.push(frame);
   });
   socket.on('error', () => {});

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-bridge.ts';
 import type { AtmosphereConfig } from '../../../src/connectors/atmosphere/atmosphere-config.ts';
-import { openAtmosphere } from '../../../src/connectors/atmosphere/open-atmosphere.ts';
-import type { ConnectorGround } from '../../../src/connectors/connector.ts';
+import type { ConnectorContext } from '../../../src/connectors/connector.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
 import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
-import { gossip, makeMesh } from '../../connectors/atmosphere/atmosphere-room.ts';
-import { makeRoom, makeTool } from '../../tools/tool-room.ts';
+import { makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
+import { gossip, makeMesh } from '../../connectors/atmosphere/atmosphere-fixture.ts';
 import { RunningHub } from '../running-hub.ts';
 import { AtmosphereRelay, joinRelay } from './atmosphere-relay.ts';
 
@@ -102,7 +102,7 @@ describe('a bridge among others', () => {
       nodeId: 'hub-aaaaaaaaaaaaaaaa',
       env: {},
       hub: { name: 'hall', version: '1' },
-    } as unknown as ConnectorGround;
+    } as unknown as ConnectorContext;
     const config = { relay: relay.url, meshId: 'open', announce: ['core:*'], ...over };
     const { tools, service } = openAtmosphere(ground, { atmosphere: config });
     if (!service) throw new Error('no service');

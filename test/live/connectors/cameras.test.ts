@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FOREIGN_HINT } from '../../../scripts/foreign-packages.ts';
-import { cameraFrameTool } from '../../../src/connectors/camera/camera-tools.ts';
-import { Cameras } from '../../../src/connectors/camera/cameras.ts';
-import type { FrameRequest } from '../../../src/connectors/camera/frame-source.ts';
-import { pictureSize } from '../../../src/connectors/camera/picture-size.ts';
-import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { Cameras, cameraFrameTool } from '../../../src/connectors/cameras/cameras.ts';
+import type { FrameRequest } from '../../../src/connectors/cameras/frame-capture.ts';
+import { pictureSize } from '../../../src/connectors/media-type.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { foundFfmpeg, withFfmpeg } from './found-ffmpeg.ts';
 import { httpCamera, RtspCamera, testPicture } from './network-camera.ts';
 

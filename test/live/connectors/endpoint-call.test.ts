@@ -3,9 +3,9 @@ import { createServer as createTcpServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runTool } from '../../../scripts/network-lab/run-tool.ts';
-import { callEndpoint, type EndpointCall, jsonOf } from '../../../src/connectors/http/endpoint-call.ts';
-import { publicFetch } from '../../../src/connectors/web/fetch-public.ts';
-import { INVOCATION_POLICY } from '../../../src/tools/calls/bounds/invocation-policy.ts';
+import { callEndpoint, type EndpointCall, jsonOf } from '../../../src/connectors/http-client/endpoint-call.ts';
+import { publicFetch } from '../../../src/connectors/web/public-fetch.ts';
+import { INVOCATION_POLICY } from '../../../src/tools/definition/invocation-policy.ts';
 import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 
 let server: LoopbackServer;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { publicFetch } from '../../../src/connectors/web/fetch-public.ts';
-import { embeddedIpv4 } from '../../../src/connectors/web/nat64.ts';
+import { embeddedIpv4 } from '../../../src/connectors/web/address-policy.ts';
+import { publicFetch } from '../../../src/connectors/web/public-fetch.ts';
 import { HostileSite } from './hostile-site.ts';
 import { SmallDns } from './small-dns.ts';
 

@@ -2,10 +2,9 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { gpsdPosition } from '../../../src/connectors/location/gpsd-client.ts';
-import { openLocation } from '../../../src/connectors/location/open-location.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { gpsdPosition, openLocation } from '../../../src/connectors/location/location-tool.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { onLoopback } from './loopback-server.ts';
 import { freePort, type StartedServer, startServer } from './started-server.ts';
 

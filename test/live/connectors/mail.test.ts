@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { messageRoom, resultOf } from '../../connectors/messages/message-room.ts';
-import { codeOf } from '../../tools/tool-room.ts';
+import { codeOf } from '../../calls/pipeline-fixture.ts';
+import { messageRoom, resultOf } from '../../connectors/messages/messages-fixture.ts';
 import { CONNECTED, lineServer, mailServer, type PemFiles } from './mail-server.ts';
 
 const owned: AsyncDisposable[] = [];

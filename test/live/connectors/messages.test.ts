@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { messageRoom } from '../../connectors/messages/message-room.ts';
-import { owner } from '../../tools/tool-room.ts';
+import { owner } from '../../calls/pipeline-fixture.ts';
+import { messageRoom } from '../../connectors/messages/messages-fixture.ts';
 import { type SpokenAnswer, spokenService } from './spoken-service.ts';
 
 const owned: AsyncDisposable[] = [];

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { BridgeTopics } from '../../../src/connectors/mqtt/bridge-topics.ts';
-import { BrokerLink } from '../../../src/connectors/mqtt/broker-link.ts';
-import { HomeBridge } from '../../../src/connectors/mqtt/home-bridge.ts';
+import { BrokerConnection } from '../../../src/connectors/mqtt/broker-connection.ts';
+import { HomeAssistantBridge } from '../../../src/connectors/mqtt/home-assistant-bridge.ts';
+import { BridgeTopics } from '../../../src/connectors/mqtt/home-assistant-messages.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { messageRoom, resultOf } from '../../connectors/messages/message-room.ts';
+import { codeOf } from '../../calls/pipeline-fixture.ts';
+import { messageRoom, resultOf } from '../../connectors/messages/messages-fixture.ts';
 import { fakeHome } from '../../connectors/mqtt/fake-home.ts';
-import { codeOf } from '../../tools/tool-room.ts';
 import { BrokerEar, startBroker } from './broker.ts';
 import { cableTo } from './cable.ts';
 
@@ -87,7 +87,7 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
   async function bridged(url: string) {
     const home = fakeHome();
     const events = new EventBus('test', systemClock);
-    const link = new BrokerLink(silentLogger, { url, clientId: 'flur' });
+    const link = new BrokerConnection(silentLogger, { url, clientId: 'flur' });
     const call = vi.fn(async (_tool: string, _params: object) => ({ success: true }) as const);
     const calls = { call, may: (permission: string) => permission.endsWith('lamp'), [Symbol.dispose]: () => {} };
     const ports = {
@@ -102,7 +102,7 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
       hasTool: () => false,
       calls,
     };
-    const bridge = new HomeBridge(ports);
+    const bridge = new HomeAssistantBridge(ports);
     await bridge.start();
     owned.push({
       async [Symbol.asyncDispose]() {
@@ -173,7 +173,7 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
 
   test('is sent nothing that would fill its memory', async () => {
     const broker = await own(startBroker());
-    const link = await own(new BrokerLink(silentLogger, { url: broker.url, clientId: 'hub' }));
+    const link = await own(new BrokerConnection(silentLogger, { url: broker.url, clientId: 'hub' }));
     const heard: number[] = [];
     const onUp = () => link.subscribe(['set/#']);
     link.open({ onUp, onMessage: ({ payload }) => heard.push(payload.length) }, { topic: 'status', payload: 'offline' });

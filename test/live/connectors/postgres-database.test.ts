@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PostgresDatabase } from '../../../src/connectors/database/postgres-database.ts';
+import { PostgresDatabase } from '../../../src/connectors/databases/postgres-database.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { hasPostgres, PostgresServer } from './postgres-server.ts';
 

@@ -2,18 +2,15 @@ import { connect } from '@nats-io/transport-node';
 import { createClient } from '@redis/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { openNatsLink } from '../../../src/connectors/nats/nats-link.ts';
-import { NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
-import { openRedisLink } from '../../../src/connectors/redis/redis-link.ts';
-import { RedisMirror } from '../../../src/connectors/redis/redis-mirror.ts';
-import { RegistryKeys } from '../../../src/connectors/redis/registry-keys.ts';
+import { connectNats, NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
+import { connectRedis, RedisMirror, RegistryCommands } from '../../../src/connectors/redis/redis-mirror.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { toolId } from '../../../src/tools/definition/tool-name.ts';
+import { toolId } from '../../../src/tools/definition/tool-names.ts';
+import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
-import { makeTool } from '../../tools/tool-room.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { cableTo } from './cable.ts';
 import { freePort, startServer } from './started-server.ts';
 
@@ -51,7 +48,7 @@ async function mirrorTo(port: number) {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ name: 'lamp_on', title: 'Lamp on' }));
   const mirror = new RedisMirror(
-    { clock: systemClock, logger: silentLogger, events, registry, keys: new RegistryKeys('', 'hub-1'), open: openRedisLink },
+    { clock: systemClock, logger: silentLogger, events, registry, keys: new RegistryCommands('', 'hub-1'), open: connectRedis },
     { url: `redis://127.0.0.1:${port}`, prefix: '', usage: true },
   );
   await mirror.start();
@@ -126,7 +123,7 @@ describe.skipIf(!findDebianTool('nats-server'))('events over a real NATS', () =>
     const events = new EventBus('test', systemClock);
     const target = { servers: [`nats://127.0.0.1:${port}`], name: 'hub' };
     const publisher = new NatsPublisher(
-      { events, logger: { ...silentLogger, warn: (event: string) => problems.push(event) }, open: openNatsLink },
+      { events, logger: { ...silentLogger, warn: (event: string) => problems.push(event) }, open: connectNats },
       { target, subjectPrefix: 'home.', types: ['agi.tool.*', 'device.added'] },
     );
     await publisher.start();

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { openSocket } from '../../../src/connectors/atmosphere/relay-socket.ts';
+import { openSocket } from '../../../src/connectors/atmosphere/relay-connection.ts';
 import { onLoopback } from './loopback-server.ts';
 
 const stack = new AsyncDisposableStack();

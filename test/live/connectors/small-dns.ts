@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { decode, encode, RECURSION_DESIRED } from 'dns-packet';
-import type { ResolveHost } from '../../../src/connectors/web/fetch-public.ts';
+import type { ResolveHost } from '../../../src/connectors/web/public-fetch.ts';
 
 /** A DNS server on 127.0.0.1 that gives the n-th question for a name the n-th list of addresses, and then the last again. */
 export class SmallDns implements AsyncDisposable {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWeb } from '../../../src/connectors/web/open-web.ts';
+import { openWeb } from '../../../src/connectors/web/web-connector.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { HostileSite } from './hostile-site.ts';
 import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
-import { type NamedHome, type ReadTool, textMistakes, textProblems } from '../../tools/text-mistakes.ts';
 import type { RunningHub } from '../running-hub.ts';
+import { type NamedHome, type ReadTool, textMistakes, textProblems } from '../tool-text-mistakes.ts';
 import type { OwnedHome } from './owned-home.ts';
 
 interface ListedTool {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { HOME_PERMISSIONS } from '../../../src/cli/mcp/mcp-credential.ts';
+import { HOME_PERMISSIONS } from '../../../src/cli/mcp/agent-credential.ts';
 import { type LiveClient, legacyClient, modernClient, type Way } from './mcp-clients.ts';
 import { McpHome } from './mcp-home.ts';
 

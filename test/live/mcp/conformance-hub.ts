@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HOME_PERMISSIONS } from '../../../src/cli/mcp/mcp-credential.ts';
+import { HOME_PERMISSIONS } from '../../../src/cli/mcp/agent-credential.ts';
 import { ENTRIES } from '../../fixtures/mcp-conformance/conformance-tools.ts';
 import { RunningHub } from '../running-hub.ts';
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEEPING } from '../../../src/gateway/mcp/server/kept-sessions.ts';
-import { sha256Hex } from '../../../src/wire/hashes.ts';
+import { sha256Hex } from '../../../src/codec/hashes.ts';
+import { SESSION_RETENTION } from '../../../src/mcp/session-store.ts';
 import { RunningHub } from '../running-hub.ts';
 
 const HEADERS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json', 'mcp-protocol-version': '2025-11-25' };
@@ -49,7 +49,7 @@ test('a session outlives an orderly restart of the hub at once, and a kill once 
   // Before anything else changes, so that the first write, soon after the start, has it; the next one comes half a minute later.
   const second = await begin();
   expect(await ping(first)).toMatchObject({ status: 200 });
-  await expect.poll(() => written().includes(sha256Hex(second)), { timeout: KEEPING.writeEveryMs + 15_000 }).toBe(true);
+  await expect.poll(() => written().includes(sha256Hex(second)), { timeout: SESSION_RETENTION.writeEveryMs + 15_000 }).toBe(true);
   const third = await begin();
   await hub.kill();
   hub = await RunningHub.start({ stateDir });

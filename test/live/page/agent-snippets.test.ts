@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isJsonObject, type Json } from '../../../src/core/json.ts';
-import { type AgentSnippet, agentSnippets } from '../../../src/monitor/pages/agents/agent-snippet.ts';
+import { type AgentSnippet, agentSnippets } from '../../../src/web/pages/agent-snippets.ts';
 import { RunningHub } from '../running-hub.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

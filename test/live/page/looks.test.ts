@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
-import { PAGES } from '../../../src/monitor/pages.ts';
+import { PAGES } from '../../../src/web/router.ts';
 import { HAS_CHROMIUM } from './chromium.ts';
 import { LOOK_NAMES, type Look } from './look.ts';
 import type { OpenPage } from './open-page.ts';

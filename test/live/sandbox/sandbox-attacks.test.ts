@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { OWNER } from '../../../src/access/owner/owner-authenticator.ts';
-import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
-import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
-import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import type { ProgramOrder } from '../../../src/tools/programs/program-sandbox.ts';
+import { OWNER } from '../../../src/auth/owner-token.ts';
+import { openProgramSandbox } from '../../../src/connectors/sandbox/bubblewrap-sandbox.ts';
+import { openSandbox } from '../../../src/connectors/sandbox/command-tools.ts';
+import { ScriptWorkerPool } from '../../../src/connectors/sandbox/script-worker-pool.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import type { ProgramRequest } from '../../../src/tools/programs/program-sandbox.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
-import { makeRoom, owner } from '../../tools/tool-room.ts';
 
 const bubblewrap = findDebianTool('bwrap')?.path;
 const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : undefined;
@@ -42,7 +42,7 @@ const settings = () =>
   });
 const programs = () => openProgramSandbox(settings(), { stateDir: join(home, 'state'), env: { ...process.env } });
 
-const run = (program: string, args: readonly string[], extra: Partial<ProgramOrder> = {}) =>
+const run = (program: string, args: readonly string[], extra: Partial<ProgramRequest> = {}) =>
   programs().run({
     kind: 'cmd',
     program,
@@ -53,10 +53,10 @@ const run = (program: string, args: readonly string[], extra: Partial<ProgramOrd
     signal: AbortSignal.timeout(60_000),
     ...extra,
   });
-const sh = (script: string, extra: Partial<ProgramOrder> = {}) => run('/bin/sh', ['-c', script], extra);
+const sh = (script: string, extra: Partial<ProgramRequest> = {}) => run('/bin/sh', ['-c', script], extra);
 
 test('an answer of a script that would fill the memory of the hub is refused', async () => {
-  const scripts = new ScriptThreads({ clock: systemClock });
+  const scripts = new ScriptWorkerPool({ clock: systemClock });
   const answer = async (length: number) => {
     const code = new TextEncoder().encode(`export const execute = () => 'x'.repeat(${length});`);
     return await scripts.run({ kind: 'js', code, params: {}, config: {}, maxMemoryBytes: 33_554_432, signal: AbortSignal.timeout(60_000) });
@@ -66,7 +66,7 @@ test('an answer of a script that would fill the memory of the hub is refused', a
 });
 
 test('scripts that many call at once take no more threads than there may be', async () => {
-  const scripts = new ScriptThreads({ clock: systemClock });
+  const scripts = new ScriptWorkerPool({ clock: systemClock });
   const threads = () => Number(/Threads:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
   const before = threads();
   const signal = AbortSignal.timeout(1_500);

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
-import type { Principal } from '../../../src/core/access/principal.ts';
+import { openProgramSandbox } from '../../../src/connectors/sandbox/bubblewrap-sandbox.ts';
+import type { Principal } from '../../../src/core/auth/principal.ts';
 import { toAtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { ProgramOrder, ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
+import type { ProgramRequest, ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 
 const bubblewrap = findDebianTool('bwrap')?.path;
@@ -44,7 +44,7 @@ function open(extra: JsonObject = {}): ProgramSandbox {
 }
 
 const callerOf = (id: string): Principal => ({ id, kind: 'agent', permissions: [] });
-const order = (script: string, extra: Partial<ProgramOrder> = {}): ProgramOrder => ({
+const order = (script: string, extra: Partial<ProgramRequest> = {}): ProgramRequest => ({
   kind: 'cmd',
   program: '/bin/sh',
   args: ['-c', script],
@@ -54,7 +54,7 @@ const order = (script: string, extra: Partial<ProgramOrder> = {}): ProgramOrder 
   signal: AbortSignal.timeout(60_000),
   ...extra,
 });
-const sh = (script: string, extra: Partial<ProgramOrder> = {}) => open().run(order(script, extra));
+const sh = (script: string, extra: Partial<ProgramRequest> = {}) => open().run(order(script, extra));
 const refusal = async (work: Promise<unknown>) => {
   const { code, details } = toAtmoError(await work.then(String, (error: unknown) => error));
   return { code, details };
@@ -205,7 +205,7 @@ describe.skipIf(bubblewrap === undefined)('two slots for programs', () => {
     const sandbox = open({ max_concurrent: 2 });
     const held = heldProgram('long');
     const ended: string[] = [];
-    const run = async (name: string, work: ProgramOrder) => {
+    const run = async (name: string, work: ProgramRequest) => {
       await sandbox.run(work);
       ended.push(name);
     };

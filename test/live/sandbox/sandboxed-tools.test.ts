@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
-import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
-import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
-import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
+import { openProgramSandbox } from '../../../src/connectors/sandbox/bubblewrap-sandbox.ts';
+import { openSandbox } from '../../../src/connectors/sandbox/command-tools.ts';
+import { ScriptWorkerPool } from '../../../src/connectors/sandbox/script-worker-pool.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
 import { loadManifest } from '../../../src/tools/manifest/tool-manifest.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makeRegistrar, record } from '../../calls/registration/registrar-fixture.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 import { takenInMemory } from '../../taken-texts.ts';
-import { makeRegistrar, record } from '../../tools/registration/registrar-room.ts';
-import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
 const bubblewrap = findDebianTool('bwrap')?.path;
 
@@ -94,7 +94,7 @@ async function load(entries: string): Promise<void> {
     builtins: new Map(),
     allowedPlugins: [],
     programs: programs(),
-    scripts: new ScriptThreads({ clock: systemClock }),
+    scripts: new ScriptWorkerPool({ clock: systemClock }),
     takenOf: takenInMemory(),
   });
   expect(leftOut).toEqual([]);

@@ -1,15 +1,20 @@
 import { ManualPairingCodeCodec, QrPairingCodeCodec } from '@matter/main/types';
 import { NodeJsCrypto } from '@matter/nodejs';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { groupEntry, operateEntry, withEntry, withoutEntry, writeAccessList } from '../../../src/matter/administration/access-list.ts';
-import { addBinding, readBindings, removeBinding } from '../../../src/matter/administration/binding-list.ts';
-import { DeviceSharing } from '../../../src/matter/administration/device-sharing.ts';
-import { readFabrics, removeForeignFabric } from '../../../src/matter/administration/fabric-list.ts';
-import { joinGroup, leaveGroup } from '../../../src/matter/administration/group-membership.ts';
+import {
+  groupEntry,
+  operateEntry,
+  withEntry,
+  withoutEntry,
+  writeAccessList,
+} from '../../../src/matter/administration/access-control-list.ts';
+import { addBinding, readBindings, removeBinding } from '../../../src/matter/administration/bindings.ts';
+import { DeviceSharing, readFabrics, removeForeignFabric } from '../../../src/matter/administration/fabrics.ts';
+import { joinGroup, leaveGroup } from '../../../src/matter/administration/groups.ts';
 import { FakeNode } from './fake-node.ts';
 
 const ADMIN = { privilege: 'Administer', authMode: 'Case', subjects: ['112233'], targets: null };

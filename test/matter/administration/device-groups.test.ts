@@ -3,10 +3,8 @@ import type { DeviceDirectory } from '../../../src/core/devices/device-directory
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { DeviceBindings } from '../../../src/matter/administration/device-bindings.ts';
-import { DeviceGroups } from '../../../src/matter/administration/device-groups.ts';
-import { GroupBook } from '../../../src/matter/administration/group-book.ts';
-import { groupCommand } from '../../../src/matter/administration/group-command.ts';
+import { DeviceBindings } from '../../../src/matter/administration/bindings.ts';
+import { GroupAdministration, GroupStore, groupCommand } from '../../../src/matter/administration/groups.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { FakeNode } from './fake-node.ts';
 
@@ -29,7 +27,7 @@ beforeEach(() => {
 describe('a group', () => {
   const cast = () => expect.unreachable('nothing is cast here');
   const groupsOf = (store = new MemoryStore()) =>
-    new DeviceGroups({ book: new GroupBook(store), directory: directory as DeviceDirectory, access: node, cast });
+    new GroupAdministration({ book: new GroupStore(store), directory: directory as DeviceDirectory, access: node, cast });
 
   test('that a member refuses does not come to be, and the others leave again', async () => {
     const refusing = { device: parseDeviceId('refusing'), endpoint: 2 };

@@ -3,7 +3,7 @@ import type { DeviceDirectory } from '../../../src/core/devices/device-directory
 import type { AttributePath, Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import { NetworkSurvey } from '../../../src/matter/administration/network-survey.ts';
+import { NetworkSurvey } from '../../../src/matter/administration/network-topology.ts';
 
 const WIFI = { name: 'WiFiNetworkDiagnostics', attributes: [{ name: 'Rssi' }, { name: 'OverrunCount' }] };
 

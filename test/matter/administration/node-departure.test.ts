@@ -1,7 +1,7 @@
 import { PeerInitiatedCloseError } from '@matter/main/protocol';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { decommissionNode } from '../../../src/matter/administration/node-departure.ts';
+import { decommissionNode } from '../../../src/matter/administration/fabrics.ts';
 import { FakeNode } from './fake-node.ts';
 
 const REMOVE_FABRIC = '0/OperationalCredentials/RemoveFabric';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { type NetworkReport, topologyOf } from '../../../src/matter/administration/topology-of.ts';
+import { type NetworkReport, topologyOf } from '../../../src/matter/administration/network-topology.ts';
 
 const LAMP = '0011223344556677';
 const SENSOR = 'f1f2f3f4f5f6f7f8';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { GattLink } from '../../../src/matter/ble/ble-adapter.ts';
 import { BtpChannel } from '../../../src/matter/ble/btp-channel.ts';
-import { routeMatterLog } from '../../../src/matter/matter-log.ts';
+import { routeMatterLog } from '../../../src/matter/matter-node.ts';
 
 const MTU_BYTES = 50;
 routeMatterLog(silentLogger);

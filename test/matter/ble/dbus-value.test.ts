@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeMessage, encodeMessage } from '../../../src/matter/ble/dbus-message.ts';
-import { unmarshal } from '../../../src/matter/ble/dbus-reader.ts';
-import { type DbusValue, splitSignature } from '../../../src/matter/ble/dbus-value.ts';
-import { marshal } from '../../../src/matter/ble/dbus-writer.ts';
+import { type DbusValue, decodeMessage, encodeMessage, marshal, splitSignature, unmarshal } from '../../../src/matter/ble/dbus-message.ts';
 
 describe('D-Bus values', () => {
   test('a signature is split into its complete types', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeAttestation } from '../../../src/matter/commissioning/attestation.ts';
+import { judgeAttestation } from '../../../src/matter/commissioning/commissioning-failure.ts';
 
 type Findings = Parameters<typeof judgeAttestation>[1];
 const finding = (level: string, type: string): Findings => [{ level, type, message: 'text of the library' }] as unknown as Findings;

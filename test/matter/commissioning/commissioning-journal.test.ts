@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { CommissioningJournal } from '../../../src/matter/commissioning/commissioning-journal.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { CommissioningStore } from '../../../src/matter/commissioning/commissioning-recovery.ts';
 import { MemoryStore } from '../memory-store.ts';
 
-function journalOn(store = new MemoryStore()): CommissioningJournal {
-  return new CommissioningJournal({ store, clock: new ManualClock() });
+function journalOn(store = new MemoryStore()): CommissioningStore {
+  return new CommissioningStore({ store, clock: new ManualClock() });
 }
 
 describe('the commissioning journal', () => {

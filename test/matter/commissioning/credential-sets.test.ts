@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { CredentialSets } from '../../../src/matter/commissioning/credential-sets.ts';
+import { CredentialSetStore } from '../../../src/matter/commissioning/network-credentials.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { THREAD_DATASET } from '../thread-dataset.ts';
 
@@ -15,7 +15,7 @@ const refusal = (work: () => void): AtmoError => {
 
 describe('credential sets', () => {
   test('are listed by network, never with their secret', () => {
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     sets.setWifi('home', 'Our place', 'correct horse');
     sets.setThread('mesh', THREAD_DATASET);
     expect(sets.list()).toEqual([
@@ -26,8 +26,8 @@ describe('credential sets', () => {
 
   test('outlive the hub', () => {
     const store = new MemoryStore();
-    new CredentialSets({ store }).setWifi('home', 'Our place', 'correct horse');
-    expect(new CredentialSets({ store }).credentialsFor('wifi', 'home')).toEqual({
+    new CredentialSetStore({ store }).setWifi('home', 'Our place', 'correct horse');
+    expect(new CredentialSetStore({ store }).credentialsFor('wifi', 'home')).toEqual({
       kind: 'wifi',
       ssid: 'Our place',
       password: 'correct horse',
@@ -35,7 +35,7 @@ describe('credential sets', () => {
   });
 
   test('a set of the wrong kind or none at all is told with the names there are', () => {
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     expect(() => sets.credentialsFor('wifi', 'home')).toThrow(/there is none yet/);
     sets.setThread('mesh', THREAD_DATASET);
     sets.setWifi('home', 'Our place', '');
@@ -51,7 +51,7 @@ describe('credential sets', () => {
     ['a long password', 'Our place', 'x'.repeat(65), '/password'],
     ['a password with a line break', 'Our place', 'correct\nhorse', '/password'],
   ])('a Wi-Fi network with %s is refused', (_what, ssid, password, pointer) => {
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     const error = refusal(() => sets.setWifi('home', ssid, password));
     expect(error.details).toEqual({ pointer });
     if (password.length > 0) expect(error.message).not.toContain(password);
@@ -59,12 +59,12 @@ describe('credential sets', () => {
   });
 
   test('an open network, a passphrase and a raw key are taken', () => {
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     for (const password of ['', 'x'.repeat(63), 'a0'.repeat(32)]) expect(() => sets.setWifi('home', 'Our place', password)).not.toThrow();
   });
 
   test('a dataset with white space is taken without it', () => {
-    const sets = new CredentialSets({ store: new MemoryStore() });
+    const sets = new CredentialSetStore({ store: new MemoryStore() });
     sets.setThread('mesh', THREAD_DATASET.toUpperCase().replaceAll(/(.{32})/g, '$1 \n'));
     expect(sets.credentialsFor('thread', 'mesh').datasetHex).toBe(THREAD_DATASET);
   });
@@ -81,13 +81,13 @@ describe('credential sets', () => {
     ],
     ['too many bytes', THREAD_DATASET + 'ff02aabb'.repeat(50), 'at most 254'],
   ])('a Thread dataset with %s is refused without being repeated', (_what, dataset, reason) => {
-    const error = refusal(() => new CredentialSets({ store: new MemoryStore() }).setThread('mesh', dataset));
+    const error = refusal(() => new CredentialSetStore({ store: new MemoryStore() }).setThread('mesh', dataset));
     expect(error.message).toMatch(new RegExp(reason));
     expect(error.message).not.toContain('00112233');
   });
 
   test.each([[''], ['../x'], ['a b'], ['x'.repeat(65)]])('%j is no name', (name) => {
-    expect(refusal(() => new CredentialSets({ store: new MemoryStore() }).setWifi(name, 'Our place', '')).details).toEqual({
+    expect(refusal(() => new CredentialSetStore({ store: new MemoryStore() }).setWifi(name, 'Our place', '')).details).toEqual({
       pointer: '/name',
     });
   });

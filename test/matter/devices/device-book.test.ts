@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { DeviceBook } from '../../../src/matter/devices/device-book.ts';
-import type { PlannedDevice } from '../../../src/matter/devices/device-map.ts';
+import type { PlannedDevice } from '../../../src/matter/devices/device-composition.ts';
+import { DeviceStore } from '../../../src/matter/devices/device-store.ts';
 import { deviceText } from '../../../src/matter/devices/device-text.ts';
 import { FullStore } from '../../full-store.ts';
 import { MemoryStore } from '../memory-store.ts';
@@ -16,24 +16,24 @@ function planned(key: string, label: string): PlannedDevice {
 describe('ids and names of devices', () => {
   test('an id comes from the first name, is unique, and outlives renames and restarts', () => {
     const store = new MemoryStore();
-    const book = new DeviceBook(store);
+    const book = new DeviceStore(store);
     expect(book.entryOf(planned('1', 'Küche Licht')).id).toBe('kueche-licht');
     expect(book.entryOf(planned('2', 'Küche Licht')).id).toBe('kueche-licht-2');
     book.rename('1', 'Herd');
-    const restarted = new DeviceBook(store);
+    const restarted = new DeviceStore(store);
     expect(restarted.entryOf(planned('1', 'Something else')).id).toBe('kueche-licht');
     expect(restarted.nameOf(planned('1', 'Something else'))).toBe('Herd');
   });
 
   test('what was wished for a joining node is its name, its area and the source of its id; its parts keep their own', () => {
-    const book = new DeviceBook(new MemoryStore(), (nodeId) => (nodeId === '1' ? { name: 'Living room lamp', area: 'Salon' } : undefined));
+    const book = new DeviceStore(new MemoryStore(), (nodeId) => (nodeId === '1' ? { name: 'Living room lamp', area: 'Salon' } : undefined));
     expect(book.entryOf(planned('1', 'Dimmable'))).toMatchObject({ id: 'living-room-lamp', name: 'Living room lamp', area: 'Salon' });
     expect(book.entryOf({ ...planned('1/e2', 'Socket'), nodeId: '1', kind: 'bridged' })).toEqual({ id: 'socket', lastSeenMs: 0 });
     expect(book.entryOf(planned('2', 'Dimmable'))).toEqual({ id: 'dimmable', lastSeenMs: 0 });
   });
 
   test('without a name of ours the label counts, then product and area', () => {
-    const book = new DeviceBook(new MemoryStore());
+    const book = new DeviceStore(new MemoryStore());
     book.entryOf(planned('1', ''));
     expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
     book.setArea('1', 'Office');
@@ -43,7 +43,7 @@ describe('ids and names of devices', () => {
   });
 
   test('a part is called after the name that a person gave the whole, also after a rename', () => {
-    const book = new DeviceBook(new MemoryStore(), () => ({ name: 'Bath sensor' }));
+    const book = new DeviceStore(new MemoryStore(), () => ({ name: 'Bath sensor' }));
     const whole = planned('1', 'Multi');
     const part: PlannedDevice = { ...planned('1/p2', 'Multi humidity sensor'), kind: 'part', parentKey: '1', partTitle: 'humidity sensor' };
     book.entryOf(whole);
@@ -57,7 +57,7 @@ describe('ids and names of devices', () => {
   test('a device that is new while the disk takes nothing has its id all the same, which is written later', () => {
     const store = new FullStore(new ManualClock());
     const lines: string[] = [];
-    const book = new DeviceBook(
+    const book = new DeviceStore(
       store,
       undefined,
       createLogger('error', (line) => void lines.push(line)),
@@ -69,11 +69,11 @@ describe('ids and names of devices', () => {
     expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
     store.isFull = false;
     book.rename('1', 'Mine');
-    expect(new DeviceBook(store).entryOf(planned('1', 'Other'))).toMatchObject({ id: 'desk', name: 'Mine', lastSeenMs: 5 });
+    expect(new DeviceStore(store).entryOf(planned('1', 'Other'))).toMatchObject({ id: 'desk', name: 'Mine', lastSeenMs: 5 });
   });
 
   test('an empty name gives the label back', () => {
-    const book = new DeviceBook(new MemoryStore());
+    const book = new DeviceStore(new MemoryStore());
     book.entryOf(planned('1', 'Desk'));
     book.rename('1', 'Mine');
     book.rename('1', ' ');
@@ -81,7 +81,7 @@ describe('ids and names of devices', () => {
   });
 
   test('it is known whether a person gave the name, to the device or to the whole that it is a part of', () => {
-    const book = new DeviceBook(new MemoryStore());
+    const book = new DeviceStore(new MemoryStore());
     const part: PlannedDevice = { ...planned('1/p2', 'Humidity'), kind: 'part', parentKey: '1', partTitle: 'humidity sensor' };
     expect([planned('1', 'Desk'), part].map((one) => book.isNamedHere(one))).toEqual([false, false]);
     book.rename('1', 'Mine');
@@ -89,12 +89,12 @@ describe('ids and names of devices', () => {
   });
 
   test('a name of no Latin letters still has an id', () => {
-    expect(new DeviceBook(new MemoryStore()).entryOf(planned('1', '灯')).id).toBe('device');
+    expect(new DeviceStore(new MemoryStore()).entryOf(planned('1', '灯')).id).toBe('device');
   });
 
   test('a forgotten node takes along what is behind it and nothing else', () => {
     const store = new MemoryStore();
-    const book = new DeviceBook(store);
+    const book = new DeviceStore(store);
     for (const key of ['1', '1/e2', '11']) book.entryOf(planned(key, key));
     book.forgetNode('1', [planned('1', '')], 0);
     expect(store.entries('devices').map(({ key }) => key)).toEqual(['11']);
@@ -102,11 +102,11 @@ describe('ids and names of devices', () => {
 
   test('the id of a device that left is never that of another one, also after a restart', () => {
     const store = new MemoryStore();
-    const book = new DeviceBook(store);
+    const book = new DeviceStore(store);
     book.entryOf(planned('1', 'Kitchen lamp'));
     book.forgetNode('1', [], 0);
     expect(book.entryOf(planned('2', 'Kitchen lamp')).id).toBe('kitchen-lamp-2');
-    expect(new DeviceBook(store).entryOf(planned('3', 'Kitchen lamp')).id).toBe('kitchen-lamp-3');
+    expect(new DeviceStore(store).entryOf(planned('3', 'Kitchen lamp')).id).toBe('kitchen-lamp-3');
   });
 });
 
@@ -128,18 +128,18 @@ describe('a device that is commissioned again', () => {
   /** A book that has known the bridge and its lamp, and forgot them. */
   function afterRemoval(findings: readonly string[] | null = []) {
     const store = new MemoryStore();
-    const book = new DeviceBook(store);
+    const book = new DeviceStore(store);
     const old = bridge('1');
     for (const one of old) book.entryOf(one);
     book.rename('1/e5', 'Sofa');
     book.setArea('1/e5', 'Salon');
     if (findings) book.attest('1', findings);
     book.forgetNode('1', old, 7);
-    return new DeviceBook(store);
+    return new DeviceStore(store);
   }
 
   /** Which former device each of a node's devices seems to be. */
-  function recognised(book: DeviceBook, plans: readonly PlannedDevice[], findings: readonly string[] | null = []) {
+  function recognised(book: DeviceStore, plans: readonly PlannedDevice[], findings: readonly string[] | null = []) {
     for (const one of plans) book.entryOf(one);
     if (findings && plans[0]) book.attest(plans[0].key, findings);
     return plans.map((one) => book.recognise(one, plans)?.id);
@@ -192,7 +192,7 @@ describe('a device that is commissioned again', () => {
   test('is not looked for among devices that a hub of before forgot, and their ids stay theirs', () => {
     const store = new MemoryStore();
     store.set('devices.former', 'bridge', true);
-    const book = new DeviceBook(store);
+    const book = new DeviceStore(store);
     expect(recognised(book, bridge('2'))).toEqual([undefined, undefined]);
     expect(book.entryOf(bridge('2')[0] ?? planned('2', '')).id).toBe('bridge-2');
   });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { deviceChanges } from '../../../src/matter/devices/device-changes.ts';
-import type { KnownDevice } from '../../../src/matter/devices/node-devices.ts';
+import { deviceChanges, type KnownDevice } from '../../../src/matter/devices/node-devices.ts';
 
 const known = (id: string, signature = 'same', reachability: Device['reachability'] = 'reachable'): KnownDevice =>
   ({ device: { id, reachability }, signature }) as KnownDevice;

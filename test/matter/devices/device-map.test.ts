@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { planDevices } from '../../../src/matter/devices/device-map.ts';
-import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from '../../../src/matter/devices/node-snapshot.ts';
+import {
+  type EndpointSnapshot,
+  type NodeSnapshot,
+  type ProductFacts,
+  planDevices,
+} from '../../../src/matter/devices/device-composition.ts';
 
 const facts = (label: string, product = 'Thing'): ProductFacts => ({
   label,

@@ -1,6 +1,6 @@
 import type { ClientNode } from '@matter/main/node';
 import { expect, test } from 'vitest';
-import { DeviceBook } from '../../../src/matter/devices/device-book.ts';
+import { DeviceStore } from '../../../src/matter/devices/device-store.ts';
 import { NodeDevices } from '../../../src/matter/devices/node-devices.ts';
 import { MemoryStore } from '../memory-store.ts';
 
@@ -9,7 +9,7 @@ test('a device was last seen when it answered a call or confirmed its values, al
   const root = { number: 0, behaviors: { supported: { descriptor } }, maybeStateOf: () => descriptor };
   const endpoints = Object.assign([root], { has: () => false });
   const peer = { ...root, endpoints, state: { commissioning: {} } } as unknown as ClientNode;
-  const node = new NodeDevices({ node: peer, nodeId: '5', book: new DeviceBook(new MemoryStore()), joinedMs: 0 });
+  const node = new NodeDevices({ node: peer, nodeId: '5', book: new DeviceStore(new MemoryStore()), joinedMs: 0 });
   node.refresh();
   const seenMs = () => node.known.map((known) => node.deviceNow(known).lastSeenMs);
   expect(seenMs()).toEqual([0]);

@@ -1,7 +1,7 @@
 import type { ClientNode } from '@matter/main/node';
 import { expect, test } from 'vitest';
-import { planDevices } from '../../../src/matter/devices/device-map.ts';
-import { snapshotOf } from '../../../src/matter/devices/peer-snapshot.ts';
+import { planDevices } from '../../../src/matter/devices/device-composition.ts';
+import { snapshotOf } from '../../../src/matter/devices/peer-structure.ts';
 
 type States = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { type SleepFacts, sleeps } from '../../../src/matter/devices/peer-snapshot.ts';
+import { type SleepFacts, sleeps } from '../../../src/matter/devices/peer-structure.ts';
 import {
   AWAKE_POLICY,
   type ReachabilityLink,
@@ -125,7 +125,7 @@ describe('a node that always listens', () => {
     await pass(clock, 30_000);
     expect(link.probes).toBeGreaterThan(asked + 2);
     link.isThere = true;
-    monitor.heard();
+    monitor.noteMessage();
     expect(monitor.state).toBe('reachable');
     await pass(clock, 20_000);
     expect(monitor.state).toBe('reachable');
@@ -142,7 +142,7 @@ describe('a node that always listens', () => {
   test('a stopped monitor asks and tells nothing more', async () => {
     const { clock, link, monitor, changes } = setUp();
     monitor.stop();
-    monitor.heard();
+    monitor.noteMessage();
     monitor.suspect();
     await pass(clock, 60_000);
     expect([link.probes, changes.length]).toEqual([0, 0]);
@@ -168,7 +168,7 @@ describe('which nodes sleep', () => {
     let policy = sleepyPolicy(300_000);
     const { clock, link, monitor, changes } = setUp(() => policy);
     link.heardMs = clock.now();
-    monitor.heard();
+    monitor.noteMessage();
     policy = AWAKE_POLICY;
     link.isThere = false;
     monitor.suspect();
@@ -180,7 +180,7 @@ describe('which nodes sleep', () => {
 describe('a node that sleeps', () => {
   test('is never asked and counts as gone only after three missed reports', async () => {
     const { clock, link, monitor, changes } = setUp(sleepyPolicy(300_000));
-    monitor.heard();
+    monitor.noteMessage();
     link.heardMs = clock.now();
     monitor.suspect();
     await pass(clock, 600_000);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { ReportTimes } from '../../../src/matter/devices/device-reports.ts';
 import type { NodeDevices } from '../../../src/matter/devices/node-devices.ts';
-import { ReportTimes } from '../../../src/matter/devices/report-times.ts';
 import type { AttributeShape } from '../../../src/matter/model/cluster-shape.ts';
 
 const nodeOf = (times: Pick<NodeDevices, 'joinedMs' | 'confirmedMs'>) => times as NodeDevices;

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { SilenceLimit } from '../../../src/matter/devices/silence-limit.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { ResponseTimeout } from '../../../src/matter/devices/device-interactions.ts';
 
 const LIMIT_MS = 4_500;
 
 function makeLimit() {
   const clock = new ManualClock();
   let answeredMs: number | undefined;
-  const limit = new SilenceLimit({ clock, limitMs: LIMIT_MS, answeredMs: () => answeredMs });
+  const limit = new ResponseTimeout({ clock, limitMs: LIMIT_MS, answeredMs: () => answeredMs });
   const isOver = () => limit.signal.aborted;
   const answer = () => {
     answeredMs = clock.monotonic();

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { describeCluster } from '../../../src/matter/model/cluster-description.ts';
-import { clusterShapeOf } from '../../../src/matter/model/cluster-shape.ts';
-import { manufacturerModel } from '../../../src/matter/model/manufacturer-models.ts';
-import { fromJson, toJson } from '../../../src/matter/model/value-codec.ts';
+import { clusterShapeOf, describeCluster } from '../../../src/matter/model/cluster-shape.ts';
+import { manufacturerModel } from '../../../src/matter/model/manufacturer-clusters.ts';
+import { fromJson, toJson } from '../../../src/matter/model/value-json.ts';
 
 const SPARKLE = {
   name: 'Sparkle',

@@ -9,8 +9,7 @@ import {
   standardClusters,
   standardDeviceTypes,
 } from '../../../src/matter/model/standard-model.ts';
-import { fromJson, toJson } from '../../../src/matter/model/value-codec.ts';
-import { schemaOf } from '../../../src/matter/model/value-schema.ts';
+import { fromJson, schemaOf, toJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
 import { anyValueOf } from './arbitrary-value.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { describeCluster } from '../../../src/matter/model/cluster-description.ts';
+import { describeCluster } from '../../../src/matter/model/cluster-shape.ts';
 import { minimalCluster, standardClusterShape } from '../../../src/matter/model/standard-model.ts';
-import { fromJson, refuseOutsideLimits, toJson } from '../../../src/matter/model/value-codec.ts';
-import { schemaOf } from '../../../src/matter/model/value-schema.ts';
+import { fromJson, refuseOutsideLimits, schemaOf, toJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
 
 function attribute(cluster: string, name: string): ValueShape {

@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HubProblems } from '../../../src/core/hub-problems.ts';
+import { HubProblems } from '../../../src/core/health.ts';
 import { createLogger, silentLogger } from '../../../src/core/logger.ts';
-import { StateAnchors } from '../../../src/journal/state-anchors.ts';
-import { openMatterDatabase } from '../../../src/matter/storage/matter-database.ts';
-import { MatterStorage, NODE_FOLDER } from '../../../src/matter/storage/matter-storage.ts';
-import { inspectStorage } from '../../../src/matter/storage/storage-inspection.ts';
+import { FabricStorage, NODE_FOLDER } from '../../../src/matter/storage/fabric-storage.ts';
+import { inspectStorage, openMatterDatabase } from '../../../src/matter/storage/matter-database.ts';
+import { StateAnchors } from '../../../src/storage/state-anchors.ts';
 
 let stateDir: string;
 let database: string;
-let storage: MatterStorage;
+let storage: FabricStorage;
 
 const parts = () => ({ problems: new HubProblems(), anchor: new StateAnchors(stateDir, silentLogger).of('matter/hub/storage.db') });
 
@@ -68,7 +67,7 @@ function edit(sql: string): void {
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'matter-storage-'));
   database = join(stateDir, NODE_FOLDER, 'storage.db');
-  storage = new MatterStorage({ logger: silentLogger, ...parts() }, { stateDir });
+  storage = new FabricStorage({ logger: silentLogger, ...parts() }, { stateDir });
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
@@ -102,7 +101,7 @@ describe('storage of the fabric', () => {
     const before = inspectStorage(database);
     damage();
     const lines: string[] = [];
-    new MatterStorage({ logger: createLogger('error', (line) => lines.push(line)), ...parts() }, { stateDir }).prepare();
+    new FabricStorage({ logger: createLogger('error', (line) => lines.push(line)), ...parts() }, { stateDir }).prepare();
     expect(inspectStorage(database)).toEqual(before);
     expect(lines.join()).toContain('matter.storage_restored');
   });
@@ -158,7 +157,7 @@ describe('storage of the fabric', () => {
     storage.prepare();
     leave();
     const { problems, anchor } = parts();
-    new MatterStorage({ logger: silentLogger, problems, anchor }, { stateDir }).prepare();
+    new FabricStorage({ logger: silentLogger, problems, anchor }, { stateDir }).prepare();
     expect(problems.list()).toEqual([]);
   });
 
@@ -173,7 +172,7 @@ describe('storage of the fabric', () => {
     storage.prepare();
     writeFileSync(database, 'nonsense');
     const lines: string[] = [];
-    new MatterStorage({ logger: createLogger('warn', (line) => lines.push(line)), ...parts() }, { stateDir }).snapshot();
+    new FabricStorage({ logger: createLogger('warn', (line) => lines.push(line)), ...parts() }, { stateDir }).snapshot();
     expect(lines.join()).toContain('matter.snapshot_failed');
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });

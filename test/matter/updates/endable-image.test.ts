@@ -1,12 +1,12 @@
 import { BytesStreamReader } from '@matter/main';
 import { BdxError } from '@matter/main/protocol';
 import { expect, test } from 'vitest';
-import { EndableImage } from '../../../src/matter/updates/endable-image.ts';
+import { AbortableImage } from '../../../src/matter/updates/ota-provider.ts';
 
 const BYTES = Uint8Array.from({ length: 20_000 }, (_, index) => index % 251);
 
 /** Blocks as matter.js's transfer takes them. */
-async function blocks(image: EndableImage, onBlock: (count: number) => void = () => undefined): Promise<Buffer> {
+async function blocks(image: AbortableImage, onBlock: (count: number) => void = () => undefined): Promise<Buffer> {
   const taken: Uint8Array[] = [];
   for await (const block of new BytesStreamReader(image.stream().getReader()).read(1024)) {
     taken.push(new Uint8Array(block as Uint8Array));
@@ -16,7 +16,7 @@ async function blocks(image: EndableImage, onBlock: (count: number) => void = ()
 }
 
 test('an image, or the rest of it, goes out as it is', async () => {
-  const image = new EndableImage(new Blob([BYTES]), new AbortController().signal);
+  const image = new AbortableImage(new Blob([BYTES]), new AbortController().signal);
   expect(image.size).toBe(20_000);
   expect((await blocks(image)).equals(BYTES)).toBe(true);
   const rest = image.slice(5000, 9096);
@@ -27,7 +27,7 @@ test('an image, or the rest of it, goes out as it is', async () => {
 test('one that is withdrawn ends within a few blocks, with an error that the device is told', async () => {
   const end = new AbortController();
   let sent = 0;
-  const image = new EndableImage(new Blob([BYTES]), end.signal);
+  const image = new AbortableImage(new Blob([BYTES]), end.signal);
   const reading = blocks(image, (count) => {
     sent = count;
     if (count === 2) end.abort();
@@ -38,7 +38,7 @@ test('one that is withdrawn ends within a few blocks, with an error that the dev
 
 test('its stream can be cancelled after the withdrawal without an error, which nobody would wait for', async () => {
   const end = new AbortController();
-  const stream = new EndableImage(new Blob([BYTES]), end.signal).stream();
+  const stream = new AbortableImage(new Blob([BYTES]), end.signal).stream();
   end.abort();
   const reader = stream.getReader();
   await expect(reader.read()).rejects.toBeInstanceOf(BdxError);

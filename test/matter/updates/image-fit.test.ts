@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { isForProduct, misfitOf } from '../../../src/matter/updates/image-fit.ts';
+import { incompatibilityOf, isForProduct } from '../../../src/matter/updates/update-images.ts';
 import { image } from './test-image.ts';
 
 const node = (number: number) => ({ vendorId: 0xfff1, productId: 0x8000, version: { number, text: `v${number}` } });
 
 test('an image fits a device of its product that runs something older', () => {
-  expect(misfitOf(image(), node(1))).toBeUndefined();
-  expect(misfitOf(image({ vendorId: 0, productId: 0 }), node(1))).toBeUndefined();
+  expect(incompatibilityOf(image(), node(1))).toBeUndefined();
+  expect(incompatibilityOf(image({ vendorId: 0, productId: 0 }), node(1))).toBeUndefined();
 });
 
 test.each([
@@ -18,12 +18,12 @@ test.each([
   [image({ version: { number: 9, text: '' }, minVersion: 5, maxVersion: 7 }), 8, /updates numbers 5 to 7 only/],
   [image({ version: { number: 9, text: '' }, minVersion: 5 }), 4, /updates number 5 and later only/],
 ])('%o does not fit version %i', (unfit, number, why) => {
-  expect(misfitOf(unfit, node(number))).toMatch(why);
+  expect(incompatibilityOf(unfit, node(number))).toMatch(why);
 });
 
 test('bounds of versions include their ends', () => {
   const bounded = image({ version: { number: 9, text: '' }, minVersion: 5, maxVersion: 7 });
-  expect([5, 6, 7].map((number) => misfitOf(bounded, node(number)))).toEqual([undefined, undefined, undefined]);
+  expect([5, 6, 7].map((number) => incompatibilityOf(bounded, node(number)))).toEqual([undefined, undefined, undefined]);
 });
 
 test('whose product it is does not depend on the version', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StandardCrypto } from '@matter/main';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ImageFolder } from '../../../src/matter/updates/image-folder.ts';
+import { ImageFolder } from '../../../src/matter/updates/update-images.ts';
 import { imageBytes } from './test-image.ts';
 
 let dir: string;

@@ -2,11 +2,11 @@ import type { ServerNode } from '@matter/main/node';
 import { PeerAddress } from '@matter/main/protocol';
 import { FabricIndex, NodeId } from '@matter/main/types';
 import { expect, test } from 'vitest';
-import { openTransfer } from '../../../src/matter/updates/image-transfer.ts';
-import type { UpdateCourse } from '../../../src/matter/updates/update-course.ts';
+import { openTransfer } from '../../../src/matter/updates/ota-provider.ts';
+import type { RunningUpdate } from '../../../src/matter/updates/update-progress.ts';
 
 const peer = PeerAddress({ fabricIndex: FabricIndex(1), nodeId: NodeId(7n) });
-const course = { image: { blob: new Blob(['image']) } } as unknown as UpdateCourse;
+const course = { image: { blob: new Blob(['image']) } } as unknown as RunningUpdate;
 
 /** A node whose transfer fails as it is ended. */
 function nodeWithFailingTransfer(scopes: Set<unknown>): ServerNode {

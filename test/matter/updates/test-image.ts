@@ -1,6 +1,6 @@
 import { StandardCrypto } from '@matter/main';
 import { OtaImageWriter } from '@matter/main/protocol';
-import type { UpdateImage } from '../../../src/matter/updates/update-image.ts';
+import type { UpdateImage } from '../../../src/matter/updates/update-images.ts';
 
 /** The bytes of a Matter software image for the product 0x8000 of vendor 0xFFF1, version 2 unless it is said. */
 export async function imageBytes(facts: Partial<Parameters<typeof OtaImageWriter.create>[1]> = {}): Promise<Buffer> {

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import type { UpdateProgress } from '../../../src/core/devices/software-update.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { UpdateProgress } from '../../../src/core/devices/device-administration.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { UpdateCourse } from '../../../src/matter/updates/update-course.ts';
-import { type SoftwareState, UpdateWatch } from '../../../src/matter/updates/update-watch.ts';
+import { RunningUpdate, type SoftwareState, UpdateMonitor } from '../../../src/matter/updates/update-progress.ts';
 import { image } from './test-image.ts';
 
 const QUERY = { vendorId: 0xfff1, productId: 0x8000, softwareVersion: 1, protocolsSupported: [0] };
@@ -15,9 +14,9 @@ function update(says: () => SoftwareState = () => old('Idle')) {
   const clock = new ManualClock();
   const told: UpdateProgress[] = [];
   const collaborators = { clock, onProgress: (progress: UpdateProgress) => told.push(progress) };
-  const course = new UpdateCourse(collaborators, { device: 'Lamp', image: image(), token: TOKEN });
+  const course = new RunningUpdate(collaborators, { device: 'Lamp', image: image(), token: TOKEN });
   const end = new AbortController();
-  const watch = new UpdateWatch({ clock, course, device: 'Lamp', ask: async () => says() });
+  const watch = new UpdateMonitor({ clock, course, device: 'Lamp', ask: async () => says() });
   const outcome = watch.outcome(end.signal).then(
     (version) => ({ version }),
     (error: AtmoError) => ({ code: error.code, message: error.message, atMs: clock.monotonic() - startMs }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { LabHost } from '../../../scripts/network-lab/lab-host.ts';
-import type { ServiceInstance } from '../../../src/core/devices/discovery.ts';
+import type { ServiceInstance } from '../../../src/mesh/discovery/discovery.ts';
 
 const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, 'discovery-program.ts');

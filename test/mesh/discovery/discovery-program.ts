@@ -1,10 +1,10 @@
 /** A host that announces itself and listens: `discovery-program.ts ID`; tells JSON lines, ends with a goodbye on SIGTERM. */
 
+import { systemClock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
 import { DnsSd } from '../../../src/mesh/discovery/dns-sd.ts';
-import { HUB_SERVICE_TYPE } from '../../../src/mesh/discovery/hub-service.ts';
-import { InterfaceWatch } from '../../../src/mesh/discovery/link/interface-watch.ts';
+import { HUB_SERVICE_TYPE } from '../../../src/mesh/discovery/hub-discovery.ts';
+import { InterfaceWatch } from '../../../src/mesh/discovery/network-interfaces.ts';
 
 const [id = ''] = process.argv.slice(2);
 const logger = createLogger('warn');

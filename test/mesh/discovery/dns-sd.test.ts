@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ServiceInstance } from '../../../src/core/devices/discovery.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import type { DnsRecord } from '../../../src/mesh/discovery/dns/dns-record.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { ServiceInstance } from '../../../src/mesh/discovery/discovery.ts';
+import type { DnsRecord } from '../../../src/mesh/discovery/dns-message.ts';
 import { FakeHost, FakeSegment, pass, settle } from './fake-segment.ts';
 
 const TYPE = '_atmosphere-edge._tcp';
@@ -255,7 +255,7 @@ describe('answers', () => {
 
   test('go to the asker alone when it wants so and all have heard them lately, else to all', async () => {
     const bytes = { kind: 'query', questions: [QUESTION] } as const;
-    const { encodeDnsMessage } = await import('../../../src/mesh/discovery/dns/dns-message.ts');
+    const { encodeDnsMessage } = await import('../../../src/mesh/discovery/dns-message.ts');
     const query = encodeDnsMessage(bytes);
     query.writeUInt16BE(0x8001, query.length - 2);
     segment.tell(query, asker);

@@ -1,21 +1,21 @@
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { createLogger, type Logger } from '../../../src/core/logger.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { type DnsMessage, decodeDnsMessage, encodeDnsMessage } from '../../../src/mesh/discovery/dns/dns-message.ts';
+import { type DnsMessage, decodeDnsMessage, encodeDnsMessage } from '../../../src/mesh/discovery/dns-message.ts';
 import { DnsSd } from '../../../src/mesh/discovery/dns-sd.ts';
-import { InterfaceWatch } from '../../../src/mesh/discovery/link/interface-watch.ts';
-import type { MessageSource, OpenMulticastSocket, SocketEar, SocketPlace } from '../../../src/mesh/discovery/link/multicast-socket.ts';
+import type { MessageSource, OpenMulticastSocket, SocketListener, SocketTarget } from '../../../src/mesh/discovery/multicast-socket.ts';
+import { InterfaceWatch } from '../../../src/mesh/discovery/network-interfaces.ts';
 
 interface Plug {
   readonly host: FakeHost;
-  readonly place: SocketPlace;
-  readonly ear: SocketEar;
+  readonly place: SocketTarget;
+  readonly ear: SocketListener;
 }
 
 /** What was sent, and by whom. */
 export interface SentMessage {
   readonly from: string;
-  readonly family: SocketPlace['family'];
+  readonly family: SocketTarget['family'];
   /** Absent for what was sent to all. */
   readonly to?: MessageSource;
   readonly message: DnsMessage;
@@ -65,8 +65,8 @@ export class FakeHost {
   readonly dnsSd: DnsSd;
   readonly lines: string[] = [];
   /** Set to make opening or sending fail; undefined lets it pass. */
-  openError: ((place: SocketPlace) => Error | undefined) | undefined;
-  sendError: ((place: SocketPlace) => Error | undefined) | undefined;
+  openError: ((place: SocketTarget) => Error | undefined) | undefined;
+  sendError: ((place: SocketTarget) => Error | undefined) | undefined;
   readonly #interfaces = new Map<string, { segment: FakeSegment; addresses: readonly string[] }>();
 
   constructor(name: string, clock = new ManualClock()) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { HubId } from '../../../src/core/ids.ts';
-import { hubService, hubSighting } from '../../../src/mesh/discovery/hub-service.ts';
+import { hubService, hubSighting } from '../../../src/mesh/discovery/hub-discovery.ts';
 
 const id = 'hub-00112233aabbccdd' as HubId;
 const announced = { ...hubService({ id, port: 8082, meshId: 'mesh-0011' }), addresses: ['10.0.0.1', 'fe80::1%eth0'] };

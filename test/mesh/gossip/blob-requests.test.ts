@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { encodeBlobRequest } from '../../../src/codec/messages/blobs.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
-import { BlobExchange } from '../../../src/mesh/gossip/exchange/blob-exchange.ts';
-import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/exchange/blob-store.ts';
-import type { MeshDirectory } from '../../../src/mesh/gossip/hubs/mesh-directory.ts';
-import type { PeerLinks, RequestHandler } from '../../../src/mesh/link/peer-link.ts';
-import { encodeBlobRequest } from '../../../src/wire/messages/blobs.ts';
-import { never } from '../link/link-room.ts';
+import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
+import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';
+import { DropCounter } from '../../../src/mesh/gossip/gossip-limits.ts';
+import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
+import type { PeerLinks, RequestHandler } from '../../../src/mesh/rpc/peer-link.ts';
+import { never } from '../rpc/link-fixture.ts';
 
 const KIB_64 = 65_536;
 const neighbour = 'hub-0123456789abcdef' as HubId;

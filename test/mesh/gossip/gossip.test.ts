@@ -3,12 +3,12 @@ import { makeIdentity } from '../../../scripts/simulation/simulated-authority.ts
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
+import { NO_DEVICES } from '../../../src/core/devices/device-directory.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { NO_DEVICES } from '../../../src/core/devices/no-devices.ts';
-import type { StatementSource } from '../../../src/mesh/gossip/exchange/statement-exchange.ts';
-import { KnownTools } from '../../../src/tools/elsewhere/known-tools.ts';
+import type { StatementSource } from '../../../src/mesh/gossip/statement-exchange.ts';
+import { ToolDirectory } from '../../../src/tools/registry/tool-directory.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { makeTool } from '../../tools/tool-room.ts';
 
 const tools = (count: number, device = 'any') => Array.from({ length: count }, (_, index) => simulatedTool(index, device));
 
@@ -86,7 +86,7 @@ describe('Gossip', () => {
     await chainOf(mesh, [hub, late]);
     await mesh.clock.run(30_000);
     for (const { id, registry, gossip } of [other, late]) {
-      const known = new KnownTools({ registry, self: { id, name: 'here' }, remote: gossip.catalogue, mesh: gossip.peers });
+      const known = new ToolDirectory({ registry, self: { id, name: 'here' }, remote: gossip.catalogue, mesh: gossip.peers });
       for (const onlyNodes of [undefined, [hub.id]]) {
         const meant = known.resolve('attic_lamp_turn_on', { ...(onlyNodes && { onlyNodes }) });
         expect([meant.id, meant.hubs?.(), meant.definition.metadata.tags]).toEqual([after.id, [hub.id], []]);
@@ -124,7 +124,7 @@ describe('Gossip', () => {
     expect(hubs[0]?.gossip.catalogue.all()).toEqual([]);
     await mesh.clock.run(60_000);
     const [gone] = tools(1);
-    const departed = (name = '', isVisible = () => true) => hubs[0]?.gossip.catalogue.departed(name, { isVisible });
+    const departed = (name = '', isVisible = () => true) => hubs[0]?.gossip.catalogue.departedHubs(name, { isVisible });
     expect(departed(gone?.id)).toEqual([{ id: hubs[1]?.id, name: 'hub1' }]);
     expect([departed('matter:nothing'), departed(gone?.id, () => false)]).toEqual([[], []]);
     await mesh.clock.run(400_000);

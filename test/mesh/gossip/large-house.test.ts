@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
+import { type HubState, inCanonicalOrder } from '../../../src/codec/messages/announced-state.ts';
+import { openAnnouncement } from '../../../src/codec/messages/announcement.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { AnnouncedEpoch } from '../../../src/mesh/gossip/announce/announced-epoch.ts';
-import { Announcer } from '../../../src/mesh/gossip/announce/announcer.ts';
-import { offeredDefinition, offerSome } from '../../../src/mesh/gossip/announce/offered-definition.ts';
-import { inOrder } from '../../../src/wire/messages/announced-entries.ts';
-import type { HubState } from '../../../src/wire/messages/announced-state.ts';
-import { openAnnouncement } from '../../../src/wire/messages/announcement.ts';
+import { AnnouncedEpoch } from '../../../src/mesh/gossip/announcement-version.ts';
+import { Announcer } from '../../../src/mesh/gossip/announcer.ts';
+import { offeredDefinition, prepareOffers } from '../../../src/mesh/gossip/definition-store.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { makeTool } from '../../tools/tool-room.ts';
-import { makeDirectory } from './gossip-room.ts';
+import { makeDirectory } from './gossip-fixture.ts';
 
 const NOBODY: HubState = { name: 'attic', version: '1.0.0', addresses: [], links: [], capabilities: [], tools: [], devices: [] };
 
@@ -27,9 +26,9 @@ function houseOf(count: number) {
     certificate: () => certificate,
     epoch: new AnnouncedEpoch({ store: new MemoryKeyValueStore(clock), clock }),
     state: () => {
-      if (!offerSome(tools)) return undefined;
+      if (!prepareOffers(tools)) return undefined;
       const entries = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool).hash }));
-      return { state: { ...NOBODY, tools: inOrder(entries) }, definitions: [] };
+      return { state: { ...NOBODY, tools: inCanonicalOrder(entries) }, definitions: [] };
     },
     directory,
     blobs,
@@ -64,9 +63,9 @@ describe('the announcer of a house with many tools', () => {
 
 test('definitions are hashed 32 at a time, and each once', () => {
   const tools = Array.from({ length: 70 }, (_, index) => makeTool({ name: `tool_${index}` }));
-  expect([offerSome(tools), offerSome(tools), offerSome(tools)]).toEqual([false, false, true]);
+  expect([prepareOffers(tools), prepareOffers(tools), prepareOffers(tools)]).toEqual([false, false, true]);
   expect(tools.map(offeredDefinition)).toEqual(tools.map(offeredDefinition));
-  expect(offerSome(tools)).toBe(true);
+  expect(prepareOffers(tools)).toBe(true);
 });
 
 test.each([

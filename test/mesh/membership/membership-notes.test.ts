@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { keepMembershipNotes } from '../../../src/mesh/membership/membership-notes.ts';
+import { auditMembershipChanges } from '../../../src/mesh/membership/membership.ts';
 
 test('hubs that join with an invite and revocations from elsewhere stand in the journal, until nobody listens', async () => {
   const clock = new ManualClock();
@@ -12,7 +12,7 @@ test('hubs that join with an invite and revocations from elsewhere stand in the 
   const written: unknown[] = [];
   const audit: AuditSink = { record: async (entry) => void written.push(entry) };
   const time = { now: () => clock.now(), isTrusted: () => true };
-  const stop = keepMembershipNotes({ events, audit, time, logger: createLogger('error', () => {}) });
+  const stop = auditMembershipChanges({ events, audit, time, logger: createLogger('error', () => {}) });
   events.emit('mesh.changed', 'mesh-1', { change: 'joined', hub_id: 'hub-2', name: 'attic' });
   events.emit('mesh.changed', 'mesh-1', { change: 'created' });
   events.emit('peer.changed', 'hub-2', { change: 'joined' });
@@ -34,7 +34,7 @@ test('a journal that cannot be written is told in the log', async () => {
   const lines: string[] = [];
   const audit = { record: () => Promise.reject(new AtmoError('STORAGE_FAILED', 'The disk is full')) };
   const time = { now: () => clock.now(), isTrusted: () => true };
-  keepMembershipNotes({ events, audit, time, logger: createLogger('error', (line) => lines.push(line)) });
+  auditMembershipChanges({ events, audit, time, logger: createLogger('error', (line) => lines.push(line)) });
   events.emit('mesh.changed', 'mesh-1', { change: 'revoked', hub_id: 'hub-2' });
   await new Promise(setImmediate);
   expect(lines.join()).toMatch(/audit.note_failed.*The disk is full/);

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { inviterCertificate } from '../../../src/mesh/membership/certificates/certificate-request.ts';
-import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/members/known-members.ts';
-import { decodeCertificateChain, encodeCertificateChain } from '../../../src/wire/messages/certificate.ts';
-import { encodeRevocationStatement, signMemberRevocation } from '../../../src/wire/messages/member-revocation.ts';
+import {
+  decodeCertificateChain,
+  encodeCertificateChain,
+  encodeRevocationStatement,
+  signMemberRevocation,
+} from '../../../src/codec/messages/membership.ts';
+import { inviterCertificate } from '../../../src/mesh/membership/certificates.ts';
+import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/member-set.ts';
 import {
   DAY_MS,
   enterAsFounder,
@@ -15,7 +19,7 @@ import {
   reasonOf,
   refusalOf,
   rootKey,
-} from './membership-room.ts';
+} from './membership-fixture.ts';
 
 describe('the membership of a hub', () => {
   test('is none at first: nobody is trusted, and what needs one says how to get one', async () => {

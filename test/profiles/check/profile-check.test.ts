@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
-import { checkProfiles } from '../../../src/profiles/check/profile-check.ts';
-import { formatProblem } from '../../../src/profiles/check/profile-problem.ts';
-import type { StandardModel } from '../../../src/profiles/check/standard-view.ts';
+import { checkProfiles } from '../../../src/profiles/check/check-profiles.ts';
+import { formatProblem, type StandardClusterModel } from '../../../src/profiles/check/profile-problem.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
+import {
+  profileFilesOf,
+  type RawProfileFile,
+  readProfileDirectory,
+  readProfileSchemas,
+} from '../../../src/profiles/files/load-profiles.ts';
 import { draftProfile } from '../../../src/profiles/files/profile-draft.ts';
-import { profileFilesOf, type RawProfileFile, readProfileDirectory } from '../../../src/profiles/files/profile-files.ts';
-import { readProfileSchemas } from '../../../src/profiles/files/profile-schemas.ts';
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
 import { described, PROFILE_DIRECTORY, profiles } from '../device-fixtures.ts';
 
-const model: StandardModel = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
+const model: StandardClusterModel = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
 const schemas = readProfileSchemas(PROFILE_DIRECTORY);
 const files = readProfileDirectory(PROFILE_DIRECTORY);
 

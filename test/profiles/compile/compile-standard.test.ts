@@ -4,11 +4,11 @@ import type { ClusterDescription, DeviceDescription } from '../../../src/core/de
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
 import { minimalCluster, standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
-import { isAdministrative } from '../../../src/profiles/clusters/administrative-clusters.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
-import { deviceToolDefinition } from '../../../src/profiles/device-tools/device-tool-definition.ts';
-import { NAME_LIMIT, toolName } from '../../../src/profiles/home/device-names.ts';
+import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';
+import { NAME_LIMIT, toolName } from '../../../src/profiles/home/device-tool-names.ts';
+import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import type { ToolDefinition } from '../../../src/tools/definition/tool-definition.ts';
 import { described, profiles, validator } from '../device-fixtures.ts';

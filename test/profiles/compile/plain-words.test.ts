@@ -4,9 +4,9 @@ import type { JsonSchema } from '../../../src/core/json.ts';
 import { standardCluster, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
-import { enumNames } from '../../../src/profiles/convert/converter.ts';
-import { deviceToolDefinition } from '../../../src/profiles/device-tools/device-tool-definition.ts';
-import { ALSO, visitSchema } from '../../../src/tools/schema/schema-walk.ts';
+import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';
+import { enumNames } from '../../../src/profiles/values/converter.ts';
+import { ALSO_ACCEPTED, visitSchema } from '../../../src/tools/schema/schema-walk.ts';
 import { described, profiles, toolOf } from '../device-fixtures.ts';
 
 const COMPILED = standardDeviceTypes().map(({ name, clusters }) => ({
@@ -32,7 +32,7 @@ function namesOf(compiled: CompiledDevice): readonly string[] {
     names.push(...Object.keys((tool.parameters.properties ?? {}) as object));
     visitSchema(tool.parameters, (part, path) => {
       // Former words are taken and shown to nobody.
-      if (!path.includes(`/${ALSO}/`)) names.push(...enumNames(part));
+      if (!path.includes(`/${ALSO_ACCEPTED}/`)) names.push(...enumNames(part));
     });
   }
   return names;

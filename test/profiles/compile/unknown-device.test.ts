@@ -4,14 +4,13 @@ import type { ClusterDescription, DeviceDescription } from '../../../src/core/de
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { ClusterShape } from '../../../src/matter/model/cluster-shape.ts';
 import { standardCluster, standardClusterNames, standardClusterShape } from '../../../src/matter/model/standard-model.ts';
-import { fromJson } from '../../../src/matter/model/value-codec.ts';
+import { fromJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
-import { isAdministrative } from '../../../src/profiles/clusters/administrative-clusters.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
-import type { DeviceTool } from '../../../src/profiles/compile/compiled-device.ts';
-import type { DeviceStep } from '../../../src/profiles/compile/device-plan.ts';
+import type { DeviceStep, DeviceTool } from '../../../src/profiles/compile/compiled-device.ts';
+import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
-import { reasonableBounds } from '../../../src/profiles/parameters/reasonable-bounds.ts';
+import { reasonableBounds } from '../../../src/profiles/values/reasonable-bounds.ts';
 import { anyValueOf } from '../../matter/model/arbitrary-value.ts';
 import { described, validator } from '../device-fixtures.ts';
 

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
-import { CONVERTERS } from '../../../src/profiles/convert/converters.ts';
-import { loadProfiles } from '../../../src/profiles/files/load-profiles.ts';
-import { profileFilesOf, readProfileDirectory } from '../../../src/profiles/files/profile-files.ts';
-import { readProfileSchemas } from '../../../src/profiles/files/profile-schemas.ts';
-import { RECIPES } from '../../../src/profiles/recipes/recipe-table.ts';
+import { loadProfiles, profileFilesOf, readProfileDirectory, readProfileSchemas } from '../../../src/profiles/files/load-profiles.ts';
+import { RECIPES } from '../../../src/profiles/recipes/recipes.ts';
+import { CONVERTERS } from '../../../src/profiles/values/converters.ts';
 import { takenInMemory } from '../../taken-texts.ts';
 import { described, PROFILE_DIRECTORY, toolOf } from '../device-fixtures.ts';
 

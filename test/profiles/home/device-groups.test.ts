@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
-import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
-import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
+import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
+import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-names.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
-import { typesAndFamilies } from '../../../src/profiles/home/device-families.ts';
-import { DeviceGroups } from '../../../src/profiles/home/device-groups.ts';
-import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
-import { callOf, effectOn } from '../../access/rules/rule-room.ts';
+import { LocalDeviceGroups, typesAndFamilies } from '../../../src/profiles/home/device-groups.ts';
+import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
+import { callOf, effectOn } from '../../auth/rules/rule-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';
@@ -18,7 +17,7 @@ const meter = described('TemperatureSensor', { device: { id: parseDeviceId('mete
 
 describe('device groups', () => {
   test('a device belongs to its Matter type, the families of the type and its area, and so do its readings', () => {
-    const groups = new DeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS);
+    const groups = new LocalDeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS);
     const is = (resource: string, by: 'type' | 'area', name: string) => groups.isMember(resource, { by, name });
     expect([is('lamp', 'type', 'dimmable-light'), is('lamp', 'type', 'light'), is('lamp', 'area', 'kids-room')]).toEqual([
       true,
@@ -34,14 +33,14 @@ describe('device groups', () => {
 
   test('a device is told with its parts, and with its id where another has its name and room', () => {
     const twin = described('DimmableLight', { device: { id: parseDeviceId('lamp-2'), name: lamp.device.name, area: "kids' ROOM" } });
-    const named = (home: FakeHome) => new DeviceGroups(home, NO_DEVICE_FACTS).namedDevice('lamp');
+    const named = (home: FakeHome) => new LocalDeviceGroups(home, NO_DEVICE_FACTS).namedDevice('lamp');
     expect(named(new FakeHome(lamp, meter))).toEqual({ id: 'lamp', name: lamp.device.name, area: "Kids' room", parts: 1 });
     expect(named(new FakeHome(lamp, twin))).toMatchObject({ shares_name: true });
   });
 
   test('follow the home: another area counts from the next check on', () => {
     const home = new FakeHome(lamp);
-    const groups = new DeviceGroups(home, NO_DEVICE_FACTS);
+    const groups = new LocalDeviceGroups(home, NO_DEVICE_FACTS);
     expect(groups.areaOf('lamp')).toBe('kids-room');
     home.change(lamp.device.id, { area: 'Hall', deviceTypes: ['DoorLock'] });
     expect([groups.areaOf('lamp'), groups.typesOf('lamp').has('lock'), groups.typesOf('lamp').has('light')]).toEqual(['hall', true, false]);
@@ -52,8 +51,8 @@ describe('device groups', () => {
   test('grants and rules that name a room hold on after it got another name, and never reach the room that it was joined to', () => {
     const home = new FakeHome(lamp, meter);
     const store = new MemoryKeyValueStore(new ManualClock());
-    const names = new KeptHomeNames(store);
-    const groups = new DeviceGroups(home, names);
+    const names = new StoredHomeNames(store);
+    const groups = new LocalDeviceGroups(home, names);
     const authorizer = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
     const may = (area: string, device: string) =>
       authorizer.authorize({ id: 'a', kind: 'agent', permissions: [`device:control:@area/${area}`] }, [`device:control:${device}`]).allowed;
@@ -73,7 +72,7 @@ describe('device groups', () => {
       [true, true],
       [false, false],
     ]);
-    const restarted = new KeptHomeNames(store);
+    const restarted = new StoredHomeNames(store);
     expect(['kids-room', 'studio', 'guest-room'].map((key) => restarted.areaMeant(key))).toEqual(Array(3).fill('guest-room'));
     rename('Guest room', 'Studio');
     expect([may('studio', 'lamp'), may('guest-room', 'lamp'), names.formerAreaNames('Studio')]).toEqual([
@@ -93,7 +92,7 @@ describe('device groups', () => {
 
   test('a grant by type reaches every light and nothing else', () => {
     const authorizer = new GrantAuthorizer({
-      groups: new DeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS),
+      groups: new LocalDeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS),
       validity: { isStillValid: () => true },
     });
     const agent = { id: 'a', kind: 'agent', permissions: ['device:control:@type/light'] } as const;

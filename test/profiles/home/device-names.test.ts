@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import { ManualClock } from '../../../src/core/time/clock.ts';
-import { DeviceNameClaims } from '../../../src/profiles/home/device-name-claims.ts';
+import { DeviceNameRegistry } from '../../../src/profiles/home/device-name-registry.ts';
 import {
   byRightToName,
   NAME_LIMIT,
@@ -11,7 +11,7 @@ import {
   toolName,
   unclaimedPrefixes,
   unclaimedToolName,
-} from '../../../src/profiles/home/device-names.ts';
+} from '../../../src/profiles/home/device-tool-names.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 
@@ -69,7 +69,7 @@ test('the rule of hubs that kept no names is known still', () => {
 });
 
 test('of a hundred parts with one long action each gets a name of its own', () => {
-  const claims = new DeviceNameClaims(new MemoryKeyValueStore(new ManualClock()));
+  const claims = new DeviceNameRegistry(new MemoryKeyValueStore(new ManualClock()));
   const action = `set_${'x'.repeat(29)}`;
   expect(action).toHaveLength(33);
   const names = Array.from({ length: 150 }, (_, number) => {
@@ -80,7 +80,7 @@ test('of a hundred parts with one long action each gets a name of its own', () =
 });
 
 test('a name that was claimed is never given up, however often the device is renamed', () => {
-  const claims = new DeviceNameClaims(new MemoryKeyValueStore(new ManualClock()));
+  const claims = new DeviceNameRegistry(new MemoryKeyValueStore(new ManualClock()));
   const unlock = [{ key: 'unlock', action: 'unlock', shortForms: [] }];
   claims.name(device('front-door', 'Front door'), unlock, []);
   for (let number = 0; number < 100; number++) claims.name(device('front-door', `Name ${number}`), unlock, []);

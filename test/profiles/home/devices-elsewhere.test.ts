@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
-import { NO_GROUPS, type ResourceGroups } from '../../../src/core/access/permission.ts';
-import type { PeerDevice } from '../../../src/core/mesh/mesh-view.ts';
-import { DevicesElsewhere } from '../../../src/profiles/home/devices-elsewhere.ts';
-import type { CallRouter } from '../../../src/tools/calls/call-collaborators.ts';
+import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
+import type { CallRouter } from '../../../src/calls/pipeline-context.ts';
+import { NO_GROUPS, type ResourceGroups } from '../../../src/core/auth/permission.ts';
+import type { PeerDevice } from '../../../src/core/mesh-view.ts';
+import { RemoteDeviceGroups } from '../../../src/profiles/home/device-groups.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { canSeeTool, mayCallTool } from '../../../src/tools/visibility.ts';
-import { makePeer, RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
-import { agent, codeOf, makeRoom, owner } from '../../tools/tool-room.ts';
+import { canSeeTool, mayCallTool } from '../../../src/tools/definition/tool-permissions.ts';
+import { agent, codeOf, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePeer, RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 
 const device = (id: string, type: string): PeerDevice => ({ id, name: id, type, isReachable: true });
 
@@ -25,7 +25,7 @@ function deviceTool(hub: string, id: string, area = 'Kitchen'): RegisteredTool {
 function house(told: Readonly<Record<string, readonly PeerDevice[]>>, { groups = NO_GROUPS as ResourceGroups, area = 'Kitchen' } = {}) {
   const peers = Object.entries(told).map(([id, devices]) => makePeer(id, { devices }));
   const remote = new RemoteToolsFake(Object.entries(told).flatMap(([hub, devices]) => devices.map(({ id }) => deviceTool(hub, id, area))));
-  const elsewhere = new DevicesElsewhere(() => ({ view: { peers: () => peers as never }, tools: remote }));
+  const elsewhere = new RemoteDeviceGroups(() => ({ view: { peers: () => peers as never }, tools: remote }));
   const authorizer = new GrantAuthorizer({ groups, elsewhere, validity: { isStillValid: () => true } });
   return { remote, elsewhere, authorizer, peers };
 }
@@ -52,7 +52,7 @@ describe('grants by type and area on devices of other hubs', () => {
   test('areas count also of a hub that does not list its devices', () => {
     const { authorizer, elsewhere } = house({ 'hub-2': [] });
     expect(elsewhere.isMember('d1', { by: 'area', name: 'kitchen' }, ['hub-2'])).toBe(false);
-    const quiet = new DevicesElsewhere(() => ({
+    const quiet = new RemoteDeviceGroups(() => ({
       view: { peers: () => [makePeer('hub-2', { devices: [] })] as never },
       tools: new RemoteToolsFake([deviceTool('hub-2', 'd1', 'Living Room')]),
     }));
@@ -89,7 +89,7 @@ describe('grants by type and area on devices of other hubs', () => {
     const remote = new RemoteToolsFake([deviceTool('hub-2', 'd1')]);
     let tools: readonly RegisteredTool[] = remote.all();
     const view = { peers: () => [makePeer('hub-2', { devices })] as never };
-    const elsewhere = new DevicesElsewhere(() => ({ view, tools: { all: () => tools } }));
+    const elsewhere = new RemoteDeviceGroups(() => ({ view, tools: { all: () => tools } }));
     const isLight = () => elsewhere.isMember('d1', { by: 'type', name: 'light' }, ['hub-2']);
     expect(isLight()).toBe(true);
     devices[0] = device('d1', 'door_lock');

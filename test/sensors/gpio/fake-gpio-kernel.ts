@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { GpioKernel } from '../../../src/sensors/gpio/gpio-kernel.ts';
 import {
   ATTRIBUTE_OFFSET,

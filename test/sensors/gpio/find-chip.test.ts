@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findChip } from '../../../src/sensors/gpio/find-chip.ts';
+import { findChip } from '../../../src/sensors/gpio/chardev-chip.ts';
 import { FakeGpioKernel } from './fake-gpio-kernel.ts';
 
 let devDir = '';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { FullStore } from '../../full-store.ts';
 import { sensorSourceContract } from '../sensor-source-contract.ts';
-import { GpioRoom } from './gpio-room.ts';
+import { GpioRoom } from './gpio-fixture.ts';
 
 const HOME = `
 gpio:

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkGpioConfig } from '../../../src/sensors/gpio/gpio-config.ts';
-import { gpioConfig } from './gpio-room.ts';
+import { gpioConfig } from './gpio-fixture.ts';
 
 test('a line that says nothing but where it is has careful values', () => {
   const config = gpioConfig('gpio: { inputs: { front_door: { line: GPIO17 } }, outputs: { pump: { line: 27 } } }');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { approvalsSaying } from '../../tools/approvals-saying.ts';
-import { agent, codeOf, makeRoom, owner, settled } from '../../tools/tool-room.ts';
-import { GpioRoom } from './gpio-room.ts';
+import { approvalsSaying } from '../../calls/approvals-fake.ts';
+import { agent, codeOf, makeRoom, owner, settled } from '../../calls/pipeline-fixture.ts';
+import { GpioRoom } from './gpio-fixture.ts';
 
 const HOME = `
 gpio:

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ChardevChip } from '../../../src/sensors/gpio/chardev-chip.ts';
-import { makeOutputsSafe } from '../../../src/sensors/gpio/safe-outputs.ts';
+import { makeOutputsSafe } from '../../../src/sensors/gpio/gpio-board.ts';
 import { FakeGpioKernel } from './fake-gpio-kernel.ts';
-import { gpioConfig } from './gpio-room.ts';
+import { gpioConfig } from './gpio-fixture.ts';
 
 const { outputs } = gpioConfig(
   'gpio: { outputs: { pump: { line: GPIO0 }, fan: { line: 1, safe: "on" }, valve: { line: GPIO2, active_low: true }, gone: { line: GPIO9 } } }',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/time/clock.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
 import { findLine } from '../../../src/sensors/gpio/gpio-chip.ts';
-import { SimChip } from '../../../src/sensors/gpio/sim-chip.ts';
+import { SimulatedChip } from '../../../src/sensors/gpio/simulated-chip.ts';
 import { gpioChipContract } from './gpio-chip-contract.ts';
 
 gpioChipContract('simulated chip', () => {
   const clock = new ManualClock();
-  const chip = new SimChip(clock);
+  const chip = new SimulatedChip(clock);
   return {
     chip,
     drive: (offset, isHigh) => {
@@ -19,7 +19,7 @@ gpioChipContract('simulated chip', () => {
 });
 
 test('a line is found by its number and by its name', () => {
-  const lines = new SimChip(new ManualClock(), { names: ['ID_SDA', 'ID_SCL', 'GPIO2'] }).lines();
+  const lines = new SimulatedChip(new ManualClock(), { names: ['ID_SDA', 'ID_SCL', 'GPIO2'] }).lines();
   expect([findLine(lines, 1), findLine(lines, 'GPIO2'), findLine(lines, 'GPIO3'), findLine(lines, 3)]).toEqual([
     1,
     2,

@@ -1,21 +1,20 @@
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { HwmonSource } from '../../../src/sensors/kernel/hwmon-source.ts';
-import { IioSource } from '../../../src/sensors/kernel/iio-source.ts';
-import { KernelFolder } from '../../../src/sensors/kernel/kernel-folder.ts';
-import { ThermalSource } from '../../../src/sensors/kernel/thermal-source.ts';
-import { W1Source } from '../../../src/sensors/kernel/w1-source.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { HwmonSource, ThermalSource } from '../../../src/sensors/kernel/hwmon-thermal.ts';
+import { IioSource } from '../../../src/sensors/kernel/iio.ts';
+import { W1Source } from '../../../src/sensors/kernel/one-wire.ts';
+import { Sysfs } from '../../../src/sensors/kernel/sysfs.ts';
 import type { SensorSource } from '../../../src/sensors/sensor-source.ts';
 import { type SourceRig, sensorSourceContract } from '../sensor-source-contract.ts';
 import { SysfsTree } from '../sysfs-tree.ts';
 
 /** A rig over the tree of a board; `attribute` is what vanishes with a sensor. */
-function rig(make: (kernel: KernelFolder) => SensorSource, attribute: (address: string) => string) {
+function rig(make: (kernel: Sysfs) => SensorSource, attribute: (address: string) => string) {
   return async (): Promise<SourceRig> => {
     const tree = SysfsTree.of('pi5');
     tree.write('class/thermal/thermal_zone1/type', 'rp1-thermal');
     tree.write('class/thermal/thermal_zone1/temp', '51000');
     return {
-      source: make(new KernelFolder(tree.root)),
+      source: make(new Sysfs(tree.root)),
       unplug: (address) => tree.remove(attribute(address)),
       async [Symbol.asyncDispose]() {
         tree[Symbol.dispose]();

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
-import { type Outcome, readInLane } from '../../../src/sensors/kernel/attribute-reader.ts';
-import { Lane } from '../../../src/sensors/kernel/lane.ts';
+import { ReadLock, type ReadOutcome, readInSequence } from '../../../src/sensors/kernel/sysfs.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 
-const rounds = async (lane: Lane, read: (address: string) => Promise<Outcome>, signal: AbortSignal): Promise<readonly SensorSample[]> => {
+const rounds = async (
+  lane: ReadLock,
+  read: (address: string) => Promise<ReadOutcome>,
+  signal: AbortSignal,
+): Promise<readonly SensorSample[]> => {
   const samples: SensorSample[] = [];
-  await readInLane({ addresses: ['a', 'b'], signal }, { lane, read }, (sample) => samples.push(sample));
+  await readInSequence({ addresses: ['a', 'b'], signal }, { lane, read }, (sample) => samples.push(sample));
   return samples;
 };
 const patient = () => new AbortController().signal;
@@ -19,15 +22,15 @@ test('sensors of a lane are read one at a time', async () => {
     running -= 1;
     return { value };
   };
-  expect(await rounds(new Lane(), read, patient())).toEqual([
+  expect(await rounds(new ReadLock(), read, patient())).toEqual([
     { address: 'a', value: 1 },
     { address: 'b', value: 1 },
   ]);
 });
 
 test('a read that hangs holds up one round, then the lane is busy until the kernel lets go', async () => {
-  const lane = new Lane();
-  const kernel = Promise.withResolvers<Outcome>();
+  const lane = new ReadLock();
+  const kernel = Promise.withResolvers<ReadOutcome>();
   const limit = new AbortController();
   const hanging = rounds(lane, () => kernel.promise, limit.signal);
   limit.abort();
@@ -52,5 +55,5 @@ test.each([
   ['ENXIO', 'gone'],
 ])('%s of a driver means %s', async (code, fault) => {
   const read = () => Promise.reject(Object.assign(new Error(code), { code }));
-  expect((await rounds(new Lane(), read, patient()))[0]).toMatchObject({ address: 'a', fault });
+  expect((await rounds(new ReadLock(), read, patient()))[0]).toMatchObject({ address: 'a', fault });
 });

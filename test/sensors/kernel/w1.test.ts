@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/core/time/clock.ts';
-import { KernelFolder } from '../../../src/sensors/kernel/kernel-folder.ts';
-import { parseProbe } from '../../../src/sensors/kernel/w1-format.ts';
-import { W1Source } from '../../../src/sensors/kernel/w1-source.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { parseProbe, W1Source } from '../../../src/sensors/kernel/one-wire.ts';
+import { Sysfs } from '../../../src/sensors/kernel/sysfs.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { SysfsTree } from '../sysfs-tree.ts';
 
@@ -46,7 +45,7 @@ describe('what a probe says', () => {
 });
 
 describe('the bus', () => {
-  const sourceOf = (tree: SysfsTree) => new W1Source({ kernel: new KernelFolder(tree.root), clock: systemClock });
+  const sourceOf = (tree: SysfsTree) => new W1Source({ kernel: new Sysfs(tree.root), clock: systemClock });
   const readAll = async (source: W1Source) => {
     const addresses = (await source.find()).map(({ address }) => address);
     const samples: SensorSample[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
-import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
-import { agent, makeRoom } from '../tool-room.ts';
+import { agent, makeRoom } from '../../calls/pipeline-fixture.ts';
 
 function room() {
   const { registry, pipeline, clock } = makeRoom();

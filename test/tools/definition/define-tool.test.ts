@@ -1,11 +1,9 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { defineTool } from '../../../src/tools/definition/define-tool.ts';
-import { capabilityOf, toolsOfCapability } from '../../../src/tools/forms/capability-handler.ts';
-import { fromToolHandler, ToolHandler, type ToolResult } from '../../../src/tools/forms/tool-handler.ts';
-import { createJsonSchema, p } from '../../../src/tools/schema/parameter-builder.ts';
-import { agent, makeRoom, owner } from '../tool-room.ts';
+import { createJsonSchema, defineTool, p } from '../../../src/tools/definition/define-tool.ts';
+import { capabilityOf, fromToolClass, ToolClass, type ToolResult, toolsOfCapability } from '../../../src/tools/definition/tool-class.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 
 const dim = defineTool(
   {
@@ -39,7 +37,7 @@ const dim = defineTool(
   },
 );
 
-class Doubler extends ToolHandler {
+class Doubler extends ToolClass {
   readonly definition = {
     name: 'double',
     description: 'Doubles a number',
@@ -99,7 +97,7 @@ describe('the class form', () => {
       }
     }
     const { registry, pipeline } = makeRoom();
-    registry.register(fromToolHandler(new Even()));
+    registry.register(fromToolClass(new Even()));
     expect(await pipeline.call({ principal: owner, tool: 'double', params: { n: 3 } })).toMatchObject({
       error: { message: 'Only even numbers' },
     });
@@ -107,7 +105,7 @@ describe('the class form', () => {
 
   test('results and failures become answers', async () => {
     const { registry, pipeline } = makeRoom();
-    registry.register(fromToolHandler(new Doubler()));
+    registry.register(fromToolClass(new Doubler()));
     const call = (n: number) => pipeline.call({ principal: owner, tool: 'double', params: { n } });
     expect(await call(2)).toMatchObject({ result: 4 });
     expect(await call(13)).toMatchObject({ error: { code: 'NOT_SUPPORTED', message: 'Not this one' } });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
-import { isDestructive } from '../../../src/tools/definition/destructive-tool.ts';
-import { toMcp } from '../../../src/tools/forms/tool-export.ts';
+import { isDestructive } from '../../../src/tools/definition/tool-definition.ts';
+import { toMcp } from '../../../src/tools/formats/model-apis.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
 import { ToolHarness } from '../../profiles/tool-harness.ts';
-import { makeTool } from '../tool-room.ts';
 
 const acting = (draft: Parameters<typeof makeTool>[0]) => makeTool({ execution: { side_effects: true }, permissions: ['a:b'], ...draft });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { whileConfigured, withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
-import { agent, codeOf, makeRoom, makeTool, owner } from '../tool-room.ts';
+import { unconfigured, whileConfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { agent, codeOf, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 test('a tool without its setting says what to set, whatever it would make of the parameters', async () => {
   const { registry, pipeline } = makeRoom();
@@ -11,7 +11,7 @@ test('a tool without its setting says what to set, whatever it would make of the
     },
     effects: () => [{ permission: 'admin:never', risk: 'dangerous', target: 'probe' }],
   });
-  registry.register(withoutSetting(tool, 'set connectors.cameras in the configuration'));
+  registry.register(unconfigured(tool, 'set connectors.cameras in the configuration'));
   expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
     error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('set connectors.cameras') },
   });
@@ -32,7 +32,7 @@ test('a parameter that only the service can judge does not hide that it is missi
   const { registry, pipeline } = makeRoom();
   const parameters = { type: 'object', required: ['path'], properties: { path: { type: 'string', description: 'Path' } } };
   const tool = makeTool({ parameters, requires: { permissions: ['fs:read:{path}'] } });
-  registry.register(withoutSetting(tool, 'set connectors.files.roots'));
+  registry.register(unconfigured(tool, 'set connectors.files.roots'));
   const call = (...permissions: string[]) => pipeline.call({ principal: agent(...permissions), tool: 'probe', params: { path: '.' } });
   expect([codeOf(await call('fs:read:*')), codeOf(await call('fs:write:*'))]).toEqual(['NOT_CONFIGURED', 'PERMISSION_DENIED']);
 });

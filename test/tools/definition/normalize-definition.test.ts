@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
-import { normalizeDefinition, parseDefinition } from '../../../src/tools/definition/normalize-definition.ts';
-import { toPublicDefinition } from '../../../src/tools/forms/public-definition.ts';
+import { normalizeDefinition, parseDefinition, toPublicDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { maskSecrets } from '../../../src/tools/schema/secret-params.ts';
+import { maskSecrets } from '../../../src/tools/schema/secrets.ts';
 
 const notify = {
   name: 'notify',

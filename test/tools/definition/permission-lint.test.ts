@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
-import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
-import { permissionProblems } from '../../../src/tools/definition/permission-lint.ts';
+import { lintDefinition, permissionProblems } from '../../../src/tools/definition/definition-lint.ts';
+import { normalizeDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { makeRoom, makeTool } from '../tool-room.ts';
+import { makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
 
 const problems = (permissions: readonly string[], names: readonly string[] = ['device_id'], more: object = {}) =>
   permissionProblems(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fillPermission } from '../../../src/tools/definition/permission-template.ts';
+import { fillPermission } from '../../../src/tools/definition/tool-permissions.ts';
 
 describe('templated permissions', () => {
   test('take canonical values', () => {

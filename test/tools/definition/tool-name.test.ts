@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatToolName, parseToolName, toolId } from '../../../src/tools/definition/tool-name.ts';
-import { MODEL_NAME_LIMIT, modelNames } from '../../../src/tools/forms/model-name.ts';
+import { formatToolName, MODEL_NAME_LIMIT, modelNames, parseToolName, toolId } from '../../../src/tools/definition/tool-names.ts';
 
 const namespace = fc.stringMatching(/^[a-z][a-z0-9-]{0,31}$/);
 const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,127}$/);

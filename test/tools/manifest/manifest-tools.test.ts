@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadManifest, type ManifestSources } from '../../../src/tools/manifest/tool-manifest.ts';
-import { visiblePlaces } from '../../../src/tools/programs/sandboxed-module.ts';
-import type { ScriptRun } from '../../../src/tools/programs/script-engine.ts';
-import { FUEL_GLOBAL } from '../../../src/tools/programs/wasm-fuel.ts';
-import { mostMemoryBytes } from '../../../src/tools/programs/wasm-memory.ts';
+import type { ScriptRun } from '../../../src/tools/programs/program-sandbox.ts';
+import { visiblePaths } from '../../../src/tools/programs/sandboxed-module.ts';
+import { FUEL_GLOBAL, moduleMemoryLimit } from '../../../src/tools/programs/wasm-limits.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../../taken-texts.ts';
+import { programsFake } from '../programs/program-sandbox-fake.ts';
 import { webAssembly } from '../programs/web-assembly.ts';
-import { programsFake } from '../programs-fake.ts';
-import { makeRoom, owner } from '../tool-room.ts';
 
 /** `(module (memory 1 2))` and the same without a maximum. */
 const WASM = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 4, 1, 1, 1, 2];
@@ -131,19 +130,19 @@ describe('an entry of a manifest', () => {
 });
 
 test('what a sandboxed file can see is its folder, unless the manifest and more lie there too', () => {
-  expect(visiblePlaces('file:///srv/hub/tools/a/b.mjs', '/srv/hub/tools.yaml')).toEqual(['/srv/hub/tools/a']);
+  expect(visiblePaths('file:///srv/hub/tools/a/b.mjs', '/srv/hub/tools.yaml')).toEqual(['/srv/hub/tools/a']);
   for (const file of ['/srv/hub/b.mjs', '/srv/b.mjs', '/b.mjs'])
-    expect(visiblePlaces(`file://${file}`, '/srv/hub/tools.yaml')).toEqual([file]);
+    expect(visiblePaths(`file://${file}`, '/srv/hub/tools.yaml')).toEqual([file]);
 });
 
 test('the bound of a WebAssembly memory is read from the module', () => {
-  expect([WASM, WASM_OPEN, [1, 2, 3]].map((bytes) => mostMemoryBytes(Uint8Array.from(bytes)))).toEqual([
+  expect([WASM, WASM_OPEN, [1, 2, 3]].map((bytes) => moduleMemoryLimit(Uint8Array.from(bytes)))).toEqual([
     131_072,
     Number.POSITIVE_INFINITY,
     undefined,
   ]);
   // A section before it, and a length of two bytes.
-  expect(mostMemoryBytes(Uint8Array.from([...WASM.slice(0, 8), 0, 2, 9, 9, 5, 5, 1, 1, 1, 0x80, 1]))).toBe(128 * 65_536);
+  expect(moduleMemoryLimit(Uint8Array.from([...WASM.slice(0, 8), 0, 2, 9, 9, 5, 5, 1, 1, 1, 0x80, 1]))).toBe(128 * 65_536);
 });
 
 test('only known kinds of source are read', async () => {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { type RecordFile, ReservedNames, readFirstRecordFile, recordsOf } from '../../../src/tools/manifest/record-file.ts';
+import { parseRecordFile, type RecordFile, ReservedNames, readFirstRecordFile } from '../../../src/tools/manifest/record-file.ts';
 import { loadManifest, type ManifestSources, manifestEntries } from '../../../src/tools/manifest/tool-manifest.ts';
+import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../../taken-texts.ts';
-import { makeRoom, makeTool, owner } from '../tool-room.ts';
 
 let directory = '';
 beforeAll(() => {
@@ -220,7 +220,7 @@ describe('a tool manifest', () => {
   });
 
   test('JSON is fine too', () => {
-    const entriesOf = (text: string, file: string) => manifestEntries(recordsOf(text, file)).entries.map(({ entry }) => entry);
+    const entriesOf = (text: string, file: string) => manifestEntries(parseRecordFile(text, file)).entries.map(({ entry }) => entry);
     expect(entriesOf('{"tools":[{"name":"a","source":"builtin:vision"}]}', 'tools.json')).toMatchObject([
       { name: 'a', source: { kind: 'builtin', target: 'vision' }, entry: 'createTool' },
     ]);

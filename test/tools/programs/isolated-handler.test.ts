@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { isolatedHandler } from '../../../src/tools/programs/isolated-handler.ts';
-import { makeRoom, makeTool, owner } from '../tool-room.ts';
+import { isolatedHandler } from '../../../src/tools/programs/node-process.ts';
+import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 const MODULE = `
 export const createTool = (config) => ({

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
-import { systemClock } from '../../../src/core/time/clock.ts';
+import { replayHash } from '../../../src/calls/replay.ts';
+import { ScriptWorkerPool } from '../../../src/connectors/sandbox/script-worker-pool.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import { loadManifest } from '../../../src/tools/manifest/tool-manifest.ts';
-import { answerHash } from '../../../src/tools/replay/pure-run.ts';
 import { takenInMemory } from '../../taken-texts.ts';
-import { programsFake } from '../programs-fake.ts';
+import { programsFake } from './program-sandbox-fake.ts';
 
 const EXECUTE = `async (params, context) => [
   context.clock.now(), Date.now(), new Date().getTime(), new Date(0).getTime(), typeof Date(),
@@ -34,7 +34,7 @@ const definition = (determinism: string) =>
 async function load(entry: string) {
   const path = join(directory, 'tools.yaml');
   writeFileSync(path, `tools:\n  - name: dice\n${entry}`);
-  const scripts = new ScriptThreads({ clock: systemClock });
+  const scripts = new ScriptWorkerPool({ clock: systemClock });
   const { tools, leftOut } = await loadManifest(path, {
     builtins: new Map(),
     allowedPlugins: [],
@@ -55,16 +55,16 @@ describe('time and chance of a bounded tool', () => {
     const { tool, problems } = await load(entry);
     expect(problems).toEqual([]);
     if (!tool) return;
-    const first = await answerHash(tool, {}, RUN);
-    expect(await answerHash(tool, {}, RUN)).toBe(first);
+    const first = await replayHash(tool, {}, RUN);
+    expect(await replayHash(tool, {}, RUN)).toBe(first);
     for (const other of [{ logicalTimeMs: 1 }, { randomSeed: 'ff' }])
-      expect(await answerHash(tool, {}, { ...RUN, ...other })).not.toBe(first);
+      expect(await replayHash(tool, {}, { ...RUN, ...other })).not.toBe(first);
   });
 
   test('are real ones for a tool that is declared otherwise', async () => {
     const { tool } = await load(`    source: js:./own/dice.js\n${definition('nondeterministic')}`);
     if (!tool) throw new Error('The tool was left out');
-    expect(await answerHash(tool, {}, RUN)).not.toBe(await answerHash(tool, {}, RUN));
+    expect(await replayHash(tool, {}, RUN)).not.toBe(await replayHash(tool, {}, RUN));
   });
 
   test('cannot be given to a program of the board, which is refused', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
-import { FUEL_GLOBAL, meteredModule } from '../../../src/tools/programs/wasm-fuel.ts';
+import { FUEL_GLOBAL, meteredModule } from '../../../src/tools/programs/wasm-limits.ts';
 import { webAssembly } from './web-assembly.ts';
 
 const HEAD = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heapProblem } from '../../../src/tools/programs/wasm-heap.ts';
+import { engineHeapProblem } from '../../../src/tools/programs/wasm-limits.ts';
 import { webAssembly } from './web-assembly.ts';
 
 const HEAD = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
@@ -21,6 +21,6 @@ test.each<[string, number[], RegExp | undefined]>([
 ])('%s is told from what the engine could not hold', (_, content, problem) => {
   const code = Uint8Array.from([...HEAD, ...content]);
   expect(webAssembly.validate(code)).toBe(true);
-  if (problem) expect(heapProblem(code)).toMatch(problem);
-  else expect(heapProblem(code)).toBeUndefined();
+  if (problem) expect(engineHeapProblem(code)).toMatch(problem);
+  else expect(engineHeapProblem(code)).toBeUndefined();
 });

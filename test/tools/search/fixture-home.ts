@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
+import { LexicalEntitySearch } from '../../../src/tools/search/entity-search.ts';
 import { HomeSearch, type HomeSearchResult } from '../../../src/tools/search/home-search.ts';
-import { LexicalEntitySearch } from '../../../src/tools/search/lexical-entity-search.ts';
-import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { described } from '../../profiles/device-fixtures.ts';
 import { ToolHarness } from '../../profiles/tool-harness.ts';
-import { makeTool } from '../tool-room.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/search');
 

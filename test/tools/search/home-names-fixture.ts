@@ -1,5 +1,4 @@
-import type { AreaNames, HomeNames } from '../../../src/core/devices/home-names.ts';
-import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
+import { type AreaNames, type HomeNames, NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
 
 interface Given {
   readonly devices?: Readonly<Record<string, readonly string[]>>;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { SURE_FROM } from '../../../src/tools/search/confidence.ts';
+import { CONFIDENT_FROM } from '../../../src/tools/search/confidence.ts';
 import { type FixtureHome, fixtureHome, nameOf, rowsOf } from './fixture-home.ts';
 
 let home: FixtureHome;
@@ -83,7 +83,7 @@ describe('a confidence', () => {
     expect(isUnsure).toBe(false);
     for (const { confidence } of matches) expect(confidence).toBeGreaterThan(0);
     for (const { confidence } of matches) expect(confidence).toBeLessThanOrEqual(1);
-    expect(matches[0]?.confidence).toBeGreaterThanOrEqual(SURE_FROM);
+    expect(matches[0]?.confidence).toBeGreaterThanOrEqual(CONFIDENT_FROM);
   });
 
   test.each(['bedrom lapm on', 'turn on the lapm'])('is low where only a correction of the spelling finds something: %s', (text) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import { makeTool } from '../tool-room.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 
 const tools = [
   makeTool({

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
 import { processorMs } from '../../processor-time.ts';
 import { described } from '../../profiles/device-fixtures.ts';
 import { ToolHarness } from '../../profiles/tool-harness.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import { makeTool } from '../tool-room.ts';
+import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 
 const absent = (name: string, title: string) =>
-  withoutSetting(makeTool({ name, description: title, metadata: { title } }), `set connectors.${name}`);
+  unconfigured(makeTool({ name, description: title, metadata: { title } }), `set connectors.${name}`);
 const present = (name: string, title: string) => makeTool({ name, description: title, metadata: { title } });
 const namesOf = (found: readonly { readonly tool: RegisteredTool }[]) => found.map(({ tool }) => tool.definition.name);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import { makeTool } from '../tool-room.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { makeTool } from '../../calls/pipeline-fixture.ts';
 
 const lampTool = (area: string, index: number): RegisteredTool =>
   makeTool({

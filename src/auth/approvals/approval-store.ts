@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { isSignedStatement } from '../../codec/approval-statement.ts';
+import { publicKeyOf } from '../../codec/public-key.ts';
+import {
+  type ApprovalQueue,
+  type ApprovalRequest,
+  type ApprovalService,
+  type ApprovalStatus,
+  type ApprovalView,
+  approvalSummary,
+  type OwnedApproval,
+  plannedStepLines,
+  type SignedDecision,
+} from '../../core/auth/approvals.ts';
+import { isSelfOrDescendant, type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
+import type { DeviceFacts } from '../../core/devices/device-names.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import {
+  type ApprovalRecord,
+  ApprovalRepository,
+  type GivenApproval,
+  matchesRequest,
+  recordOf,
+  requesterKey,
+  statementOf,
+  viewOf,
+} from './approval-record.ts';
+import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
+
+const LIFETIME_MS = 10 * 60_000;
+const MAX_OPEN = 100;
+const MAX_OPEN_OF_ONE = 10;
+/** So many used approvals can still come back; calls that run at once are far fewer. */
+const MAX_GIVEN_BACK = 1_000;
+/** A disk that stays full must not keep the timer busy. */
+const MIN_TIMER_MS = 1_000;
+
+interface ApprovalServices extends NotifierServices {
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
+  readonly devices: Pick<DeviceFacts, 'namedDevice'>;
+}
+
+/**
+ * Dangerous calls that wait for people (design 7): one request for each call of each principal, ten minutes, k distinct
+ * persons with signatures, one use, over restarts. What decides runs without a pause between reading and writing.
+ */
+export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
+  readonly #hubId: string;
+  readonly #collaborators: ApprovalServices;
+  readonly #book: ApprovalRepository;
+  readonly #chronicle: ApprovalNotifier;
+  /** Used in this process: what a dead process had used may have taken effect and stays used. */
+  readonly #usedHere = new Set<string>();
+  #cancelTimer: () => void = () => {};
+
+  constructor(collaborators: ApprovalServices, { hubId }: { readonly hubId: string }) {
+    this.#hubId = hubId;
+    this.#collaborators = collaborators;
+    this.#book = new ApprovalRepository(collaborators);
+    this.#chronicle = new ApprovalNotifier(collaborators);
+  }
+
+  async start(): Promise<void> {
+    this.#book.load();
+    this.#closeOld();
+  }
+
+  async check(request: ApprovalRequest): Promise<ApprovalStatus> {
+    const { record, verdict, isNew } = this.#ask(request);
+    if (isNew) await this.#chronicle.requested(record);
+    // No pause since the verdict: nobody else can have used it.
+    else if (verdict.state === 'approved') await this.#chronicle.used(this.#use(record));
+    return verdict;
+  }
+
+  async peek(request: ApprovalRequest): Promise<ApprovalStatus> {
+    const { record, verdict, isNew } = this.#ask(request);
+    if (isNew) await this.#chronicle.requested(record);
+    return verdict;
+  }
+
+  giveBack(approvalId: string): void {
+    const record = this.#book.get(approvalId);
+    if (!record || !this.#usedHere.delete(approvalId) || this.#isDue(record)) return;
+    const returned: ApprovalRecord = { ...record, state: 'open' };
+    try {
+      this.#book.save(returned);
+    } catch {
+      // It stays used, which is the safe side; the caller is told of its own failure.
+      this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
+      return;
+    }
+    void this.#chronicle.returned(returned);
+    this.#armClock();
+  }
+
+  list(): readonly OwnedApproval[] {
+    this.#closeOld();
+    return this.#book
+      .all()
+      .map((record) => this.#owned(record))
+      .reverse();
+  }
+
+  get(approvalId: string): OwnedApproval | undefined {
+    this.#closeOld();
+    const record = this.#book.get(approvalId);
+    return record && this.#owned(record);
+  }
+
+  async decide(decision: SignedDecision): Promise<ApprovalView> {
+    this.#closeOld();
+    const record = this.#openRecord(decision.approvalId);
+    const { person, keyId } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
+    const word: GivenApproval = { person, keyId, atMs: this.#collaborators.time.now(), signature: decision.signature };
+    const decided = decision.decision === 'deny' ? this.#deny(record, word) : this.#approve(record, word);
+    const { view } = this.#owned(decided);
+    await (decision.decision === 'deny' ? this.#chronicle.denied(decided, word) : this.#chronicle.given(decided, word));
+    return view;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelTimer();
+  }
+
+  /** Finds or files the request. */
+  #ask(request: ApprovalRequest): { readonly record: ApprovalRecord; readonly verdict: ApprovalStatus; readonly isNew: boolean } {
+    this.#closeOld();
+    const found = this.#matching(request);
+    const record = found ? this.#atLeast(found, request.personsNeeded) : this.#file(request);
+    return { record, verdict: this.#verdict(record, request.principal), isNew: !found };
+  }
+
+  #matching(request: ApprovalRequest): ApprovalRecord | undefined {
+    const matching = this.#live().filter((record) => matchesRequest(record, request));
+    // Two there are when an approval was given back after a new request: a denial of either ends both.
+    return matching.find(({ state }) => state === 'denied') ?? matching[0];
+  }
+
+  /** Requests that still have a say, denied ones among them: who was denied is told so until they expire. */
+  #live(): readonly ApprovalRecord[] {
+    return this.#book.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
+  }
+
+  #file(request: ApprovalRequest): ApprovalRecord {
+    this.#requireRoom(request.principal);
+    const createdMs = this.#collaborators.time.now();
+    const record = recordOf(request, {
+      id: randomBytes(16).toString('hex'),
+      createdMs,
+      expiresMs: createdMs + LIFETIME_MS,
+      hub: this.#hubId,
+      newestEnrolment: this.#collaborators.approvers.lastSerial,
+    });
+    this.#book.save(record);
+    this.#armClock();
+    return record;
+  }
+
+  /** An agent shares its bound with all that come from it, and nobody can keep the owner from asking. */
+  #requireRoom(principal: Principal): void {
+    const live = this.#live();
+    const family = rootAgentOf(principalKey(principal));
+    const own = live.filter((record) => rootAgentOf(requesterKey(record)) === family).length;
+    if (own < MAX_OPEN_OF_ONE && (principal.kind === 'owner' || live.length < MAX_OPEN)) return;
+    throw new AtmoError(
+      'RESOURCE_EXCEEDED',
+      `Too many dangerous calls wait for people already (${own} of ${principal.id}, ${live.length} in all); wait until they are decided or have expired`,
+      { retry_after_ms: Math.max(0, Math.min(...live.map((record) => this.#book.remainingMs(record)))) },
+    );
+  }
+
+  /** The owner's rules may have come to ask for more persons since. */
+  #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
+    if (record.needed >= needed) return record;
+    const stricter = { ...record, needed };
+    this.#book.save(stricter);
+    return stricter;
+  }
+
+  #verdict(record: ApprovalRecord, principal: Principal): ApprovalStatus {
+    const approvalId = record.id;
+    if (record.state === 'denied') return { state: 'denied', approvalId, by: record.deniedBy ?? '', expiresAt: isoTime(record.expiresMs) };
+    const { view } = this.#owned(record);
+    const given = this.#counted(record, principal.token?.keys);
+    if (given.length >= record.needed) return { state: 'approved', approvalId, by: given.map(({ person }) => person) };
+    return {
+      state: 'pending',
+      approvalId,
+      expiresAt: isoTime(record.expiresMs),
+      needed: record.needed,
+      given: given.length,
+      summary: approvalSummary(view),
+      willDo: plannedStepLines(view),
+    };
+  }
+
+  #owned(record: ApprovalRecord): OwnedApproval {
+    const { devices } = this.#collaborators;
+    return { principalKey: requesterKey(record), view: viewOf(record, { given: this.#counted(record), devices }) };
+  }
+
+  #use(record: ApprovalRecord): ApprovalRecord {
+    const used: ApprovalRecord = { ...record, state: 'used' };
+    this.#book.save(used);
+    this.#usedHere.add(record.id);
+    if (this.#usedHere.size > MAX_GIVEN_BACK) for (const id of [...this.#usedHere].slice(0, -MAX_GIVEN_BACK)) this.#usedHere.delete(id);
+    return used;
+  }
+
+  /** Approvals by keys that are still enrolled, none of them `ownKeys` of who asks. */
+  #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
+    return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
+  }
+
+  #openRecord(id: string): ApprovalRecord {
+    const record = this.#book.get(id);
+    if (!record) {
+      throw new AtmoError('NOT_FOUND', `No request ${JSON.stringify(id.slice(0, 64))} waits for approval; "atmo approvals" lists them`);
+    }
+    if (record.state === 'open' && !this.#isDue(record)) return record;
+    const reason = record.state === 'open' ? 'expired' : record.state;
+    const ends = {
+      expired: 'has expired; a new call makes a new request',
+      used: 'has been used; a new call makes a new request',
+      denied: `was denied by ${record.deniedBy}; the same call is refused until ${isoTime(record.expiresMs)}, and makes a new request after that`,
+    };
+    throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}`, { state: reason });
+  }
+
+  #approve(record: ApprovalRecord, word: GivenApproval): ApprovalRecord {
+    const given = this.#counted(record);
+    if (given.some(({ person }) => person === word.person)) {
+      throw new AtmoError('CONFLICT', `${word.person} has approved ${record.id} already and counts once; another person has to`);
+    }
+    const approved: ApprovalRecord = { ...record, given: [...given, word] };
+    this.#book.save(approved);
+    return approved;
+  }
+
+  #deny(record: ApprovalRecord, { person }: GivenApproval): ApprovalRecord {
+    const denied: ApprovalRecord = { ...record, state: 'denied', deniedBy: person };
+    this.#book.save(denied);
+    return denied;
+  }
+
+  #isDue(record: ApprovalRecord): boolean {
+    return record.hub !== this.#hubId || this.#book.remainingMs(record) <= 0;
+  }
+
+  /** Closes what is too old, for good: no clock that is turned back opens it again. */
+  #closeOld(): void {
+    const old = this.#book.all().filter((record) => record.state === 'open' && this.#isDue(record));
+    try {
+      for (const record of old) this.#close({ ...record, state: 'expired' });
+    } catch {
+      // It is too old written down or not; the next look at the queue tries again.
+      this.#collaborators.logger.warn('approval.not_closed');
+    }
+    this.#armClock();
+  }
+
+  #close(expired: ApprovalRecord): void {
+    this.#book.save(expired);
+    void this.#chronicle.expired(expired);
+  }
+
+  #armClock(): void {
+    this.#cancelTimer();
+    const open = this.#book.all().filter((record) => record.state === 'open');
+    if (open.length === 0) return;
+    const nextMs = Math.min(...open.map((record) => this.#book.remainingMs(record)));
+    this.#cancelTimer = this.#collaborators.clock.after(Math.max(MIN_TIMER_MS, nextMs), () => this.#closeOld());
+  }
+}
+
+function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys: readonly string[]): readonly GivenApproval[] {
+  const isValid = ({ serial, key }: EnrolledKey) => serial <= record.newestEnrolment && !ownKeys.includes(key);
+  const valid = new Set(keys.filter(isValid).map(({ keyId }) => keyId));
+  return record.given.filter(({ keyId }) => valid.has(keyId));
+}
+
+/**
+ * The key with which a person has validly signed a decision about a request. An approval needs more than a denial: a key
+ * from before the request, of somebody who did not make it. PERMISSION_DENIED with the reason.
+ */
+function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
+  const { person } = decision;
+  if (keys.length === 0) refuseDecision(`${JSON.stringify(person.slice(0, 32))} has no approver key on this hub`);
+  const statement = statementOf(record, decision);
+  const key = keys.find((candidate) => isSignedStatement(decision.signature, statement, publicKeyOf(candidate.key)));
+  if (!key) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
+  if (decision.decision === 'deny') return key;
+  if (isOwnRequest(record, person) || record.requester.keys.includes(key.key)) {
+    refuseDecision(`${person} cannot approve what ${record.requester.id} asks for: who asks never approves, another person has to`);
+  }
+  if (key.serial > record.newestEnrolment) {
+    refuseDecision(`Key ${key.keyId} of ${person} was enrolled after the request was made; it counts for the next one`);
+  }
+  return key;
+}
+
+/** The owner may call and approve in one; an agent, and whatever comes from it, never is the person of its name. */
+function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
+  if (requester.kind === 'owner' && person === 'owner') return false;
+  return isSelfOrDescendant(requester.id, person);
+}
+
+function refuseDecision(reason: string): never {
+  throw new AtmoError('PERMISSION_DENIED', reason);
+}
+
+/** Whom the chronicle tells. */
+interface NotifierServices {
+  readonly audit: AuditSink;
+  readonly events: EventBus;
+  readonly logger: Logger;
+  readonly time: Pick<TrustedTime, 'now'>;
+}
+
+/** Tells the journal and the listeners what becomes of requests. What the call was about stands in the journal's rows of the call. */
+class ApprovalNotifier {
+  readonly #collaborators: NotifierServices;
+
+  constructor(collaborators: NotifierServices) {
+    this.#collaborators = collaborators;
+  }
+
+  async requested(record: ApprovalRecord): Promise<void> {
+    await this.#note('approval.requested', record, { needed: record.needed, expires_at: isoTime(record.expiresMs) });
+    this.#tell('approval.requested', record, { title: record.title, needed: record.needed });
+  }
+
+  /** The signature is kept with it, so that it can be shown later who agreed to what. */
+  async given(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
+    const facts = { person, key_id: keyId, given: record.given.length, needed: record.needed };
+    await this.#note('approval.given', record, { ...facts, signature });
+    const state = record.given.length < record.needed ? 'pending' : 'approved';
+    this.#tell('approval.decided', record, { decision: 'approve', state, ...facts });
+  }
+
+  async denied(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
+    await this.#note('approval.denied', record, { person, key_id: keyId, signature });
+    this.#tell('approval.decided', record, { decision: 'deny', state: 'denied', person, key_id: keyId });
+  }
+
+  used(record: ApprovalRecord): Promise<void> {
+    return this.#note('approval.used', record, { approved_by: record.given.map(({ person }) => person) });
+  }
+
+  returned(record: ApprovalRecord): Promise<void> {
+    return this.#note('approval.returned', record, {});
+  }
+
+  async expired(record: ApprovalRecord): Promise<void> {
+    await this.#note('approval.expired', record, { given: record.given.length, needed: record.needed });
+    this.#tell('approval.decided', record, { state: 'expired' });
+  }
+
+  #note(event: string, record: ApprovalRecord, data: JsonObject): Promise<void> {
+    const atMs = this.#collaborators.time.now();
+    const person = typeof data.person === 'string' ? data.person : record.requester.id;
+    const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool, call_hash: record.callHash };
+    const { traceId } = record;
+    return recordNote(this.#collaborators, { event, atMs, principalId: person, traceId, data: { ...facts, ...data } });
+  }
+
+  #tell(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {
+    const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool };
+    this.#collaborators.events.emit(type, record.id, { ...facts, expires_at: isoTime(record.expiresMs), ...data });
+  }
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
+import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/auth/approvals.ts';
+import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { OnRepaired } from '../../core/files/recoverable-file.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { isVisible } from '../../core/untrusted-text.ts';
+import { openKeyFile } from '../secret-file.ts';
+
+const SPACE = 'approvers';
+const COUNTER = { space: 'approver-enrolments', key: 'last' };
+const MAX_KEYS = 256;
+const MAX_KEYS_OF_ONE = 8;
+const MAX_LABEL_LENGTH = 64;
+
+/** A key and its place in the order of all enrolments ever: tells what came first where clocks cannot. */
+export interface EnrolledKey extends ApproverKey {
+  readonly serial: number;
+}
+
+interface RegistryCollaborators {
+  readonly store: KeyValueStore;
+  readonly time: Pick<TrustedTime, 'now'>;
+  readonly audit: AuditSink;
+}
+
+/** The persons whose signatures approve dangerous calls, with their keys. Lives in the store alone. */
+export class ApproverRegistry implements ApproverDirectory {
+  readonly #store: KeyValueStore;
+  readonly #time: Pick<TrustedTime, 'now'>;
+  readonly #audit: AuditSink;
+
+  constructor({ store, time, audit }: RegistryCollaborators) {
+    this.#store = store;
+    this.#time = time;
+    this.#audit = audit;
+  }
+
+  list(): readonly EnrolledKey[] {
+    const keys = this.#store.entries(SPACE).flatMap(({ key, value }) => readKey(key, value) ?? []);
+    return keys.sort((a, b) => (a.person === b.person ? a.serial - b.serial : a.person < b.person ? -1 : 1));
+  }
+
+  keysOf(person: string): readonly EnrolledKey[] {
+    return this.list().filter((key) => key.person === person);
+  }
+
+  /** Serial of the newest enrolment; 0 on a hub that never had one. */
+  get lastSerial(): number {
+    const stored = this.#store.get(COUNTER.space, COUNTER.key);
+    return typeof stored === 'number' ? stored : 0;
+  }
+
+  async enrol({ person, key, label }: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<EnrolledKey> {
+    requireName(person, label);
+    publicKeyOf(key);
+    const keyId = keyIdOf(key);
+    this.#requireRoom(person, keyId);
+    const serial = this.lastSerial + 1;
+    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#time.now()), serial };
+    // The counter first: after a crash in between a serial is skipped, never given twice.
+    this.#store.set(COUNTER.space, COUNTER.key, serial);
+    this.#store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
+    await this.#note('approver.enrolled', enrolled);
+    return enrolled;
+  }
+
+  async remove(keyId: string): Promise<EnrolledKey> {
+    const keys = this.list();
+    const removed = keys.find((key) => key.keyId === keyId);
+    if (!removed) {
+      throw new AtmoError('NOT_FOUND', `No approver has a key ${JSON.stringify(keyId.slice(0, 32))}; "atmo approvers" lists them`);
+    }
+    if (keys.length === 1) {
+      throw new AtmoError(
+        'CONFLICT',
+        `${keyId} is the last approver key: without it nobody could approve anything. Enrol another one first`,
+      );
+    }
+    this.#store.delete(SPACE, keyId);
+    await this.#note('approver.removed', removed);
+    return removed;
+  }
+
+  #requireRoom(person: string, keyId: string): void {
+    const keys = this.list();
+    const taken = keys.find((key) => key.keyId === keyId);
+    if (taken)
+      throw new AtmoError('CONFLICT', `This key is enrolled already, for ${taken.person}; a key belongs to one person`, { key_id: keyId });
+    const own = keys.filter((key) => key.person === person).length;
+    if (keys.length < MAX_KEYS && own < MAX_KEYS_OF_ONE) return;
+    throw new AtmoError('CONFLICT', `A person may have ${MAX_KEYS_OF_ONE} approver keys and a hub ${MAX_KEYS}; remove one first`);
+  }
+
+  #note(event: string, { person, keyId, label }: EnrolledKey): Promise<void> {
+    return this.#audit.record({ kind: 'note', event, atMs: this.#time.now(), principalId: person, data: { person, key_id: keyId, label } });
+  }
+}
+
+/** First 16 hex digits of the SHA-256 of a raw key in base64url. */
+function keyIdOf(key: string): string {
+  return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
+}
+
+function requireName(person: string, label: string): void {
+  if (!PERSON_NAME.test(person)) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `${JSON.stringify(person.slice(0, 64))} is no name of a person: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit`,
+    );
+  }
+  if (label.length > MAX_LABEL_LENGTH || !isVisible(label) || /[\n\t]/.test(label)) {
+    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and none that nobody sees`);
+  }
+}
+
+function readKey(keyId: string, value: Json): EnrolledKey | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { person, key, label, enrolledAt, serial } = value;
+  const isWhole = [person, key, label, enrolledAt].every((text) => typeof text === 'string') && typeof serial === 'number';
+  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial } as EnrolledKey) : undefined;
+}
+
+const OWNER_KEY_FILE = 'owner.key';
+const PERSON = 'owner';
+
+interface OwnerKeyCollaborators {
+  readonly approvers: ApproverRegistry;
+  readonly logger: Logger;
+  readonly onRepaired: OnRepaired;
+}
+
+/**
+ * The owner's approver key: a private Ed25519 key in `owner.key` (0600), made and enrolled for the person `owner` at the
+ * first start. The hub keeps only the public half; the CLI of the same user signs with the file. A lost file is replaced
+ * as long as the owner is an approver: who can delete it could also have read it.
+ */
+export class OwnerApproverKey implements Service {
+  readonly #approvers: ApproverRegistry;
+  readonly #logger: Logger;
+  readonly #onRepaired: OnRepaired;
+  readonly #path: string;
+
+  constructor({ approvers, logger, onRepaired }: OwnerKeyCollaborators, stateDirectory: string) {
+    this.#approvers = approvers;
+    this.#logger = logger;
+    this.#onRepaired = onRepaired;
+    this.#path = join(stateDirectory, OWNER_KEY_FILE);
+  }
+
+  /**
+   * STORAGE_FAILED when the file is readable by others or holds something else. A crash at any step leaves what the next
+   * start completes: there is always an approver, and the owner, while one of them, signs with the key of the file.
+   */
+  async start(): Promise<void> {
+    const key = rawPublicKey(openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals", onRepaired: this.#onRepaired }));
+    const lost = this.#approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
+    if (this.#approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
+    for (const { keyId } of lost) {
+      await this.#approvers.remove(keyId);
+      this.#logger.warn('approver.owner_key_replaced', { key_id: keyId });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #enrol(key: string): Promise<void> {
+    if (this.#approvers.list().some((known) => known.key === key)) return;
+    await this.#approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
+  }
+}

@@ -1,0 +1,78 @@
+import { createHmac, hkdfSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { canonicalJson } from '../codec/canonical-json.ts';
+import { hubIdOf, rawPublicKey } from '../codec/public-key.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { OnRepaired } from '../core/files/recoverable-file.ts';
+import type { HubId } from '../core/ids.ts';
+import type { Json } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { openKeyFile } from './secret-file.ts';
+
+/** Name of the key's file in the state directory. */
+const HUB_KEY_FILE = 'hub.key';
+const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
+const SEAL_KEY_BYTES = 32;
+
+interface OpenHubKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: string;
+  readonly sealKey: Uint8Array;
+}
+
+/** The hub's one Ed25519 key, in `hub.key` (0600) from the first start on. It names the hub and signs its tokens. */
+export class HubKey implements Service {
+  readonly #path: string;
+  readonly #onRepaired: OnRepaired;
+  #open: OpenHubKey | undefined;
+
+  constructor(stateDirectory: string, onRepaired: OnRepaired) {
+    this.#path = join(stateDirectory, HUB_KEY_FILE);
+    this.#onRepaired = onRepaired;
+  }
+
+  /** Reads the key or makes the first one. STORAGE_FAILED when the file is readable by others or malformed. */
+  async start(): Promise<void> {
+    const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
+    this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: sealKeyOf(privateKey) };
+  }
+
+  /** `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
+  get hubId(): HubId {
+    return hubIdOf(this.publicKey);
+  }
+
+  /** Raw public key: 32 bytes, base64url. */
+  get publicKey(): string {
+    return this.#started().publicKey;
+  }
+
+  get privateKey(): KeyObject {
+    return this.#started().privateKey;
+  }
+
+  /**
+   * Stands for a secret where it has to be told apart but not revealed: HMAC-SHA-256, 64 hex digits, of its RFC 8785 form
+   * under a key that HKDF (RFC 5869) derives from the hub's. The same for the same secret as long as the hub's key lives.
+   * VALIDATION_ERROR for what JSON cannot carry.
+   */
+  sealSecret(value: unknown): string {
+    return createHmac('sha256', this.#started().sealKey)
+      .update(canonicalJson(value as Json), 'utf8')
+      .digest('hex');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#open = undefined;
+  }
+
+  #started(): OpenHubKey {
+    if (this.#open) return this.#open;
+    throw new AtmoError('INTERNAL_ERROR', "The hub's key was asked for before it was read or after the hub stopped");
+  }
+}
+
+function sealKeyOf(key: KeyObject): Uint8Array {
+  const secret = key.export({ type: 'pkcs8', format: 'der' });
+  return new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), SEAL_CONTEXT, SEAL_KEY_BYTES));
+}

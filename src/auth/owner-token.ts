@@ -1,0 +1,121 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
+import type { Authenticated, Authenticator, Credentials, Principal } from '../core/auth/principal.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { OnRepaired } from '../core/files/recoverable-file.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { deletionHint, readSecretFile, type SecretFile, writeSecretFile } from './secret-file.ts';
+
+/** Name of the token's file in the state directory. */
+const OWNER_TOKEN_FILE = 'owner.token';
+const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. The
+ * text is in that file and its copy alone; memory holds only its SHA-256. If the file was changed or is gone, the token ends and the start
+ * makes another.
+ */
+export class OwnerCredential implements Service {
+  readonly #file: SecretFile;
+  #digest: Buffer | undefined;
+  #generation = 0;
+  #isNotAsWritten = false;
+
+  constructor(stateDirectory: string, onRepaired: OnRepaired) {
+    const path = join(stateDirectory, OWNER_TOKEN_FILE);
+    const ifOthersReadIt = `${deletionHint(path)} instead: the next start writes a new one`;
+    const onFound: OnRepaired = (repair) => {
+      this.#isNotAsWritten = true;
+      onRepaired({ ...repair, instead: 'a new token is in its place, and the old one has ended' });
+    };
+    this.#file = { path, ifOthersReadIt, isWhole: (text) => TOKEN.test(text.trim()), onRepaired: onFound };
+  }
+
+  /** Changes with each replacement of the token. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
+  async start(): Promise<void> {
+    const token = readToken(this.#file);
+    // Losing it costs nothing; the old one could be what somebody deleted because others had read it.
+    if (token === undefined || this.#isNotAsWritten) this.rotate();
+    else this.#digest = digestOf(token);
+  }
+
+  /** True when the text is the owner's token; takes the same time wherever it differs. */
+  matches(credential: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
+  }
+
+  /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
+  rotate(): void {
+    const token = `at0.${randomBytes(32).toString('base64url')}`;
+    writeSecretFile(this.#file, `${token}\n`);
+    this.#digest = digestOf(token);
+    this.#generation += 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#digest = undefined;
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+function readToken(file: SecretFile): string | undefined {
+  const { path } = file;
+  const token = readSecretFile(file)?.trim();
+  if (token === undefined || TOKEN.test(token)) return token;
+  throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token; ${deletionHint(path)}: the next start writes a new one`, {
+    path,
+  });
+}
+
+/** The principal behind the owner's token. */
+export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
+
+/** Knows one credential, the owner's token. Each replacement of it makes another principal, so that the old one can end. */
+export class OwnerAuthenticator implements Authenticator {
+  readonly #credential: Pick<OwnerCredential, 'matches' | 'generation'>;
+  readonly #generationOf = new WeakMap<Principal, number>();
+  #principal: Principal = OWNER;
+
+  constructor(credential: Pick<OwnerCredential, 'matches' | 'generation'>) {
+    this.#credential = credential;
+  }
+
+  /** UNAUTHENTICATED without a credential, TOKEN_INVALID for any but the owner's. */
+  async authenticate({ bearer: credential }: Credentials): Promise<Authenticated> {
+    if (!credential) {
+      throw new AtmoError(
+        'UNAUTHENTICATED',
+        'No token came with the request; send "Authorization: Bearer TOKEN" with one that the owner made',
+      );
+    }
+    if (!this.#credential.matches(credential)) {
+      throw new AtmoError(
+        'TOKEN_INVALID',
+        "This is neither an agent's token (at1.…) nor the owner's as it is now; that one is in owner.token in the hub's state directory",
+      );
+    }
+    return { principal: this.#current() };
+  }
+
+  /** False for who came with a token that was replaced since. */
+  isStillValid(principal: Principal): boolean {
+    const generation = this.#generationOf.get(principal);
+    return generation === undefined || generation === this.#credential.generation;
+  }
+
+  #current(): Principal {
+    const { generation } = this.#credential;
+    if (this.#generationOf.get(this.#principal) === generation) return this.#principal;
+    this.#principal = { ...OWNER };
+    this.#generationOf.set(this.#principal, generation);
+    return this.#principal;
+  }
+}

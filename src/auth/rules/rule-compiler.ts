@@ -1,0 +1,190 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { KnownNames, RuleCheck, RuleWarning } from '../../core/auth/rules.ts';
+import { locatedYaml } from '../../core/config/checked-yaml.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { parseRulesFile, type RuleEntry, type RulesFile, shownConditions, WRITABLE_BY_OTHERS } from './rule-file.ts';
+import { type Rule, RuleSet } from './rule-set.ts';
+import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf } from './rule-terms.ts';
+import { ZoneClock } from './rule-time.ts';
+
+/** A rules file, understood. */
+export interface CompiledRules {
+  readonly set: RuleSet;
+  readonly zone: ZoneClock;
+  /** What is allowed and probably not meant, as far as the file itself shows it. */
+  readonly warnings: readonly RuleWarning[];
+}
+
+/** What holds where there is no file. */
+export function noRules(): CompiledRules {
+  return { set: new RuleSet([], 'allow'), zone: new ZoneClock(), warnings: [] };
+}
+
+/** Rules from the text of their file; CONFIG_INVALID with file and line of the first mistake. */
+export function compileRules(text: string, file: string): CompiledRules {
+  const content = parseRulesFile(text, file);
+  const { lineOf } = locatedYaml(text, file);
+  const refuseAt =
+    (...start: readonly (string | number)[]): Refuse =>
+    (path, problem) => {
+      const line = lineOf([...start, ...path]);
+      throw new AtmoError('CONFIG_INVALID', `${file}, line ${line}: ${problem}`, { file, line });
+    };
+  const zone = zoneOf(content, refuseAt());
+  const rules = content.rules.map((entry, index) => ruleOf(entry, lineOf(['rules', index]), refuseAt('rules', index)));
+  const warnings = rules.flatMap((rule, index) => overlaps(rule, rules.slice(0, index), refuseAt('rules', index)));
+  return { set: new RuleSet(rules, content.default), zone, warnings };
+}
+
+function zoneOf({ timezone }: RulesFile, refuse: Refuse): ZoneClock {
+  try {
+    return new ZoneClock(timezone);
+  } catch {
+    return refuse(['timezone'], `${JSON.stringify(timezone)} is no IANA time zone; write it such as Europe/Berlin`);
+  }
+}
+
+function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
+  const { name, description, effect, persons, reason, when } = entry;
+  if (persons !== undefined && effect !== 'approve') refuse(['persons'], `persons has a meaning only with effect: approve, not ${effect}`);
+  if (when.agent !== undefined && when.kind === 'owner') refuse(['when', 'agent'], 'the owner is no agent: this rule would fit nobody');
+  return {
+    name,
+    line,
+    effect,
+    when: shownConditions(when),
+    terms: termsOf(when, (path, problem) => refuse(['when', ...path], problem)),
+    ...(description !== undefined && { description }),
+    ...(persons !== undefined && { persons }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+/** Refuses a rule that contradicts an earlier one; warns of one that repeats it. */
+function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
+  const same = earlier.find(({ name }) => name === rule.name);
+  if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);
+  const covering = earlier.find(({ terms }) => coversTerms(terms, rule.terms));
+  if (!covering) return [];
+  const where = `the rule ${JSON.stringify(covering.name)} in line ${covering.line} comes first and fits every call that ${JSON.stringify(rule.name)} fits`;
+  if (saying(covering) === saying(rule)) return [{ line: rule.line, message: `${where}, with the same effect: this one can go` }];
+  return refuse(
+    ['name'],
+    `the rules contradict each other: ${where}, but says ${saying(covering)} and not ${saying(rule)}; put the narrower rule first`,
+  );
+}
+
+function saying({ effect, persons = 1 }: Rule): string {
+  return effect === 'approve' ? `approve by ${persons}` : effect;
+}
+
+/** True when every call that the later terms fit is one that the earlier fit too: the later rule never gets to decide. */
+export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
+  return (
+    coversPatterns(earlier.agent, later.agent) &&
+    coversKinds(earlier, later) &&
+    coversPatterns(earlier.tool, later.tool) &&
+    coversWords(earlier.device, later.device) &&
+    coversWords(earlier.deviceType, later.deviceType) &&
+    coversWords(earlier.area, later.area) &&
+    coversPatterns(earlier.action, later.action) &&
+    coversWords(earlier.risk, later.risk) &&
+    (!earlier.times || earlier.times.includes(later.times)) &&
+    coversValues(earlier, later) &&
+    coversParams(earlier, later)
+  );
+}
+
+function coversPatterns(wide: readonly NamePattern[] | undefined, narrow: readonly NamePattern[] | undefined): boolean {
+  if (!wide) return true;
+  return narrow?.every((one) => wide.some((other) => isWider(other, one))) ?? false;
+}
+
+function coversWords(wide: readonly string[] | undefined, narrow: readonly string[] | undefined): boolean {
+  if (!wide) return true;
+  return narrow?.every((one) => wide.includes(one) || wide.includes('*')) ?? false;
+}
+
+/** A rule that names an agent is about agents. */
+function coversKinds(earlier: RuleTerms, later: RuleTerms): boolean {
+  return coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent']));
+}
+
+function coversValues(earlier: RuleTerms, later: RuleTerms): boolean {
+  const wide = earlier.value;
+  if (!wide) return true;
+  const isCovered = (one: NonNullable<RuleTerms['value']>[number]): boolean =>
+    wide.some((other) => other.name === one.name && isWiderComparison(other.comparison, one.comparison));
+  return later.value?.every(isCovered) ?? false;
+}
+
+function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
+  return (earlier.param ?? []).every((wide) =>
+    (later.param ?? []).some((one) => one.pointer === wide.pointer && isWiderComparison(wide.comparison, one.comparison)),
+  );
+}
+
+/** Names in rules that nothing has: allowed, since a device may come, and often misspelled. */
+export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
+  const areas = known.areas.map(areaKey);
+  return rules.flatMap((rule) => {
+    const { device = [], deviceType = [], area = [], value = [], tool = [] } = rule.terms;
+    return [
+      ...device.filter((id) => id !== '*').flatMap((id) => unknown(rule, 'device', { name: id, known: known.devices })),
+      ...area.flatMap((key) => unknown(rule, 'area', { name: key, known: areas })),
+      ...deviceType.flatMap((type) => unknown(rule, 'device type', { name: type, known: known.types })),
+      ...value.flatMap(({ name }) => unknown(rule, 'value', { name, known: known.values })),
+      ...tool.flatMap((pattern) => unknownTool(rule, pattern, known.tools)),
+    ];
+  });
+}
+
+function unknownTool(rule: Rule, { segments: [namespace = '', name] }: NamePattern, tools: readonly string[]): readonly RuleWarning[] {
+  if (namespace === '') return [];
+  if (name !== undefined) return unknown(rule, 'tool', { name: `${namespace}:${name}`, known: tools });
+  return unknown(rule, 'namespace of tools', { name: namespace, known: [...new Set(tools.map((tool) => tool.split(':')[0] ?? ''))] });
+}
+
+function unknown(
+  rule: Rule,
+  what: string,
+  { name, known }: { readonly name: string; readonly known: readonly string[] },
+): readonly RuleWarning[] {
+  if (known.includes(name)) return [];
+  const [near] = nearestTexts(name, known, 1);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  return [
+    {
+      line: rule.line,
+      message: `the rule ${JSON.stringify(rule.name)} names the ${what} ${JSON.stringify(name)}, which there is not${hint}`,
+    },
+  ];
+}
+
+/** Checks a rules file without a hub; with the names that a hub knows, those in the rules too. NOT_FOUND when it cannot be read. */
+export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
+  const text = readText(file);
+  try {
+    const { set, warnings } = compileRules(text, file);
+    return { file, count: set.rules.length, warnings: [...openness(file), ...warnings, ...(known ? lintRules(set.rules, known) : [])] };
+  } catch (error) {
+    if (!(error instanceof AtmoError) || error.code !== 'CONFIG_INVALID') throw error;
+    return { file, count: 0, problem: error.message, warnings: [] };
+  }
+}
+
+/** The hub takes no file that others can write; a draft elsewhere may be as it is. */
+function openness(file: string): RuleCheck['warnings'] {
+  if ((statSync(file).mode & WRITABLE_BY_OTHERS) === 0) return [];
+  return [{ line: 1, message: `others than its owner can write this file, and the hub refuses it so; run chmod go-w ${file}` }];
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new AtmoError('NOT_FOUND', `The rules file ${file} cannot be read; name another: atmo rules check FILE`, { file }, { cause });
+  }
+}

@@ -1,0 +1,312 @@
+import type { Effect, RuledCall, RuleVerdict } from '../../core/auth/authorizer.ts';
+import { parsePermission } from '../../core/auth/permission.ts';
+import type { EffectTestResult, ListedRule } from '../../core/auth/rules.ts';
+import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
+import type { DeviceFacts } from '../../core/devices/device-names.ts';
+import type { Json } from '../../core/json.ts';
+import {
+  compares,
+  comparisonText,
+  matches,
+  memberAt,
+  type NamePattern,
+  plainName,
+  type RuleTerms,
+  toolSegments,
+  type ValueTerm,
+} from './rule-terms.ts';
+import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
+
+/** A rule with what its conditions mean. */
+export interface Rule extends ListedRule {
+  readonly terms: RuleTerms;
+}
+
+/** Where and when a call is judged. */
+export interface RuleContext {
+  /** Undefined while the hub's clock cannot be believed. */
+  readonly minute: MinuteOfWeek | undefined;
+  readonly facts: DeviceFacts;
+}
+
+interface ReadyRule {
+  readonly rule: Rule;
+  readonly ofCall: readonly Condition<CallView>[];
+  readonly ofEffect: readonly Condition<EffectView>[];
+}
+
+const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule allows';
+
+/**
+ * An ordered list of rules. For each effect of a call the first rule that fits decides; over the effects of a call,
+ * deny wins over approve, the most persons win, and allow comes last. Where nobody can know before the call whether a
+ * condition holds, it does for rules that deny or ask, and does not for rules that allow.
+ */
+export class RuleSet {
+  readonly rules: readonly Rule[];
+  readonly default: 'allow' | 'deny';
+  readonly #ready: readonly ReadyRule[];
+
+  constructor(rules: readonly Rule[], defaultForAgents: 'allow' | 'deny') {
+    this.rules = rules;
+    this.default = defaultForAgents;
+    this.#ready = rules.map((rule) => ({ rule, ofCall: callConditions(rule.terms), ofEffect: effectConditions(rule.terms) }));
+  }
+
+  judge(call: RuledCall, ground: RuleContext): RuleVerdict {
+    const fitting = this.#fitting(viewCall(call, ground));
+    const deciding = effectsOf(call, ground).map((view) => firstOf(fitting, view)?.rule);
+    return this.#verdict(call, deciding);
+  }
+
+  /** The verdict, and for each effect which rule decides and why. */
+  explain(call: RuledCall, ground: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
+    const view = viewCall(call, ground);
+    const fitting = this.#fitting(view);
+    const effects = effectsOf(call, ground).map((effect) => this.#trial(view, effect, firstOf(fitting, effect)));
+    return { verdict: this.judge(call, ground), effects };
+  }
+
+  /** The rules whose conditions about caller, tool, time and parameters hold. */
+  #fitting(view: CallView): readonly ReadyRule[] {
+    return this.#ready.filter(({ rule, ofCall }) => holds(rule, ofCall, view));
+  }
+
+  #verdict(call: RuledCall, deciding: readonly (Rule | undefined)[]): RuleVerdict {
+    const denying = deciding.find((rule) => rule?.effect === 'deny');
+    if (denying) return { kind: 'deny', rule: denying.name, reason: denying.reason ?? `rule ${JSON.stringify(denying.name)}` };
+    if (deciding.includes(undefined) && this.#denies(call)) return { kind: 'deny', rule: 'default', reason: DEFAULT_DENIAL };
+    const asking = deciding.filter((rule) => rule?.effect === 'approve').toSorted((a, b) => personsOf(b) - personsOf(a))[0];
+    if (asking) return { kind: 'approve', rule: asking.name, persons: personsOf(asking) };
+    const allowing = deciding.find((rule) => rule !== undefined);
+    return allowing ? { kind: 'allow', rule: allowing.name } : { kind: 'allow' };
+  }
+
+  #denies({ principal }: RuledCall): boolean {
+    return this.default === 'deny' && principal.kind !== 'owner';
+  }
+
+  #trial(call: CallView, view: EffectView | undefined, ready: ReadyRule | undefined): EffectTestResult {
+    const { permission, values, unforeseen } = view?.effect ?? {};
+    const touched = {
+      ...(view && { does: effectText(view.effect, view.facts), target: view.effect.target }),
+      ...(permission !== undefined && { permission }),
+      ...(values && { values }),
+      ...(unforeseen && { unforeseen }),
+    };
+    if (!ready)
+      return { ...touched, decision: this.#denies(call.call) ? 'deny' : 'allow', because: ['no rule speaks of it: the default decides'] };
+    const { rule, ofCall, ofEffect } = ready;
+    const because = [...ofCall.map((one) => one.words(call)), ...(view ? ofEffect.map((one) => one.words(view)) : [])];
+    return {
+      ...touched,
+      decision: rule.effect,
+      rule: rule.name,
+      line: rule.line,
+      because: because.length > 0 ? because : ['it has no conditions'],
+    };
+  }
+}
+
+/** A call that says nothing of its effects is still judged, by everything but those. */
+function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
+  return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
+}
+
+function firstOf(rules: readonly ReadyRule[], view: EffectView | undefined): ReadyRule | undefined {
+  return rules.find(({ rule, ofEffect }) => (view ? holds(rule, ofEffect, view) : ofEffect.length === 0));
+}
+
+function holds<View>(rule: Rule, conditions: readonly Condition<View>[], view: View): boolean {
+  for (const condition of conditions) if (!isMet(rule, condition.test(view))) return false;
+  return true;
+}
+
+function isMet({ effect }: Rule, truth: Truth): boolean {
+  return truth === 'yes' || (truth === 'unforeseen' && effect !== 'allow');
+}
+
+function personsOf(rule: Rule | undefined): number {
+  return rule?.persons ?? 1;
+}
+
+/** Whether a condition holds; `unforeseen` where nobody can know before the call has run. */
+type Truth = 'yes' | 'no' | 'unforeseen';
+
+/** A call as conditions look at it. */
+interface CallView {
+  readonly call: RuledCall;
+  readonly agent: readonly string[];
+  /** The tool by its present name and by those that it had. */
+  readonly tools: readonly (readonly string[])[];
+  /** Undefined while the hub's clock cannot be believed. */
+  readonly minute: MinuteOfWeek | undefined;
+  readonly facts: DeviceFacts;
+}
+
+/** One effect of it. */
+interface EffectView {
+  readonly effect: Effect;
+  readonly device: string | undefined;
+  /** Cluster and command or attribute; undefined for what is no single element of a device. */
+  readonly action: readonly string[] | undefined;
+  readonly facts: DeviceFacts;
+}
+
+/** One condition of a rule. */
+interface Condition<View> {
+  test(view: View): Truth;
+  /** What held, in words. */
+  words(view: View): string;
+}
+
+const DEVICE_PATH_LENGTH = 4;
+
+/** What conditions need to know of a call. */
+function viewCall(call: RuledCall, around: { readonly minute: MinuteOfWeek | undefined; readonly facts: DeviceFacts }): CallView {
+  return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...around };
+}
+
+/** The same of one of its effects. */
+function viewEffect(effect: Effect, facts: DeviceFacts): EffectView {
+  const path = effect.target.split('/');
+  const action = path.length === DEVICE_PATH_LENGTH ? path.slice(2).map(plainName) : undefined;
+  return { effect, device: effect.device ?? deviceOfPermission(effect.permission), action, facts };
+}
+
+/** Conditions about caller, tool, time and parameters. */
+function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
+  const { agent, kind, tool, times, param } = terms;
+  return [
+    kind &&
+      condition(
+        (view: CallView) => kind.includes(kindOf(view)),
+        (view) => `the caller is ${kindOf(view) === 'owner' ? 'the owner' : 'an agent'}`,
+      ),
+    agent &&
+      condition(
+        (view: CallView) => kindOf(view) === 'agent' && anyOf(agent, view.agent),
+        ({ call }) => `the agent is ${call.principal.id}`,
+      ),
+    tool &&
+      condition(
+        ({ tools }: CallView) => tools.some((name) => anyOf(tool, name)),
+        ({ call }) => `the tool is ${call.toolId}`,
+      ),
+    times && {
+      test: ({ minute }: CallView): Truth => (minute === undefined ? 'unforeseen' : truth(times.has(minute))),
+      words: ({ minute }: CallView) =>
+        minute === undefined ? "the hub's clock cannot be believed, so that it may be this time" : `it is ${shownMinute(minute)}`,
+    },
+    ...(param ?? []).map(({ path, pointer, comparison }) =>
+      condition(
+        ({ call }: CallView) => isSo(memberAt(call.params, path), (value) => compares(value, comparison)),
+        () => `the parameter ${pointer} is ${comparisonText(comparison)}`,
+      ),
+    ),
+  ].filter((one) => one !== undefined);
+}
+
+/** Conditions about what a call does. */
+function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
+  const { device, deviceType, area, action, risk, value } = terms;
+  return [
+    device &&
+      condition(
+        (view: EffectView) => isSo(view.device, (id) => device.includes(id) || device.includes('*')),
+        (view) => `the device is ${view.device}`,
+      ),
+    deviceType &&
+      condition(
+        (view: EffectView) => isSo(view.device, (id) => isOneOf(deviceType, view.facts.typesOf(id))),
+        () => `the device is a ${deviceType.join(' or ')}`,
+      ),
+    area &&
+      condition(
+        (view: EffectView) =>
+          isSo(view.device, (id) => isSo(view.facts.areaOf(id), (key) => area.some((one) => view.facts.areaMeant(one) === key))),
+        () => `it is in ${area.join(' or ')}`,
+      ),
+    action && {
+      test: (view: EffectView) => actionTruth(action, view),
+      words: ({ effect, facts }: EffectView) => `it does this: ${effectText(effect, facts)}`,
+    },
+    risk &&
+      condition(
+        ({ effect }: EffectView) => risk.includes(effect.risk),
+        ({ effect }) => `the risk is ${effect.risk}`,
+      ),
+    value && { test: (view: EffectView) => valueTruth(value, view), words: (view: EffectView) => valueText(value, view) },
+  ].filter((one) => one !== undefined);
+}
+
+/** What an effect does, as a person reads it, such as `Unlock Front door (hall)`. */
+function effectText(effect: Pick<Effect, 'target' | 'permission'>, facts: DeviceFacts): string {
+  const { target } = effect;
+  const device = facts.namedDevice(target.split('/', 1)[0] ?? '');
+  return targetText([target], device ? [device] : [], readsIn([effect]));
+}
+
+function condition<View>(test: (view: View) => boolean, words: (view: View) => string): Condition<View> {
+  return { test: (view) => truth(test(view)), words };
+}
+
+function truth(isSo: boolean): Truth {
+  return isSo ? 'yes' : 'no';
+}
+
+function isSo<T>(value: T | undefined, test: (value: T) => boolean): boolean {
+  return value !== undefined && test(value);
+}
+
+function isOneOf(wanted: readonly string[], has: ReadonlySet<string>): boolean {
+  return wanted.some((one) => has.has(one));
+}
+
+function anyOf(patterns: readonly NamePattern[], name: readonly string[]): boolean {
+  return patterns.some((pattern) => matches(pattern, name));
+}
+
+/** Whoever is not the owner is bound like an agent. */
+function kindOf({ call }: CallView): 'owner' | 'agent' {
+  return call.principal.kind === 'owner' ? 'owner' : 'agent';
+}
+
+/** Effects that name no single command but let others happen, such as a binding, may be any. */
+function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
+  if (action) return truth(anyOf(patterns, action));
+  return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';
+}
+
+function valueTruth(terms: readonly ValueTerm[], { effect }: EffectView): Truth {
+  let result: Truth = 'no';
+  for (const term of terms) {
+    const one = termTruth(term, effect);
+    if (one === 'yes') return 'yes';
+    if (one === 'unforeseen') result = one;
+  }
+  return result;
+}
+
+function termTruth({ name, comparison }: ValueTerm, { values, unforeseen }: Effect): Truth {
+  const value: Json | undefined = values && Object.hasOwn(values, name) ? values[name] : undefined;
+  if (value !== undefined) return truth(compares(value, comparison));
+  return unforeseen?.some((one) => one === name || one === '*') ? 'unforeseen' : 'no';
+}
+
+function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string {
+  const held = terms.find((term) => termTruth(term, effect) === 'yes');
+  if (held)
+    return `${held.name} becomes ${JSON.stringify(effect.values?.[held.name] ?? null)}, which is ${comparisonText(held.comparison)}`;
+  const assumed = terms.find((term) => termTruth(term, effect) === 'unforeseen');
+  return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
+}
+
+/** Effects of tools that say nothing of devices still need their permission: `sensor:read:hall/temperature`, `admin:device:hall`. */
+function deviceOfPermission(text: string): string | undefined {
+  const permission = parsePermission(text);
+  if (!permission) return undefined;
+  const { namespace, action, resource } = permission;
+  const isOfDevice = namespace === 'device' || namespace === 'sensor' || (namespace === 'admin' && action === 'device');
+  return isOfDevice ? resource?.split('/')[0] : undefined;
+}

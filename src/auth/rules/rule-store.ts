@@ -1,0 +1,193 @@
+import { sha256Hex } from '../../codec/hashes.ts';
+import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/auth/authorizer.ts';
+import type { KnownNames, RuleAdministration, RuleListing, RuleTestResult, RuleWarning } from '../../core/auth/rules.ts';
+import type { Clock, TrustedTime } from '../../core/clock.ts';
+import type { DeviceFacts } from '../../core/devices/device-names.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import { acceptedTextInStore, blankFileError, isBlank, OwnerFile, type OwnerText } from '../../core/files/owner-file.ts';
+import type { HubProblems } from '../../core/health.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { type CompiledRules, compileRules, lintRules, noRules } from './rule-compiler.ts';
+import { RuleSource } from './rule-file.ts';
+import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
+
+/** A look costs some microseconds. Watching the directory would wake the hub with every line that its journal writes there. */
+const LOOK_AGAIN_MS = 1_000;
+/** A file that an editor is still writing is read when it rests. */
+const SETTLE_MS = 200;
+
+const SPACE = 'rules';
+const TAKEN = 'taken';
+const PROBLEM = 'rules';
+const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
+
+/** Whom the rules work with. */
+export interface RuleStoreServices {
+  readonly clock: Clock;
+  /** Times of day count by it. */
+  readonly time: TrustedTime;
+  readonly facts: DeviceFacts;
+  readonly events: EventBus;
+  readonly audit: AuditSink;
+  readonly logger: Logger;
+  readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
+  /** Where the rules that were taken last are kept, since the file alone cannot tell "none" from "lost". */
+  readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
+}
+
+/**
+ * The owner's rules from their file. A file that has mistakes, is empty or is gone changes nothing: the rules that were read
+ * last stay in force, also after a restart, and the owner is told. `start` throws CONFIG_INVALID for a mistake where no rules were
+ * ever taken.
+ */
+export class RuleStore implements RuleEngine, RuleAdministration, Service {
+  readonly #ports: RuleStoreServices;
+  readonly #source: RuleSource;
+  readonly #file: OwnerFile<CompiledRules>;
+  readonly #mustExist: boolean;
+  #rules: CompiledRules;
+  #hash: string | undefined;
+  /** Of the file as it was read. */
+  #signature: string | undefined;
+  /** As it was at the last look. */
+  #seen: string | undefined;
+  #problem: string | undefined;
+  #cancelLooking: (() => void) | undefined;
+
+  /** `mustExist` where the owner named the file: then a start without it, and without rules that were ever taken, throws as for a mistake. */
+  constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
+    this.#ports = ports;
+    this.#mustExist = mustExist;
+    this.#source = new RuleSource(file);
+    this.#file = new OwnerFile({
+      paths: [file],
+      read: () => this.#source.read(),
+      parse,
+      takenOf: () => acceptedTextInStore(ports.store, SPACE, TAKEN),
+      nothing: NO_RULES,
+    });
+    this.#rules = noRules();
+  }
+
+  async start(): Promise<void> {
+    this.#signature = this.#source.signature();
+    const found = this.#file.load();
+    if (found) await this.#startWith(found);
+    else if (this.#mustExist && !this.#file.wasAccepted()) throw blankFileError(this.#source.file, 'is not there', NO_RULES);
+    this.#lookLater(LOOK_AGAIN_MS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelLooking?.();
+  }
+
+  async #startWith(found: OwnerText<CompiledRules>): Promise<void> {
+    await this.#note('rules.loaded', this.#take(found));
+    if ('fault' in found) this.#refuse(toAtmoError(found.fault).message);
+  }
+
+  judge(call: RuledCall): RuleVerdict {
+    const { set } = this.#rules;
+    if (set.rules.length === 0 && set.default === 'allow') return { kind: 'allow' };
+    return set.judge(call, { minute: this.#minute(), facts: this.#ports.facts });
+  }
+
+  list(): RuleListing {
+    const { set, zone } = this.#rules;
+    return {
+      file: this.#source.file,
+      ...(this.#hash !== undefined && { hash: this.#hash }),
+      timezone: zone.zone,
+      default: set.default,
+      rules: set.rules.map(({ terms: _, ...stated }) => stated),
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+    };
+  }
+
+  test(call: RuledCall, at?: string): RuleTestResult {
+    const { set, zone } = this.#rules;
+    const minute = at === undefined ? this.#minute() : zone.parse(at, this.#ports.time.now());
+    const trial = set.explain(call, { minute, facts: this.#ports.facts });
+    return { ...trial, ...(minute !== undefined && { at: shownMinute(minute) }) };
+  }
+
+  warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[] {
+    const types = known.devices.flatMap((id) => [...this.#ports.facts.typesOf(id)]);
+    return [...this.#rules.warnings, ...lintRules(this.#rules.set.rules, { ...known, types })];
+  }
+
+  #minute(): MinuteOfWeek | undefined {
+    const { time } = this.#ports;
+    return time.isTrusted() ? this.#rules.zone.at(time.now()) : undefined;
+  }
+
+  #take({ content, text, path }: OwnerText<CompiledRules>): JsonObject {
+    this.#rules = content;
+    this.#hash = sha256Hex(text);
+    this.#problem = undefined;
+    this.#ports.problems.clear(PROBLEM);
+    this.#file.accept({ text, path });
+    const { set, zone } = this.#rules;
+    this.#ports.logger.info('rules.loaded', { count: set.rules.length, timezone: zone.zone });
+    return { hash: this.#hash, count: set.rules.length };
+  }
+
+  #lookLater(delayMs: number): void {
+    this.#cancelLooking = this.#ports.clock.after(delayMs, () => this.#lookLater(this.#look()));
+  }
+
+  /** Answers after how many milliseconds to look again. */
+  #look(): number {
+    const signature = this.#source.signature();
+    if (signature === this.#signature) return LOOK_AGAIN_MS;
+    if (signature !== this.#seen) {
+      this.#seen = signature;
+      return SETTLE_MS;
+    }
+    this.#signature = signature;
+    try {
+      this.#reload();
+    } catch (error) {
+      this.#refuse(toAtmoError(error).message);
+    }
+    return LOOK_AGAIN_MS;
+  }
+
+  #reload(): void {
+    const found = this.#file.load();
+    if (!found) {
+      this.#problem = undefined;
+      this.#ports.problems.clear(PROBLEM);
+      return;
+    }
+    if ('fault' in found) throw found.fault;
+    if (sha256Hex(found.text) === this.#hash && this.#problem === undefined) return;
+    const data = this.#take(found);
+    this.#ports.events.emit('rules.changed', 'rules', data);
+    void this.#note('rules.loaded', data);
+  }
+
+  #refuse(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#ports.problems.raise(PROBLEM, `${problem} (the rules that were taken last hold)`);
+    this.#ports.logger.warn('rules.refused', { reason: problem });
+    this.#ports.events.emit('hub.warning', 'rules', { warning: 'rules.refused', reason: problem });
+    void this.#note('rules.refused', { reason: problem });
+  }
+
+  #note(event: string, data: JsonObject): Promise<void> {
+    return recordNote(this.#ports, { event, atMs: this.#ports.time.now(), data });
+  }
+}
+
+/** A file without a word is what is left of one that was lost, also where nothing was ever taken of it. */
+function parse(text: string, file: string): CompiledRules {
+  if (isBlank(text)) throw blankFileError(file, 'is empty', NO_RULES);
+  return compileRules(text, file);
+}

@@ -1,0 +1,255 @@
+import type { Risk } from '../../core/auth/authorizer.ts';
+import type { RuleScalar } from '../../core/auth/rules.ts';
+import { WEEKDAYS } from '../../core/clock.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { canonicalValue } from '../../core/devices/matter-names.ts';
+import { isJsonObject, type Json, pointerKeys } from '../../core/json.ts';
+import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
+import { timeOfDay, WeekTimes } from './rule-time.ts';
+
+/** A value that a call sets, compared. */
+export interface ValueTerm {
+  readonly name: string;
+  readonly comparison: Comparison;
+}
+
+/** A parameter of the call, compared. */
+export interface ParamTerm {
+  readonly pointer: string;
+  readonly path: readonly string[];
+  readonly comparison: Comparison;
+}
+
+/** Conditions of a rule, understood; what is absent holds for everything. */
+export interface RuleTerms {
+  readonly agent?: readonly NamePattern[];
+  readonly kind?: readonly ('owner' | 'agent')[];
+  readonly tool?: readonly NamePattern[];
+  /** Ids; `*` is any device. */
+  readonly device?: readonly string[];
+  readonly deviceType?: readonly string[];
+  readonly area?: readonly string[];
+  readonly action?: readonly NamePattern[];
+  readonly risk?: readonly Risk[];
+  readonly times?: WeekTimes;
+  readonly value?: readonly ValueTerm[];
+  /** All have to hold. */
+  readonly param?: readonly ParamTerm[];
+}
+
+/** Refuses a rule: where in its conditions, and why. */
+export type Refuse = (path: readonly (string | number)[], problem: string) => never;
+
+const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const END_OF_DAY = 1440;
+const TYPE = /^[a-z0-9][a-z0-9-]{0,63}$/;
+
+/** What the conditions of the file mean; `refuse` is told what has no meaning. */
+export function termsOf(when: RuleConditions, refuse: Refuse): RuleTerms {
+  const { agent, kind, tool, device, device_type: type, area, action, risk, value, param } = when;
+  const times = timesOf(when, refuse);
+  return {
+    ...(agent && { agent: patterns(agent, 'agent', { parse: agentPattern, refuse, forms: 'helper, helper/* or *' }) }),
+    ...(kind && { kind: listOf(kind) }),
+    ...(tool && { tool: patterns(tool, 'tool', { parse: toolPattern, refuse, forms: 'core:echo, core:echo@1.0.0, matter:* or *' }) }),
+    ...(device && {
+      device: words(device, 'device', { refuse, isFit: (id) => id === '*' || DEVICE_ID.test(id), forms: 'front-door or *' }),
+    }),
+    ...(type && { deviceType: words(type, 'device_type', { refuse, isFit: (one) => TYPE.test(one), forms: 'light or dimmable-light' }) }),
+    ...(area && { area: listOf(area).map(areaKey) }),
+    ...(action && { action: patterns(action, 'action', { parse: actionPattern, refuse, forms: 'DoorLock/UnlockDoor, DoorLock/* or *' }) }),
+    ...(risk && { risk: listOf(risk) }),
+    ...(times && { times }),
+    ...(value && { value: valueTerms(value, refuse) }),
+    ...(param && { param: paramTerms(param, refuse) }),
+  };
+}
+
+function patterns(
+  given: string | readonly string[],
+  key: string,
+  form: { parse(text: string): NamePattern | undefined; readonly refuse: Refuse; readonly forms: string },
+): readonly NamePattern[] {
+  return listOf(given).map((text, index) => form.parse(text) ?? notOfForm(key, { given, text, index }, form));
+}
+
+function words(
+  given: string | readonly string[],
+  key: string,
+  form: { isFit(text: string): boolean; readonly refuse: Refuse; readonly forms: string },
+): readonly string[] {
+  return listOf(given).map((text, index) => (form.isFit(text) ? text : notOfForm(key, { given, text, index }, form)));
+}
+
+function notOfForm(
+  key: string,
+  { given, text, index }: { readonly given: unknown; readonly text: string; readonly index: number },
+  { refuse, forms }: { readonly refuse: Refuse; readonly forms: string },
+): never {
+  const problem = `${JSON.stringify(text)} is no ${key.replace('_', ' ')} that a rule can name; write it whole, such as ${forms}`;
+  return refuse(Array.isArray(given) ? [key, index] : [key], problem);
+}
+
+function timesOf({ time, days }: RuleConditions, refuse: Refuse): WeekTimes | undefined {
+  if (!time && !days) return undefined;
+  const times = new WeekTimes();
+  const windows = time ? listOf(time) : [{ from: '00:00', to: '24:00' }];
+  for (const [index, window] of windows.entries()) {
+    const at = Array.isArray(time) ? ['time', index] : ['time'];
+    const [from, to] = [timeOfDay(window.from), timeOfDay(window.to)];
+    if (from === undefined || to === undefined || from === END_OF_DAY) {
+      return refuse(at, 'a time of day is written as 22:00, from 00:00 to 24:00');
+    }
+    if (from === to) return refuse(at, 'the time begins when it ends; leave time out for the whole day');
+    for (const day of days ? listOf(days) : WEEKDAYS) times.add(day, from, to);
+  }
+  return times;
+}
+
+function valueTerms(given: NonNullable<RuleConditions['value']>, refuse: Refuse): readonly ValueTerm[] {
+  return listOf(given).map(({ name, ...comparison }, index) => {
+    const problem = contradictionIn(comparison);
+    if (problem !== undefined) refuse(Array.isArray(given) ? ['value', index] : ['value'], `the value ${name} ${problem}`);
+    return { name, comparison };
+  });
+}
+
+function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse): readonly ParamTerm[] {
+  return Object.entries(given).map(([pointer, comparison]) => {
+    if (!/^(\/([^/~]|~0|~1)*)+$/.test(pointer)) {
+      refuse(['param', pointer], `${JSON.stringify(pointer)} is no JSON pointer; a parameter is written as /brightness`);
+    }
+    const problem = contradictionIn(comparison);
+    if (problem !== undefined) refuse(['param', pointer], `the parameter ${pointer} ${problem}`);
+    return { pointer, path: pointerKeys(pointer), comparison };
+  });
+}
+
+/**
+ * A name, compared segment by segment and never as text: `exact` itself alone, `below` every name that goes on after it,
+ * `tree` both.
+ */
+export interface NamePattern {
+  readonly segments: readonly string[];
+  readonly reach: 'exact' | 'below' | 'tree';
+}
+
+/** True when the pattern names this. */
+export function matches({ segments, reach }: NamePattern, name: readonly string[]): boolean {
+  if (reach === 'exact' && name.length !== segments.length) return false;
+  if (reach === 'below' && name.length <= segments.length) return false;
+  return startsWith(name, segments);
+}
+
+/** True when whatever `narrow` names, `wide` names too. */
+export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
+  if (wide.reach === 'exact') return narrow.reach === 'exact' && matches(wide, narrow.segments);
+  const shortest = narrow.segments.length + (narrow.reach === 'below' ? 1 : 0);
+  const isLongEnough = wide.reach === 'tree' || shortest > wide.segments.length;
+  return isLongEnough && startsWith(narrow.segments, wide.segments);
+}
+
+/** An agent and whoever it spawns (`research`), or only those (`research/*`), or every agent (`*`); undefined for other forms. */
+function agentPattern(text: string): NamePattern | undefined {
+  const below = withoutStar(text.split('/'));
+  const segments = below ?? text.split('/');
+  return segments.every((part) => AGENT_SEGMENT.test(part)) ? { segments, reach: below ? 'below' : 'tree' } : undefined;
+}
+
+/** `core:echo` in every version, `core:echo@1.0.0`, `matter:*` or `*`; undefined for other forms. */
+function toolPattern(text: string): NamePattern | undefined {
+  if (text === '*') return { segments: [], reach: 'below' };
+  const whole = /^([a-z][a-z0-9-]*):(\*|[A-Za-z][A-Za-z0-9_.-]*)(?:@([0-9][A-Za-z0-9.+-]*))?$/.exec(text);
+  const [, namespace = '', name = '', version] = whole ?? [];
+  if (!whole || (name === '*' && version !== undefined)) return undefined;
+  if (name === '*') return { segments: [namespace], reach: 'below' };
+  return version === undefined ? { segments: [namespace, name], reach: 'tree' } : { segments: [namespace, name, version], reach: 'exact' };
+}
+
+/** Namespace, name and version of a tool's canonical id. */
+export function toolSegments(toolId: string): readonly string[] {
+  const colon = toolId.indexOf(':');
+  const at = toolId.indexOf('@', colon);
+  const end = at < 0 ? toolId.length : at;
+  return [toolId.slice(0, colon), toolId.slice(colon + 1, end), toolId.slice(end + 1)];
+}
+
+/** `DoorLock/UnlockDoor`, `DoorLock/*` or `*`, in any spelling of the specification's names; undefined for other forms. */
+function actionPattern(text: string): NamePattern | undefined {
+  const below = withoutStar(text.split('/'));
+  const segments = (below ?? text.split('/')).map(plainName);
+  if (segments.length > 2 || (!below && segments.length !== 2) || !segments.every((part) => /^[a-z0-9]+$/.test(part))) return undefined;
+  return { segments, reach: below ? 'below' : 'exact' };
+}
+
+/** `UnlockDoor`, `unlockDoor` and `unlock_door` are one name. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '');
+}
+
+const AGENT_SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
+
+function withoutStar(parts: readonly string[]): readonly string[] | undefined {
+  return parts.at(-1) === '*' ? parts.slice(0, -1) : undefined;
+}
+
+function startsWith(name: readonly string[], start: readonly string[]): boolean {
+  if (start.length > name.length) return false;
+  for (let index = 0; index < start.length; index++) if (start[index] !== name[index]) return false;
+  return true;
+}
+
+/** True when the value is as the comparison says. Names are compared in any letter case, former words as those of today; a list is equal to each of its items. */
+export function compares(value: Json, comparison: Comparison): boolean {
+  if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
+  const { above, below, equals, one_of: oneOf } = comparison;
+  if (above !== undefined && !(typeof value === 'number' && value > above)) return false;
+  if (below !== undefined && !(typeof value === 'number' && value < below)) return false;
+  if (equals !== undefined && !isSame(value, equals)) return false;
+  return oneOf === undefined || oneOf.some((one) => isSame(value, one));
+}
+
+/** Why nothing can be as the comparison says; undefined where something can. */
+function contradictionIn(comparison: Comparison): string | undefined {
+  const { above, below, equals, one_of: oneOf } = comparison;
+  if ([above, below, equals, oneOf].every((part) => part === undefined)) return 'needs above, below, equals or one_of';
+  if (above !== undefined && below !== undefined && above >= below) return `has an empty range: above ${above} and below ${below}`;
+  const named = equals === undefined ? oneOf : [equals];
+  if (named && !named.some((one) => compares(one, comparison))) return 'names values that its own bounds exclude';
+  return undefined;
+}
+
+/** True when whatever is as `narrow` says is as `wide` says too. */
+export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean {
+  const named = narrow.equals === undefined ? narrow.one_of : [narrow.equals];
+  if (named) return named.filter((one) => compares(one, narrow)).every((one) => compares(one, wide));
+  if (wide.equals !== undefined || wide.one_of !== undefined) return false;
+  const isBelow = wide.below === undefined || (narrow.below !== undefined && narrow.below <= wide.below);
+  return isBelow && (wide.above === undefined || (narrow.above !== undefined && narrow.above >= wide.above));
+}
+
+/** The member at a JSON pointer (RFC 6901); undefined when there is none. */
+export function memberAt(value: Json, pointer: readonly string[]): Json | undefined {
+  let at: Json | undefined = value;
+  for (const key of pointer) {
+    if (Array.isArray(at)) at = /^(0|[1-9]\d*)$/.test(key) ? (at as readonly Json[])[Number(key)] : undefined;
+    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    if (at === undefined) return undefined;
+  }
+  return at;
+}
+
+/** Comparison in words: `above 25`. */
+export function comparisonText({ above, below, equals, one_of: oneOf }: Comparison): string {
+  const parts = [
+    above === undefined ? '' : `above ${above}`,
+    below === undefined ? '' : `below ${below}`,
+    equals === undefined ? '' : `equal to ${JSON.stringify(equals)}`,
+    oneOf === undefined ? '' : `one of ${oneOf.map((one) => JSON.stringify(one)).join(', ')}`,
+  ];
+  return parts.filter((part) => part !== '').join(' and ');
+}
+
+function isSame(value: Json, wanted: RuleScalar): boolean {
+  return typeof value === 'string' && typeof wanted === 'string' ? canonicalValue(value) === canonicalValue(wanted) : value === wanted;
+}

@@ -1,0 +1,230 @@
+import { createHash, type KeyObject, randomBytes } from 'node:crypto';
+import { decodeCbor, encodeCbor } from '../../codec/cbor.ts';
+import { signSign1, verifySign1 } from '../../codec/cose-sign1.ts';
+import { publicKeyOf } from '../../codec/public-key.ts';
+import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
+import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { tokenBytes } from './token-chain.ts';
+
+/** One use of a token, as its bearer proves it. */
+export interface ProofRequest {
+  /** The token's text. */
+  readonly token: string;
+  /** Such as `POST /api/v1/tools/echo/invoke`. */
+  readonly operation: string;
+  /** The bytes of the request's body; empty where there is none. */
+  readonly content: Uint8Array;
+  readonly hubId: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** What a proof has to fit. */
+export interface ProofCheck {
+  /** The proof as it came: COSE_Sign1 in base64url without padding. */
+  readonly proof: string;
+  readonly token: { readonly text: string; readonly chain: readonly string[]; readonly keys: readonly string[] };
+  readonly operation: string;
+}
+
+interface Statement {
+  readonly tokenHash: Uint8Array;
+  readonly operation: string;
+  readonly contentHash: Uint8Array;
+  readonly hubId: string;
+  readonly atMs: number;
+  readonly nonce: Uint8Array;
+}
+
+const AAD: Uint8Array = Buffer.from('atmosphere-edge proof v1', 'utf8');
+const CLAIM = { tokenHash: 1, operation: 2, contentHash: 3, hubId: 4, time: 5, nonce: 6 } as const;
+const CLAIMS = 6;
+const HASH_BYTES = 32;
+const NONCE_BYTES = 16;
+const MAX_TEXT_LENGTH = 4096;
+
+/** A proof that the signer holds the key that a token is bound to, for one request to one hub; it serves once. */
+export function signProof({ token, operation, content, hubId, atMs }: ProofRequest, key: KeyObject): string {
+  const statement = new Map<number, string | number | Uint8Array>([
+    [CLAIM.tokenHash, sha256(tokenBytes(token))],
+    [CLAIM.operation, operation],
+    [CLAIM.contentHash, sha256(content)],
+    [CLAIM.hubId, hubId],
+    [CLAIM.time, Math.floor(atMs / 1000)],
+    [CLAIM.nonce, Uint8Array.from(randomBytes(NONCE_BYTES))],
+  ]);
+  return Buffer.from(signSign1({ payload: encodeCbor(statement), key, externalAad: AAD })).toString('base64url');
+}
+
+interface ProofCollaborators {
+  readonly replays: Pick<ReplayCache, 'use'>;
+  readonly time: TrustedTime;
+}
+
+/** Checks that whoever brings a token holds the key that its last link is bound to, and that nobody recorded it doing so. */
+export class ProofOfPossession {
+  readonly #replays: Pick<ReplayCache, 'use'>;
+  readonly #time: TrustedTime;
+  readonly #hubId: string;
+
+  constructor({ replays, time }: ProofCollaborators, hubId: string) {
+    this.#replays = replays;
+    this.#time = time;
+    this.#hubId = hubId;
+  }
+
+  /**
+   * The SHA-256, hex, that the request's content has to have. TOKEN_INVALID says what does not fit; RATE_LIMITED when more
+   * proofs are live than can be remembered; STORAGE_FAILED.
+   */
+  verify({ proof, token, operation }: ProofCheck): string {
+    const statement = this.#signed(proof, token.keys.at(-1) ?? '');
+    if (Buffer.compare(statement.tokenHash, sha256(tokenBytes(token.text))) !== 0) refuse('is about another token');
+    if (statement.operation !== operation) refuse('is about another operation');
+    if (statement.hubId !== this.#hubId) refuse(`is for another hub than this one, ${this.#hubId}`);
+    if (Math.abs(this.#time.now() - statement.atMs) > TOKEN_SKEW_MS) {
+      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#time.now())}`);
+    }
+    const nonce = Buffer.from(statement.nonce).toString('hex');
+    // Counted against the root: whoever holds a key can make as many child tokens as it likes. One millisecond more than
+    // the moment up to which the proof would be taken again.
+    if (!this.#replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
+    return Buffer.from(statement.contentHash).toString('hex');
+  }
+
+  #signed(proof: string, key: string): Statement {
+    const message = Buffer.from(proof, 'base64url');
+    if (proof.length > MAX_TEXT_LENGTH || message.toString('base64url') !== proof) refuse('is not base64url without padding');
+    try {
+      return parse(verifySign1(message, { externalAad: AAD, keyOf: () => publicKeyOf(key) }));
+    } catch (thrown) {
+      if (thrown instanceof AtmoError && thrown.code === 'VALIDATION_ERROR') return refuse('is malformed or not signed with its key');
+      throw thrown;
+    }
+  }
+}
+
+function parse(payload: Uint8Array): Statement {
+  const statement = decodeCbor(payload, { maxDepth: 1, maxItems: 1 + 2 * CLAIMS });
+  if (!(statement instanceof Map) || statement.size !== CLAIMS) return refuse('is malformed');
+  const claim = (name: keyof typeof CLAIM): unknown => statement.get(CLAIM[name]);
+  const [operation, hubId, time] = [claim('operation'), claim('hubId'), claim('time')];
+  if (typeof operation !== 'string' || typeof hubId !== 'string' || typeof time !== 'number') return refuse('is malformed');
+  return {
+    tokenHash: bytes(claim('tokenHash'), HASH_BYTES),
+    operation,
+    contentHash: bytes(claim('contentHash'), HASH_BYTES),
+    hubId,
+    atMs: time * 1000,
+    nonce: bytes(claim('nonce'), NONCE_BYTES),
+  };
+}
+
+function bytes(value: unknown, length: number): Uint8Array {
+  return value instanceof Uint8Array && value.length === length ? value : refuse('is malformed');
+}
+
+function sha256(content: Uint8Array): Uint8Array {
+  return Uint8Array.from(createHash('sha256').update(content).digest());
+}
+
+function refuse(problem: string): never {
+  throw new AtmoError('TOKEN_INVALID', `The proof of possession ${problem}; sign a new one for each request`);
+}
+
+const SPACE = 'access.nonces';
+
+/** How many live nonces there may be. */
+export interface ReplayLimits {
+  /** In all; default 8,192. */
+  readonly maxNonces?: number;
+  /** Of one holder, so that none can use up the room of the others; default 1,024. */
+  readonly maxPerHolder?: number;
+}
+
+interface Nonce {
+  readonly holder: string;
+  readonly untilMs: number;
+}
+
+/**
+ * Remembers which nonces were used, over restarts too: each is on the disk before it is accepted. A nonce that could still
+ * be replayed is never forgotten for want of room; new ones are refused then.
+ */
+export class ReplayCache implements Service {
+  readonly #store: KeyValueStore;
+  readonly #time: TrustedTime;
+  readonly #maxNonces: number;
+  readonly #maxPerHolder: number;
+  /** In the order in which they were used. */
+  readonly #live = new Map<string, Nonce>();
+  readonly #perHolder = new Map<string, number>();
+
+  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, limits: ReplayLimits = {}) {
+    this.#store = store;
+    this.#time = time;
+    this.#maxNonces = limits.maxNonces ?? 8192;
+    this.#maxPerHolder = limits.maxPerHolder ?? 1024;
+  }
+
+  /** Takes up the nonces of before the restart. STORAGE_FAILED. */
+  async start(): Promise<void> {
+    for (const { key, value } of this.#store.entries(SPACE)) {
+      // One that cannot be read was used all the same; it may go when every proof of its time has expired.
+      const untilMs = typeof value === 'number' ? value : this.#time.now() + 120_000;
+      this.#keep(key, { holder: holderOf(key), untilMs });
+    }
+  }
+
+  /**
+   * Marks a nonce (hex) of a holder (the id of a token) as used until `untilMs`, milliseconds since 1970; false when it was
+   * used before. RATE_LIMITED when too many are live, STORAGE_FAILED; neither uses it up.
+   */
+  use(holder: string, nonce: string, untilMs: number): boolean {
+    this.#forgetExpired();
+    const key = `${holder}.${nonce}`;
+    if (this.#live.has(key)) return false;
+    this.#requireRoom(holder);
+    this.#store.set(SPACE, key, untilMs, { ttlMs: Math.max(1, untilMs - this.#time.now()) });
+    this.#keep(key, { holder, untilMs });
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#live.clear();
+    this.#perHolder.clear();
+  }
+
+  #keep(key: string, nonce: Nonce): void {
+    this.#live.set(key, nonce);
+    this.#perHolder.set(nonce.holder, (this.#perHolder.get(nonce.holder) ?? 0) + 1);
+  }
+
+  #requireRoom(holder: string): void {
+    const isFull = this.#live.size >= this.#maxNonces || (this.#perHolder.get(holder) ?? 0) >= this.#maxPerHolder;
+    if (!isFull) return;
+    const nextMs = Math.min(...[...this.#live.values()].map(({ untilMs }) => untilMs));
+    throw new AtmoError('RATE_LIMITED', 'Too many proofs of possession were used in the last two minutes; send this request again later', {
+      retry_after_ms: Math.max(1, nextMs - this.#time.now()),
+    });
+  }
+
+  /** Proofs live for about as long as each other: the ones used first are the first to expire, or nearly so. */
+  #forgetExpired(): void {
+    const nowMs = this.#time.now();
+    for (const [key, { holder, untilMs }] of this.#live) {
+      if (untilMs > nowMs) continue;
+      this.#live.delete(key);
+      const left = (this.#perHolder.get(holder) ?? 1) - 1;
+      if (left > 0) this.#perHolder.set(holder, left);
+      else this.#perHolder.delete(holder);
+    }
+  }
+}
+
+function holderOf(key: string): string {
+  return key.slice(0, key.indexOf('.'));
+}

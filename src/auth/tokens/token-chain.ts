@@ -1,0 +1,191 @@
+import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { decodeCbor, encodeCbor } from '../../codec/cbor.ts';
+import { aadAfter, openSign1, signSign1 } from '../../codec/cose-sign1.ts';
+import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
+import { hubOfForeignAgent, type Principal, type TokenFacts } from '../../core/auth/principal.ts';
+import type { MeshTrust } from '../../core/auth/tokens.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import { decodeClaims, encodeClaims, excessOf, type TokenClaims } from './token-claims.ts';
+import { refuseToken } from './token-refusal.ts';
+
+/** Most links of a token: a root and three below it. */
+export const MAX_TOKEN_DEPTH = 4;
+
+const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
+
+/** What the links of a verified chain say, root first; each is narrower than the one before. */
+export type ClaimChain = readonly [TokenClaims, ...TokenClaims[]];
+
+/** The bytes of a new chain of one link, signed by the issuing hub. */
+export function signRoot(claims: TokenClaims, key: KeyObject): Uint8Array {
+  return encodeCbor([signSign1({ payload: encodeClaims(claims), key, externalAad: ROOT_AAD })]);
+}
+
+/**
+ * The bytes of a chain with one more link, signed with the key that its last link is bound to. Anybody who holds that key
+ * can make one, with or without a hub; whether the link is narrower shows when the chain is verified.
+ */
+export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObject): Uint8Array {
+  const links = linksOf(parent);
+  const externalAad = aadAfter(links.at(-1) ?? parent);
+  return encodeCbor([...links, signSign1({ payload: encodeClaims(claims), key, externalAad })]);
+}
+
+/**
+ * Verifies every signature of a chain, and that each link only narrows the one before. `keyOfIssuer` tells the raw key of
+ * a trusted hub. TOKEN_INVALID says what is wrong; times and revocations are not looked at.
+ */
+export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
+  const [rootLink, ...childLinks] = linksOf(bytes);
+  const root = verifyLink(rootLink, ROOT_AAD, ({ issuer }) => keyOfIssuer(issuer));
+  if (root.subject.includes('/')) refuseToken('its first link is not for an agent of its own');
+  const chain: [TokenClaims, ...TokenClaims[]] = [root];
+  let parent = root;
+  let parentLink = rootLink;
+  for (const link of childLinks) {
+    const { key } = parent;
+    const child = verifyLink(link, aadAfter(parentLink), () => key);
+    const excess = excessOf(child, parent);
+    if (excess) refuseToken(excess);
+    if (chain.some((other) => other.id === child.id)) refuseToken('two of its links have one id');
+    chain.push(child);
+    parent = child;
+    parentLink = link;
+  }
+  return chain;
+}
+
+function linksOf(bytes: Uint8Array): readonly [Uint8Array, ...Uint8Array[]] {
+  if (bytes.length > MAX_TOKEN_BYTES) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
+  const links = strict(() => decodeCbor(bytes, { maxDepth: 1, maxItems: 16 }));
+  if (!Array.isArray(links) || !links.every((link): link is Uint8Array => link instanceof Uint8Array)) {
+    return refuseToken(`it is not a list of 1 to ${MAX_TOKEN_DEPTH} signed links`);
+  }
+  const [root, ...children] = links;
+  if (!root || children.length >= MAX_TOKEN_DEPTH) return refuseToken(`it is not a list of 1 to ${MAX_TOKEN_DEPTH} signed links`);
+  return [root, ...children];
+}
+
+function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: TokenClaims) => string | undefined): TokenClaims {
+  const publicKey = (unverified: TokenClaims): KeyObject => {
+    const raw = keyOf(unverified);
+    return raw === undefined ? refuseToken('its issuer is not trusted by this hub') : publicKeyOf(raw);
+  };
+  return strict(() => openSign1(link, { read: decodeClaims, keyOf: publicKey, externalAad }));
+}
+
+/** What the codec refuses is the token's fault, not that of a parameter. */
+function strict<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (thrown) {
+    const { code, details } = toAtmoError(thrown);
+    if (code !== 'VALIDATION_ERROR') throw thrown;
+    return refuseToken(typeof details.reason === 'string' ? details.reason : 'it is malformed');
+  }
+}
+
+/** Longest chain in bytes of CBOR; its text then has at most 2,735 characters. */
+export const MAX_TOKEN_BYTES = 2048;
+const PREFIX = 'at1.';
+const MAX_TEXT_LENGTH = PREFIX.length + Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
+
+/** `at1.` and the bytes of a chain in base64url (RFC 4648 §5) without padding. */
+export function tokenText(bytes: Uint8Array): string {
+  return PREFIX + Buffer.from(bytes).toString('base64url');
+}
+
+/** The text without the seal that its bearer's has. */
+export function unsealed(text: string): string {
+  const dot = text.indexOf('.', PREFIX.length);
+  return dot < 0 ? text : text.slice(0, dot);
+}
+
+/** The bytes of a token's text, of its seal none. TOKEN_INVALID unless the text is the only one for its bytes. */
+export function tokenBytes(given: string): Uint8Array {
+  const text = unsealed(given);
+  if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
+  if (text.length > MAX_TEXT_LENGTH) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
+  const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+  // Node also decodes padding, `+`, `/`, blanks, and a last character with bits to spare.
+  if (tokenText(bytes) !== text) refuseToken('it is not base64url without padding');
+  return bytes;
+}
+
+const CONTEXT = 'atmosphere-edge token seal v1';
+const KEY_BYTES = 32;
+const SEAL_BYTES = 16;
+
+/**
+ * What a token that is bound to the hub's own key has behind it, a dot between: that the hub gave out this very text. A chain
+ * holds the tokens that it comes from, and other hubs see it with every call; without a seal nobody can use what they find.
+ */
+export class TokenSeal {
+  readonly #key: Uint8Array;
+  readonly #hubKey: string;
+
+  /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives that of the seals. */
+  constructor(hubKey: KeyObject) {
+    const secret = hubKey.export({ type: 'pkcs8', format: 'der' });
+    this.#hubKey = rawPublicKey(hubKey);
+    this.#key = new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), CONTEXT, KEY_BYTES));
+  }
+
+  /** The text as its bearer gets it: the first 16 bytes of HMAC-SHA-256 (RFC 2104) behind it, base64url. */
+  seal(text: string): string {
+    return `${text}.${this.#sealOf(text)}`;
+  }
+
+  /**
+   * False for a token that is bound to this hub's key and does not have what proves that its bearer got it. A token that this hub signed
+   * needs the hub's seal; a chain that somebody shortened, or that another hub saw, does not have it. A token that another hub signed is
+   * refused, since nothing tells its bearer from a thief. A token that an agent signed needs a proof of possession of the agent's key.
+   */
+  isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
+    const { keys } = principal.token;
+    if (keys.at(-1) !== this.#hubKey) return true;
+    const isRootHere = keys.length === 1 && originOf(principal) === undefined;
+    return isRootHere || keys.at(-2) === this.#hubKey ? this.isSealed(text) : keys.length > 1;
+  }
+
+  /** True for what `seal` has made. */
+  isSealed(text: string): boolean {
+    const [given, expected] = [text, this.seal(unsealed(text))].map((each) => Buffer.from(each));
+    return given !== undefined && expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #sealOf(text: string): string {
+    return createHmac('sha256', this.#key).update(text, 'utf8').digest().subarray(0, SEAL_BYTES).toString('base64url');
+  }
+}
+
+/** Raw keys (base64url) of the hubs whose tokens are believed, by hub id, and what these tokens may hold. */
+export interface TrustedIssuers {
+  get(hubId: string): string | undefined;
+  /** Grants that tokens of the hub hold at most; no bound when absent. */
+  permissionsOf?(hubId: string): readonly string[] | undefined;
+}
+
+/** Believes this hub without bounds, and others as far as the mesh vouches for them. */
+export class IssuerTrust implements TrustedIssuers {
+  readonly #hub: { readonly hubId: string; readonly publicKey: string };
+  readonly #mesh: MeshTrust;
+
+  constructor({ hub, mesh }: { readonly hub: { readonly hubId: string; readonly publicKey: string }; readonly mesh: MeshTrust }) {
+    this.#hub = hub;
+    this.#mesh = mesh;
+  }
+
+  get(hubId: string): string | undefined {
+    return hubId === this.#hub.hubId ? this.#hub.publicKey : this.#mesh.hub(hubId)?.key;
+  }
+
+  permissionsOf(hubId: string): readonly string[] | undefined {
+    return hubId === this.#hub.hubId ? undefined : (this.#mesh.hub(hubId)?.permissions ?? []);
+  }
+}
+
+/** The hub that issued the token of an agent with this id; undefined for an agent of this hub. */
+export function originOf({ id, kind }: Principal): string | undefined {
+  return kind === 'agent' ? hubOfForeignAgent(id) : undefined;
+}

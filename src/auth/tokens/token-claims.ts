@@ -1,0 +1,266 @@
+import { type CborValue, decodeCbor, encodeCbor } from '../../codec/cbor.ts';
+import { excessPermissions, parseGrant, requireGrant } from '../../core/auth/permission.ts';
+import { AGENT_NAME, type RateLimit } from '../../core/auth/principal.ts';
+import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { refuseToken as refuse } from './token-refusal.ts';
+
+/** What one link of a token says (CWT, RFC 8392). Times in whole seconds since 1970. */
+export interface TokenClaims {
+  /** Hub id for a root, the parent's subject for a child. */
+  readonly issuer: string;
+  /** The agent's id; a child's is its parent's, a slash and a name. */
+  readonly subject: string;
+  /** Ids of the hubs that may act for it; absent = every hub of the mesh, empty = none. */
+  readonly audience?: readonly string[];
+  readonly expiresAt: number;
+  /** Absent = `issuedAt`. */
+  readonly notBefore?: number;
+  readonly issuedAt: number;
+  /** 16 random bytes, hex. */
+  readonly id: string;
+  /** Raw Ed25519 key that it is bound to (RFC 8747), 32 bytes, base64url. */
+  readonly key: string;
+  readonly permissions: readonly string[];
+  readonly maxHops?: number;
+  readonly rateLimit?: RateLimit;
+  readonly meshId?: string;
+}
+
+/** Most of what one token can say. */
+const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
+/** The id of a hub or mesh. */
+const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+/** Names of up to four links. */
+const AGENT_ID = /^[a-z0-9][a-z0-9_.-]{0,63}(?:\/[a-z0-9][a-z0-9_.-]{0,63}){0,3}$/;
+const CLAIMS_DEPTH = 4;
+const KEY_BYTES = 32;
+const ID_BYTES = 16;
+
+/** RFC 8392 §3.1, RFC 8747 §3.1, and private claims (RFC 8392 §9.1: below -65536). */
+const CLAIM = {
+  issuer: 1,
+  subject: 2,
+  audience: 3,
+  expiresAt: 4,
+  notBefore: 5,
+  issuedAt: 6,
+  id: 7,
+  confirmation: 8,
+  permissions: -70_001,
+  maxHops: -70_002,
+  rateLimit: -70_003,
+  meshId: -70_004,
+} as const;
+const KNOWN = new Set<unknown>(Object.values(CLAIM));
+/** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
+const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
+
+/** The claims as bytes to sign. */
+export function encodeClaims(claims: TokenClaims): Uint8Array {
+  const { audience, notBefore, maxHops, rateLimit, meshId } = claims;
+  const coseKey = new Map<number, CborValue>([
+    [COSE_KEY.kty, COSE_KEY.okp],
+    [COSE_KEY.crv, COSE_KEY.ed25519],
+    [COSE_KEY.x, Uint8Array.from(Buffer.from(claims.key, 'base64url'))],
+  ]);
+  return encodeCbor(
+    new Map<number, CborValue>([
+      [CLAIM.issuer, claims.issuer],
+      [CLAIM.subject, claims.subject],
+      ...(audience ? [[CLAIM.audience, audience] as const] : []),
+      [CLAIM.expiresAt, claims.expiresAt],
+      ...(notBefore !== undefined ? [[CLAIM.notBefore, notBefore] as const] : []),
+      [CLAIM.issuedAt, claims.issuedAt],
+      [CLAIM.id, Uint8Array.from(Buffer.from(claims.id, 'hex'))],
+      [CLAIM.confirmation, new Map([[1, coseKey]])],
+      [CLAIM.permissions, claims.permissions],
+      ...(maxHops !== undefined ? [[CLAIM.maxHops, maxHops] as const] : []),
+      ...(rateLimit ? [[CLAIM.rateLimit, [rateLimit.calls, rateLimit.seconds]] as const] : []),
+      ...(meshId !== undefined ? [[CLAIM.meshId, meshId] as const] : []),
+    ]),
+  );
+}
+
+/** Claims from a payload: every one known, of its type and within its bounds; TOKEN_INVALID names the one that is not. */
+export function decodeClaims(payload: Uint8Array): TokenClaims {
+  const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
+  if (!(map instanceof Map)) return refuse('its claims are not a map');
+  for (const key of map.keys()) {
+    if (!KNOWN.has(key)) refuse(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
+  }
+  const claim = (name: keyof typeof CLAIM): unknown => map.get(CLAIM[name]);
+  const audience = audienceOf(claim('audience'));
+  const notBefore = optional(claim('notBefore'), (value) => time(value, 'nbf'));
+  const maxHops = optional(claim('maxHops'), (value) => integer(value, { name: 'max_hops', least: 0, most: CLAIM_BOUNDS.maxHops }));
+  const rateLimit = optional(claim('rateLimit'), rateOf);
+  const meshId = optional(claim('meshId'), (value) => nodeId(value, 'mesh id'));
+  return {
+    issuer: issuerOf(claim('issuer')),
+    subject: subjectOf(claim('subject'), 'sub'),
+    ...(audience && { audience }),
+    expiresAt: time(claim('expiresAt'), 'exp'),
+    ...(notBefore !== undefined && { notBefore }),
+    issuedAt: time(claim('issuedAt'), 'iat'),
+    id: bytes(claim('id'), { name: 'cti', length: ID_BYTES }).toString('hex'),
+    key: keyOf(claim('confirmation')),
+    permissions: permissionsOf(claim('permissions')),
+    ...(maxHops !== undefined && { maxHops }),
+    ...(rateLimit && { rateLimit }),
+    ...(meshId !== undefined && { meshId }),
+  };
+}
+
+function issuerOf(value: unknown): string {
+  return typeof value === 'string' && NODE_ID.test(value) ? value : subjectOf(value, 'iss');
+}
+
+function subjectOf(value: unknown, name: string): string {
+  return typeof value === 'string' && AGENT_ID.test(value) ? value : refuse(`its claim ${name} is not the id of an agent`);
+}
+
+function audienceOf(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value) || value.length > CLAIM_BOUNDS.allowedNodes)
+    return refuse(`its claim aud is not a list of at most ${CLAIM_BOUNDS.allowedNodes} hubs`);
+  const nodes = value.map((node) => nodeId(node, 'aud'));
+  return requireDistinct(nodes, 'aud');
+}
+
+function permissionsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value) || value.length < 1 || value.length > CLAIM_BOUNDS.permissions) {
+    return refuse(`it does not hold 1 to ${CLAIM_BOUNDS.permissions} permissions`);
+  }
+  for (const grant of value) {
+    if (typeof grant !== 'string' || parseGrant(grant) === undefined) refuse('one of its permissions is malformed');
+  }
+  return requireDistinct(value as readonly string[], 'permissions');
+}
+
+function rateOf(value: unknown): RateLimit {
+  if (!Array.isArray(value) || value.length !== 2) return refuse('its claim rate_limit is not [calls, seconds]');
+  const [calls, seconds]: readonly unknown[] = value;
+  return {
+    calls: integer(calls, { name: 'rate_limit', least: 1, most: CLAIM_BOUNDS.rateCalls }),
+    seconds: integer(seconds, { name: 'rate_limit', least: 1, most: CLAIM_BOUNDS.rateSeconds }),
+  };
+}
+
+/** Only the form of the key: whether it is a sound point of the curve is asked before anything that it signed is believed. */
+function keyOf(value: unknown): string {
+  const coseKey: unknown = value instanceof Map && value.size === 1 ? value.get(1) : undefined;
+  if (
+    !(coseKey instanceof Map) ||
+    coseKey.size !== 3 ||
+    coseKey.get(COSE_KEY.kty) !== COSE_KEY.okp ||
+    coseKey.get(COSE_KEY.crv) !== COSE_KEY.ed25519
+  ) {
+    return refuse('its claim cnf is not an Ed25519 key');
+  }
+  return bytes(coseKey.get(COSE_KEY.x), { name: 'cnf', length: KEY_BYTES }).toString('base64url');
+}
+
+function nodeId(value: unknown, name: string): string {
+  if (typeof value === 'string' && NODE_ID.test(value)) return value;
+  return refuse(`its claim ${name} holds what is not an id of a hub or mesh`);
+}
+
+function bytes(value: unknown, { name, length }: { readonly name: string; readonly length: number }): Buffer {
+  if (value instanceof Uint8Array && value.length === length) return Buffer.from(value.buffer, value.byteOffset, value.length);
+  return refuse(`its claim ${name} does not hold ${length} bytes`);
+}
+
+function time(value: unknown, name: string): number {
+  return integer(value, { name, least: 0, most: Number.MAX_SAFE_INTEGER / 1000 });
+}
+
+function integer(value: unknown, { name, least, most }: { readonly name: string; readonly least: number; readonly most: number }): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  return refuse(`its claim ${name} is not a whole number within its bounds`);
+}
+
+function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
+  return value === undefined ? undefined : read(value);
+}
+
+function requireDistinct(values: readonly string[], name: string): readonly string[] {
+  if (new Set(values).size < values.length) refuse(`its claim ${name} says something twice`);
+  return values;
+}
+
+const MIN_TTL_MS = 60_000;
+/** Longest life of a token: 400 days. */
+export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
+
+/** Who stands under these names in the journal and in events is not an agent. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
+
+/** The request's permissions, each once and sorted; VALIDATION_ERROR names what no token could hold. */
+export function checkTokenRequest(request: TokenRequest): readonly string[] {
+  const { agentId, ttlMs } = request;
+  if (!AGENT_NAME.test(agentId))
+    refuseRequest(`The agent id ${JSON.stringify(agentId.slice(0, 80))} is not of the form ${AGENT_NAME.source}`);
+  if (RESERVED_NAMES.has(agentId)) refuseRequest(`The agent id ${agentId} means somebody else here; choose another`);
+  if (!(ttlMs >= MIN_TTL_MS && ttlMs <= MAX_TTL_MS)) refuseRequest('A token lasts from 60 seconds to 400 days');
+  checkLimits(request);
+  return checkPermissions(request.permissions);
+}
+
+function checkLimits({ allowedNodes = [], maxHops = 0, rateLimit }: TokenRequest): void {
+  const { allowedNodes: maxNodes, maxHops: mostHops, rateCalls, rateSeconds } = CLAIM_BOUNDS;
+  if (allowedNodes.length > maxNodes) refuseRequest(`A token names at most ${maxNodes} hubs; leave them out to allow all`);
+  if (!allowedNodes.every((node) => NODE_ID.test(node))) refuseRequest(`An id of a hub is of the form ${NODE_ID.source}`);
+  if (!isIntegerWithin(maxHops, 0, mostHops)) refuseRequest(`max_hops is a whole number from 0 to ${mostHops}`);
+  if (!rateLimit || (isIntegerWithin(rateLimit.calls, 1, rateCalls) && isIntegerWithin(rateLimit.seconds, 1, rateSeconds))) return;
+  refuseRequest(`A rate is 1 to ${rateCalls} calls in 1 to ${rateSeconds} seconds`);
+}
+
+function checkPermissions(permissions: readonly string[]): readonly string[] {
+  const distinct = [...new Set(permissions)].sort();
+  if (distinct.length === 0) refuseRequest('A token without permissions is worth nothing; name at least one');
+  if (distinct.length > CLAIM_BOUNDS.permissions)
+    refuseRequest(`A token holds at most ${CLAIM_BOUNDS.permissions} permissions, not ${distinct.length}`);
+  for (const permission of distinct) requireGrant(permission);
+  return distinct;
+}
+
+function isIntegerWithin(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function refuseRequest(message: string): never {
+  throw new AtmoError('VALIDATION_ERROR', message);
+}
+
+/** What a child token may differ in, and only towards less. */
+export type NarrowedClaims = Omit<TokenClaims, 'issuedAt' | 'key' | 'id'>;
+
+/** How a child reaches beyond the token that it comes from, in words; undefined when it is narrower or equal in all. */
+export function excessOf(child: NarrowedClaims, parent: NarrowedClaims): string | undefined {
+  if (child.issuer !== parent.subject) return 'its issuer is not the agent of the token that it comes from';
+  if (!isChildId(child.subject, parent.subject)) return "its agent's id is not the parent's id, a slash and one name";
+  if (child.meshId !== parent.meshId) return 'it is for another mesh than the token that it comes from';
+  if (child.expiresAt > parent.expiresAt) return 'it lasts longer than the token that it comes from';
+  if (parent.notBefore !== undefined && (child.notBefore ?? 0) < parent.notBefore) return 'it begins before the token that it comes from';
+  if (!isSubset(child.audience, parent.audience)) return 'it is allowed on hubs where the token that it comes from is not';
+  if (parent.maxHops !== undefined && !(child.maxHops !== undefined && child.maxHops <= parent.maxHops)) {
+    return 'it may go further (max_hops) than the token that it comes from';
+  }
+  if (parent.rateLimit && !isSlower(child.rateLimit, parent.rateLimit)) return 'it may call more often than the token that it comes from';
+  const beyond = excessPermissions(child.permissions, parent.permissions);
+  return beyond.length > 0 ? 'it has permissions that the token it comes from has not' : undefined;
+}
+
+function isChildId(child: string, parent: string): boolean {
+  return child.startsWith(`${parent}/`) && !child.slice(parent.length + 1).includes('/');
+}
+
+function isSubset(child: readonly string[] | undefined, parent: readonly string[] | undefined): boolean {
+  return parent === undefined || (child?.every((node) => parent.includes(node)) ?? false);
+}
+
+/** Neither more at once nor more over time. */
+function isSlower(child: RateLimit | undefined, parent: RateLimit): boolean {
+  return child !== undefined && child.calls <= parent.calls && child.calls * parent.seconds <= parent.calls * child.seconds;
+}

@@ -1,0 +1,281 @@
+import { type KeyObject, randomBytes } from 'node:crypto';
+import { publicKeyOf } from '../../codec/public-key.ts';
+import { excessPermissions } from '../../core/auth/permission.ts';
+import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/auth/tokens.ts';
+import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { RevocationList } from './revocation-list.ts';
+import { MAX_TOKEN_BYTES, MAX_TOKEN_DEPTH, signChild, signRoot, TokenSeal, tokenBytes, tokenText } from './token-chain.ts';
+import { checkTokenRequest, excessOf, MAX_TTL_MS, type TokenClaims } from './token-claims.ts';
+import type { TokenVerifier, VerifiedToken } from './token-verifier.ts';
+
+const OWNERS_ALONE = ['*', 'admin:*'];
+
+interface IssuerCollaborators {
+  readonly hub: { readonly hubId: string; readonly publicKey: string; readonly privateKey: KeyObject };
+  readonly verifier: TokenVerifier;
+  readonly revocations: RevocationList;
+  readonly records: TokenRecords;
+  readonly time: TrustedTime;
+  readonly events: EventBus;
+}
+
+/** Makes tokens with the hub's key: roots for the owner, children of their own token for agents. */
+export class TokenIssuer implements TokenAuthority {
+  readonly #hub: IssuerCollaborators['hub'];
+  readonly #verifier: TokenVerifier;
+  readonly #revocations: RevocationList;
+  readonly #records: TokenRecords;
+  readonly #time: TrustedTime;
+  readonly #events: EventBus;
+  readonly #seal: TokenSeal;
+  readonly #meshId: () => string | undefined;
+
+  constructor(
+    { hub, verifier, revocations, records, time, events }: IssuerCollaborators,
+    { meshId = () => undefined }: { readonly meshId?: () => string | undefined } = {},
+  ) {
+    this.#hub = hub;
+    this.#verifier = verifier;
+    this.#revocations = revocations;
+    this.#records = records;
+    this.#time = time;
+    this.#events = events;
+    this.#seal = new TokenSeal(hub.privateKey);
+    this.#meshId = meshId;
+  }
+
+  issue(request: TokenRequest, by: Principal): IssuedToken {
+    const claims = this.#claimsOf({ ...request, permissions: checkTokenRequest(request) });
+    if (request.key !== undefined) publicKeyOf(request.key);
+    const bytes = by.kind === 'owner' ? this.#signRoot(claims) : this.#signChild(claims, request, by);
+    if (bytes.length > MAX_TOKEN_BYTES) {
+      throw new AtmoError(
+        'VALIDATION_ERROR',
+        `The token would have ${bytes.length} bytes; ${MAX_TOKEN_BYTES} are allowed. Grant fewer permissions, such as ns:action:* in place of many`,
+      );
+    }
+    const text = tokenText(bytes);
+    const { principal } = this.#verifier.verifySignatures(text);
+    this.#record(principal, request, by);
+    return { token: claims.key === this.#hub.publicKey ? this.#seal.seal(text) : text, principal };
+  }
+
+  principalOf(token: string): Principal {
+    return this.#verifier.verify(token).principal;
+  }
+
+  inspect(token: string): TokenInspection {
+    const { principal, chain, issuedAtMs, notBeforeMs } = this.#verifier.verifySignatures(token);
+    const facts = {
+      principal,
+      issuer: chain[0].issuer,
+      issuedAtMs,
+      notBeforeMs,
+      isBearer: chain.at(-1)?.key === this.#hub.publicKey && this.#seal.isSealed(token),
+    };
+    try {
+      this.#verifier.verify(token);
+      if (this.#seal.isAsGivenOut(token, principal)) return { state: 'valid', ...facts };
+      return { state: 'unusable', reason: 'This text is not the one that the hub gave out: its end is missing or changed', ...facts };
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      const isRevoked = this.#revocations.firstRevoked({ ...principal.token, issuer: chain[0].issuer }) !== undefined;
+      const state = isRevoked ? 'revoked' : code === 'TOKEN_EXPIRED' ? 'expired' : 'unusable';
+      return { state, reason: message, ...facts };
+    }
+  }
+
+  revoke(tokenId: string): boolean {
+    const record = this.#records.get(tokenId);
+    // A child that an agent made with its own key is in no record: remembered for as long as any token can last.
+    if (!this.#revocations.revoke(tokenId, record?.expiresAtMs ?? this.#time.now() + MAX_TTL_MS)) return false;
+    if (record) this.#records.save({ ...record, revokedAtMs: this.#time.now() });
+    this.#events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
+    return true;
+  }
+
+  /** Only of those that this hub says: what others say ends none of its own tokens. */
+  onRevoked(listener: (tokenId: string) => void): () => void {
+    return this.#revocations.onRevoked((tokenId, issuer) => {
+      if (issuer === this.#hub.hubId) listener(tokenId);
+    });
+  }
+
+  find(tokenId: string): TokenRecord | undefined {
+    return this.#records.get(tokenId);
+  }
+
+  list(): readonly TokenRecord[] {
+    return this.#records.list();
+  }
+
+  #claimsOf({ agentId, permissions, ttlMs, maxHops, allowedNodes, rateLimit, key }: TokenRequest): TokenClaims {
+    const issuedAt = Math.floor(this.#time.now() / 1000);
+    return {
+      issuer: this.#hub.hubId,
+      subject: agentId,
+      ...(allowedNodes && { audience: [...new Set(allowedNodes)] }),
+      expiresAt: issuedAt + Math.floor(ttlMs / 1000),
+      issuedAt,
+      id: randomBytes(16).toString('hex'),
+      key: key ?? this.#hub.publicKey,
+      permissions,
+      ...(maxHops !== undefined && { maxHops }),
+      ...(rateLimit && { rateLimit: { calls: rateLimit.calls, seconds: rateLimit.seconds } }),
+    };
+  }
+
+  #signRoot(claims: TokenClaims): Uint8Array {
+    const meshId = this.#meshId();
+    return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#hub.privateKey);
+  }
+
+  /** What the request leaves open is the parent's; what it asks for beyond the parent is refused, only the end is drawn in. */
+  #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
+    const parent = this.#parentOf(by);
+    const claims: TokenClaims = {
+      ...parentLimits(parent),
+      ...asked,
+      issuer: parent.subject,
+      subject: `${parent.subject}/${agentId}`,
+      expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
+    };
+    refuseExcess(claims, parent);
+    // Here a guest may have less than its token says.
+    refuseExcess(claims, { ...parent, permissions: by.permissions });
+    return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#hub.privateKey);
+  }
+
+  /** The last link of the caller's own token. */
+  #parentOf(by: Principal): TokenClaims {
+    if (!by.token) throw denied(`${by.id} has no token that another could come from`);
+    const { chain }: VerifiedToken = this.#verifier.verify(by.token.text);
+    const leaf = chain.at(-1) ?? chain[0];
+    if (leaf.key !== this.#hub.publicKey) {
+      throw denied(`The token of ${by.id} is bound to a key that this hub does not have; sign the child token with that key`);
+    }
+    if (chain.length >= MAX_TOKEN_DEPTH)
+      throw denied(`The token of ${by.id} is the ${MAX_TOKEN_DEPTH}th of its chain; none can come from it`);
+    return leaf;
+  }
+
+  #record(principal: VerifiedToken['principal'], { role }: TokenRequest, by: Principal): void {
+    const { id: tokenId, chain, expiresAtMs } = principal.token;
+    const parent = chain.at(-2);
+    this.#records.save({
+      id: tokenId,
+      agentId: principal.id,
+      permissions: principal.permissions,
+      issuedAtMs: this.#time.now(),
+      expiresAtMs,
+      issuedBy: principalKey(by),
+      ...(role !== undefined && { role }),
+      ...(parent !== undefined && { parent }),
+    });
+    this.#events.emit('token.issued', tokenId, {
+      agent_id: principal.id,
+      permissions: principal.permissions,
+      expires_at: isoTime(expiresAtMs),
+      issued_by: by.id,
+    });
+  }
+}
+
+function parentLimits({ audience, notBefore, maxHops, rateLimit, meshId }: TokenClaims): Partial<TokenClaims> {
+  return {
+    ...(audience && { audience }),
+    ...(notBefore !== undefined && { notBefore }),
+    ...(maxHops !== undefined && { maxHops }),
+    ...(rateLimit && { rateLimit }),
+    ...(meshId !== undefined && { meshId }),
+  };
+}
+
+function refuseExcess(claims: TokenClaims, parent: TokenClaims): void {
+  const reserved = claims.permissions.filter((permission) => OWNERS_ALONE.includes(permission));
+  if (reserved.length > 0) throw denied(`Only the owner gives ${reserved.join(' and ')}`, reserved);
+  const beyond = excessPermissions(claims.permissions, parent.permissions);
+  if (beyond.length > 0) throw denied(`${parent.subject} does not have ${beyond.join(', ')} and cannot give it`, beyond);
+  const excess = excessOf(claims, parent);
+  if (excess) throw denied(`The token cannot be made: ${excess}`);
+}
+
+function denied(message: string, required: readonly string[] = []): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', message, required.length > 0 ? { required } : {});
+}
+
+const SPACE = 'access.tokens';
+/** So that the owner still finds what an agent had that is gone. */
+const KEPT_AFTER_END_MS = 30 * 86_400_000;
+/** Of one agent, with all that come from it: the disk is everybody's. Those that are in force are kept in any case. */
+const MAX_OF_FAMILY = 256;
+
+/** What this hub knows of the tokens that it made, until 30 days after their end: everything but the texts. */
+export class TokenRecords {
+  readonly #store: KeyValueStore;
+  readonly #time: TrustedTime;
+  readonly #hubId: string;
+
+  /** Tokens of another key of this hub are dead and not shown. */
+  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, hubId: string) {
+    this.#store = store;
+    this.#time = time;
+    this.#hubId = hubId;
+  }
+
+  /** STORAGE_FAILED. */
+  save(record: TokenRecord): void {
+    const ttlMs = Math.max(1, record.expiresAtMs + KEPT_AFTER_END_MS - this.#time.now());
+    this.#store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
+    if (record.parent !== undefined) this.#forgetSurplus(record);
+  }
+
+  /** The oldest of those that have ended; what ended them stands in the list of revocations. */
+  #forgetSurplus({ agentId }: TokenRecord): void {
+    const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
+    const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#time.now());
+    const surplus = Math.min(ended.length, family.length - MAX_OF_FAMILY);
+    if (surplus > 0) for (const { id } of ended.slice(-surplus)) this.#store.delete(SPACE, id);
+  }
+
+  get(tokenId: string): TokenRecord | undefined {
+    return this.#parse(this.#store.get(SPACE, tokenId));
+  }
+
+  /** Newest first. */
+  list(): readonly TokenRecord[] {
+    return this.#store
+      .entries(SPACE)
+      .map(({ value }) => this.#parse(value))
+      .filter((record) => record !== undefined)
+      .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
+  }
+
+  #parse(value: Json | undefined): TokenRecord | undefined {
+    return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
+  }
+}
+
+/** Undefined for what no version of the hub wrote. */
+function parseRecord(value: Json | undefined): TokenRecord | undefined {
+  if (value === undefined || !isJsonObject(value)) return undefined;
+  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = value;
+  if (typeof id !== 'string' || typeof agentId !== 'string' || typeof issuedBy !== 'string') return undefined;
+  if (typeof issuedAtMs !== 'number' || typeof expiresAtMs !== 'number' || !Array.isArray(permissions)) return undefined;
+  return {
+    id,
+    agentId,
+    permissions: permissions.map(String),
+    issuedAtMs,
+    expiresAtMs,
+    issuedBy,
+    ...(typeof role === 'string' && { role }),
+    ...(typeof parent === 'string' && { parent }),
+    ...(typeof revokedAtMs === 'number' && { revokedAtMs }),
+  };
+}

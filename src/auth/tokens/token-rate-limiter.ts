@@ -1,0 +1,101 @@
+import type { RateLimiter } from '../../core/auth/authorizer.ts';
+import { type Principal, principalKey, type RateLimit, rootAgentOf } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+
+/** What bounds those whose token says nothing. */
+export interface RateOptions {
+  /** For each agent whose root token has no limit of its own; default 400 at once and 200 a second. The owner has none. */
+  readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
+  /** Buckets that are kept; default 4,096. */
+  readonly maxBuckets?: number;
+}
+
+/** How much a bucket holds and how fast it fills, in calls. */
+interface Measure {
+  readonly key: string;
+  readonly capacity: number;
+  readonly perMs: number;
+}
+
+interface Bucket extends Measure {
+  level: number;
+  atMs: number;
+}
+
+/**
+ * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none; the owner
+ * is bound by no one, and has none.
+ * Counted on this hub alone; a token that is used on two hubs has its rate on each.
+ */
+export class TokenRateLimiter implements RateLimiter {
+  readonly #clock: Clock;
+  readonly #defaultRate: { readonly burst: number; readonly perSecond: number };
+  readonly #maxBuckets: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, { defaultRate = { burst: 400, perSecond: 200 }, maxBuckets = 4096 }: RateOptions = {}) {
+    this.#clock = clock;
+    this.#defaultRate = defaultRate;
+    this.#maxBuckets = maxBuckets;
+  }
+
+  charge(principal: Principal): void {
+    const nowMs = this.#clock.monotonic();
+    const buckets = this.#measuresOf(principal).map((measure) => this.#filled(measure, nowMs));
+    const waitMs = Math.max(0, ...buckets.map(({ level, perMs }) => (level >= 1 ? 0 : (1 - level) / perMs)));
+    if (waitMs > 0) refuse(principal, waitMs);
+    for (const bucket of buckets) bucket.level -= 1;
+  }
+
+  /** A limit below the root can be of the agent's own making: only one that the root has stands in for the default. */
+  #measuresOf({ token, ...who }: Principal): readonly Measure[] {
+    if (who.kind === 'owner') return [];
+    const limits = token?.rateLimits ?? [];
+    const own = limits.map(measureOf);
+    if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
+    // Children count as their root: an agent could otherwise make itself any number of names.
+    const { burst, perSecond } = this.#defaultRate;
+    return [...own, { key: rootAgentOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
+  }
+
+  #filled(measure: Measure, nowMs: number): Bucket {
+    const bucket = this.#buckets.get(measure.key) ?? this.#newBucket(measure, nowMs);
+    bucket.level = levelAt(bucket, nowMs);
+    bucket.atMs = nowMs;
+    return bucket;
+  }
+
+  #newBucket(measure: Measure, nowMs: number): Bucket {
+    if (this.#buckets.size >= this.#maxBuckets) this.#makeRoom(nowMs);
+    const bucket: Bucket = { ...measure, level: measure.capacity, atMs: nowMs };
+    this.#buckets.set(measure.key, bucket);
+    return bucket;
+  }
+
+  /** A full bucket says no more than an absent one; where none is full, the fullest is the least loss. */
+  #makeRoom(nowMs: number): void {
+    let fullest: { readonly key: string; readonly share: number } | undefined;
+    for (const [key, bucket] of this.#buckets) {
+      const share = levelAt(bucket, nowMs) / bucket.capacity;
+      if (share >= 1) this.#buckets.delete(key);
+      else if (!fullest || share > fullest.share) fullest = { key, share };
+    }
+    if (fullest && this.#buckets.size >= this.#maxBuckets) this.#buckets.delete(fullest.key);
+  }
+}
+
+function measureOf({ tokenId, calls, seconds }: RateLimit & { readonly tokenId: string }): Measure {
+  return { key: `token:${tokenId}`, capacity: calls, perMs: calls / (seconds * 1000) };
+}
+
+function levelAt({ level, atMs, capacity, perMs }: Bucket, nowMs: number): number {
+  return Math.min(capacity, level + (nowMs - atMs) * perMs);
+}
+
+function refuse({ id }: Principal, waitMs: number): never {
+  const retryAfterMs = Math.ceil(waitMs);
+  throw new AtmoError('RATE_LIMITED', `${id} calls more often than it may; the next call is possible in ${retryAfterMs} ms`, {
+    retry_after_ms: retryAfterMs,
+  });
+}

@@ -1,0 +1,320 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, isoTime, type SettableTime, type TimeSource, type TimeStatus, type TrustedTime } from '../core/clock.ts';
+import { AtmoError } from '../core/errors.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+
+interface TrustedClockServices {
+  /** The machine's clock. */
+  readonly clock: Clock;
+  readonly store: KeyValueStore;
+  readonly evidence: ClockEvidence;
+}
+
+interface TrustedClockOptions {
+  /** `auto` looks for evidence, `always` believes the machine's clock, `never` believes only the owner. */
+  readonly trust: 'auto' | 'always' | 'never';
+  /** Milliseconds since 1970. */
+  readonly buildTimeMs: number;
+}
+
+/** A time that is known to have passed at a moment of the clock that never jumps. */
+interface Mark {
+  readonly timeMs: number;
+  readonly monotonicMs: number;
+}
+
+const SPACE = 'clock';
+const SAVE_EVERY_MS = 600_000;
+const LOOK_UNTRUSTED_MS = 10_000;
+const LOOK_TRUSTED_MS = 60_000;
+/** Clocks of a network step and differ by seconds (skew of tokens: the same). */
+const TOLERANCE_MS = 60_000;
+const MAX_AHEAD_MS = 24 * 3_600_000;
+/** Nobody means a time so long after the hub was made. */
+const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
+
+/**
+ * The hub's time on boards that may wake without knowing it: never before a floor of build time, the time that was saved
+ * last, and what trusted issuers wrote. The floor has two parts. `proven` comes from the build, the network or the owner.
+ * `assumed` comes from a hardware clock, a host or an issuer, and gives way when the network or the owner says otherwise.
+ */
+export class TrustedClock implements TrustedTime, SettableTime, Service {
+  readonly #clock: Clock;
+  readonly #store: KeyValueStore;
+  readonly #evidence: ClockEvidence;
+  readonly #options: TrustedClockOptions;
+  #proven: Mark;
+  #assumed: Mark;
+  /** What the owner set; it runs on by itself, so that setting the machine's clock meanwhile moves nothing. */
+  #ownerTime: Mark | undefined;
+  #found: TimeSource = 'nothing';
+  #isRunning = false;
+  readonly #cancel = new Map<'look' | 'save', () => void>();
+
+  constructor({ clock, store, evidence }: TrustedClockServices, options: TrustedClockOptions) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#evidence = evidence;
+    this.#options = options;
+    this.#proven = { timeMs: options.buildTimeMs, monotonicMs: clock.monotonic() };
+    this.#assumed = this.#proven;
+  }
+
+  /** Takes up what was saved and looks for evidence. STORAGE_FAILED. */
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    this.#load();
+    await this.#look();
+    this.#saveLater();
+  }
+
+  now(): number {
+    return Math.floor(Math.max(this.#shownMs(), this.#floorMs()));
+  }
+
+  isTrusted(): boolean {
+    return this.#source() !== 'nothing' && this.#shownMs() >= this.#floorMs() - TOLERANCE_MS;
+  }
+
+  status(): TimeStatus {
+    return {
+      nowMs: this.now(),
+      isTrusted: this.isTrusted(),
+      source: this.#source(),
+      systemMs: this.#clock.now(),
+      floorMs: Math.floor(this.#floorMs()),
+    };
+  }
+
+  /**
+   * Hears when a trusted issuer made a token (milliseconds since 1970), after its signature was verified. An untrusted
+   * clock moves on to it, at most 24 h beyond what is proven; a trusted one knows better.
+   */
+  observeIssuedAt(timeMs: number): void {
+    if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
+    if (timeMs > this.#passed(this.#assumed)) this.#assumed = this.#mark(timeMs);
+  }
+
+  /**
+   * The owner tells the time. It holds until the network does, over restarts of the hub but not of the machine. Where the
+   * machine's clock is known to be right, it only takes back a floor that is wrong. It may lie before the floor.
+   */
+  set(timeMs: number): void {
+    const { buildTimeMs } = this.#options;
+    if (!Number.isSafeInteger(timeMs) || timeMs < buildTimeMs || timeMs > buildTimeMs + MAX_AGE_MS) {
+      throw new AtmoError(
+        'VALIDATION_ERROR',
+        `The time has to lie after ${isoTime(buildTimeMs)}, when this hub was built, and within 20 years of it`,
+      );
+    }
+    if (this.#isSystemRight()) this.#requireSystemTime(timeMs);
+    else this.#ownerTime = this.#mark(timeMs);
+    this.#proven = this.#mark(this.#shownMs());
+    this.#assumed = this.#proven;
+    this.#save();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    for (const cancel of this.#cancel.values()) cancel();
+    this.#cancel.clear();
+    this.#save();
+  }
+
+  #source(): TimeSource {
+    if (this.#options.trust === 'always') return 'configuration';
+    return this.#ownerTime ? 'owner' : this.#found;
+  }
+
+  /** True when the machine's clock needs no other word for it than the network's or the owner's configuration. */
+  #isSystemRight(): boolean {
+    const source = this.#source();
+    return source === 'network' || source === 'configuration';
+  }
+
+  #shownMs(): number {
+    return this.#ownerTime && !this.#isSystemRight() ? this.#passed(this.#ownerTime) : this.#clock.now();
+  }
+
+  #floorMs(): number {
+    const provenMs = this.#passed(this.#proven);
+    const isProof = this.#isSystemRight() || this.#ownerTime !== undefined;
+    return isProof ? provenMs : Math.max(provenMs, this.#passed(this.#assumed));
+  }
+
+  #requireSystemTime(timeMs: number): void {
+    if (Math.abs(timeMs - this.#clock.now()) <= TOLERANCE_MS) return;
+    throw new AtmoError(
+      'CONFLICT',
+      `The machine's clock is kept by the ${this.#source()} and shows ${isoTime(this.#clock.now())}; set it there, or confirm that time`,
+    );
+  }
+
+  async #look(): Promise<void> {
+    if (this.#options.trust !== 'auto') return;
+    const found = (await this.#evidence.detectSource()) ?? 'nothing';
+    if (!this.#isRunning) return;
+    if (found === 'network') this.#ownerTime = undefined;
+    this.#found = found;
+    if (found === 'network') return;
+    const isSettled = this.isTrusted() && !this.#ownerTime;
+    this.#after('look', isSettled ? LOOK_TRUSTED_MS : LOOK_UNTRUSTED_MS, () => void this.#look());
+  }
+
+  #saveLater(): void {
+    this.#after('save', SAVE_EVERY_MS, () => {
+      this.#saveLater();
+      try {
+        this.#save();
+      } catch {
+        // A full disk is told by all who write to it; the floor is saved at the next turn.
+      }
+    });
+  }
+
+  /** Moves the floor on: by what the clock shows while it is trusted, else only by the time that passed. */
+  #save(): void {
+    if (this.isTrusted()) {
+      const shown = this.#mark(this.#shownMs());
+      if (this.#isSystemRight() || this.#ownerTime) this.#proven = shown;
+      this.#assumed = shown;
+    }
+    this.#store.set(SPACE, 'floor', {
+      proven_ms: Math.floor(this.#passed(this.#proven)),
+      assumed_ms: Math.floor(this.#passed(this.#assumed)),
+    });
+    if (!this.#ownerTime) this.#store.delete(SPACE, 'owner');
+    else {
+      const timeMs = Math.floor(this.#passed(this.#ownerTime));
+      this.#store.set(SPACE, 'owner', { time_ms: timeMs, uptime_ms: this.#evidence.uptimeMs(), boot_id: this.#evidence.bootId() });
+    }
+  }
+
+  #load(): void {
+    const floor = this.#store.get(SPACE, 'floor');
+    const provenMs = Math.max(this.#options.buildTimeMs, numberOf(floor, 'proven_ms'));
+    this.#proven = this.#mark(provenMs);
+    this.#assumed = this.#mark(Math.max(provenMs, numberOf(floor, 'assumed_ms')));
+    const owner = this.#store.get(SPACE, 'owner');
+    const bootId = this.#evidence.bootId();
+    if (!isJsonObject(owner) || bootId === '' || owner.boot_id !== bootId) return;
+    this.#ownerTime = this.#mark(numberOf(owner, 'time_ms') + this.#evidence.uptimeMs() - numberOf(owner, 'uptime_ms'));
+  }
+
+  #mark(timeMs: number): Mark {
+    return { timeMs, monotonicMs: this.#clock.monotonic() };
+  }
+
+  #passed({ timeMs, monotonicMs }: Mark): number {
+    return timeMs + this.#clock.monotonic() - monotonicMs;
+  }
+
+  #after(name: 'look' | 'save', delayMs: number, work: () => void): void {
+    this.#cancel.set(name, this.#clock.after(delayMs, work));
+  }
+}
+
+function numberOf(stored: Json | undefined, name: string): number {
+  const value = isJsonObject(stored) ? stored[name] : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** Port: what the machine knows about its clock. */
+export interface ClockEvidence {
+  /** Why the machine's clock may be right; undefined when nothing speaks for it. Never fails. */
+  detectSource(): Promise<'network' | 'hardware' | 'host' | undefined>;
+  /** The same until the machine starts again. */
+  bootId(): string;
+  /** Milliseconds since the machine started; setting its clock changes nothing about them. */
+  uptimeMs(): number;
+}
+
+/** Where a test puts other files and another kernel. */
+interface SystemParts {
+  readonly root?: string;
+  readonly isKernelSynchronised?: () => Promise<boolean>;
+  readonly systemMs?: () => number;
+}
+
+/** adjtimex(2): the answer of a clock that nobody keeps. */
+const TIME_ERROR = 5;
+/** `sizeof(struct timex)` on 64-bit Linux; all zero asks and changes nothing. */
+const TIMEX_BYTES = 208;
+/** A hardware clock that was without power is years off; one that works is a second off. */
+const HARDWARE_TOLERANCE_MS = 120_000;
+
+/** The evidence of a Linux machine, best first: kernel, systemd-timesyncd, hardware clock, host. */
+export class SystemClockEvidence implements ClockEvidence {
+  readonly #root: string;
+  readonly #isKernelSynchronised: () => Promise<boolean>;
+  readonly #systemMs: () => number;
+
+  constructor({ root = '/', isKernelSynchronised = askKernel, systemMs = Date.now }: SystemParts = {}) {
+    this.#root = root;
+    this.#isKernelSynchronised = isKernelSynchronised;
+    this.#systemMs = systemMs;
+  }
+
+  async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
+    if (await this.#isKernelSynchronised()) return 'network';
+    // Sandboxed services may not ask the kernel; timesyncd touches this file at its first answer after each boot.
+    if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
+    const clocks = this.#path('sys/class/rtc');
+    // Containers and most virtual machines have no such class: their host keeps the time.
+    if (!existsSync(clocks)) return 'host';
+    return this.#agreesWithOneOf(clocks) ? 'hardware' : undefined;
+  }
+
+  bootId(): string {
+    return readText(this.#path('proc/sys/kernel/random/boot_id')) ?? '';
+  }
+
+  uptimeMs(): number {
+    return Math.round(uptime() * 1000);
+  }
+
+  /** True when a hardware clock shows the time that the system does: one whose battery is missing does not. */
+  #agreesWithOneOf(clocks: string): boolean {
+    return readdirSync(clocks).some((name) => {
+      const text = readText(join(clocks, name, 'since_epoch'));
+      return text !== undefined && Math.abs(Number(text) * 1000 - this.#systemMs()) <= HARDWARE_TOLERANCE_MS;
+    });
+  }
+
+  #path(path: string): string {
+    return join(this.#root, path);
+  }
+}
+
+/** False also where the kernel may not be asked. */
+async function askKernel(): Promise<boolean> {
+  try {
+    const { default: koffi } = await import('koffi');
+    const adjtimex = koffi.load(null).func('int adjtimex(void *timex)');
+    const state: number = adjtimex(Buffer.alloc(TIMEX_BYTES));
+    return state >= 0 && state !== TIME_ERROR;
+  } catch {
+    return false;
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+// The bundler puts the time of the build here; run from its sources, the hub has none.
+declare const ATMO_BUILD_TIME_MS: number | undefined;
+
+/** When this program was made, milliseconds since 1970: no clock that runs it can be right before. */
+export function buildTimeMs(): number {
+  return typeof ATMO_BUILD_TIME_MS === 'number' ? ATMO_BUILD_TIME_MS : Math.floor(statSync(import.meta.filename).mtimeMs);
+}

@@ -1,0 +1,123 @@
+import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.ts';
+import type { Authorizer } from '../core/auth/authorizer.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { parseDeviceId, parseSensorId } from '../core/ids.ts';
+import type { MeshView } from '../core/mesh-view.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
+import { canSeeDevice } from '../tools/names/resolve-names.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { Action, AutomationPlan, Condition, Trigger } from './automation-config.ts';
+import { referencesIn } from './parse-automation.ts';
+
+interface VisibilityCollaborators {
+  readonly authorizer: Authorizer;
+  readonly readings: Pick<ReadingStore, 'current'>;
+  readonly devices: Pick<DeviceDirectory, 'get'>;
+}
+
+/**
+ * May this principal learn what the trigger or condition is about? A value is more than the knowledge that there is one:
+ * it takes the very permission to read it. Time is everybody's.
+ */
+export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
+  if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
+  return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
+}
+
+/** SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for what there is not, and in the same words for what the principal may not see. */
+export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityCollaborators): void {
+  for (const about of [...plan.triggers, ...plan.conditions]) {
+    if (isThere(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
+    if ('sensor_id' in about) {
+      throw new AtmoError(
+        'SENSOR_NOT_FOUND',
+        `The permissions of this agent show it no sensor ${JSON.stringify(about.sensor_id)}; write the id of one, as list_sensors tells it`,
+      );
+    }
+    const device = 'device_id' in about ? about.device_id : '';
+    throw new AtmoError(
+      'DEVICE_NOT_FOUND',
+      `The permissions of this agent show it no device ${JSON.stringify(device)}; write the id of one`,
+    );
+  }
+}
+
+function isThere(about: Trigger | Condition, { readings, devices }: VisibilityCollaborators): boolean {
+  if ('sensor_id' in about) return readings.current(parseSensorId(about.sensor_id)) !== undefined;
+  return 'device_id' in about ? devices.get(parseDeviceId(about.device_id)) !== undefined : true;
+}
+
+interface ActionCheckCollaborators {
+  readonly authorizer: Authorizer;
+  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
+  /** The other hubs. */
+  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
+  readonly validator: SchemaValidator;
+}
+
+/**
+ * Refuses, before an automation exists, actions that could never be allowed: unknown tools, parameters that do not fit,
+ * permissions that it lacks. A dry run of the pipeline would file requests for approval of dangerous ones, and the
+ * pipeline judges each call anyway: this only spares its author an automation that fails at night.
+ */
+export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionCheckCollaborators): void {
+  for (const [index, action] of actions.entries()) {
+    try {
+      checkAction(action, principal, ports);
+    } catch (thrown) {
+      const { code, message, details } = toAtmoError(thrown);
+      const whose = code === 'TOOL_NOT_FOUND' ? ', with the permissions of this agent' : '';
+      throw new AtmoError(code, `actions/${index} (${action.tool})${whose}: ${message}`, { ...details, action: index });
+    }
+  }
+}
+
+function checkAction(action: Action, principal: Principal, ports: ActionCheckCollaborators): void {
+  const { registry, authorizer, validator } = ports;
+  const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
+  const required = tool.definition.requires.permissions;
+  if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
+  if (referencesIn(action.params, 'trigger').size > 0) return;
+  const params = validator.parameters(tool.definition.parameters, action.params);
+  // Which devices a tool of another hub touches, that hub alone can tell.
+  if (tool.hubs) return;
+  const canonical = canonicalOf(tool, params, { principal, ports });
+  if (!canonical) return;
+  const decision = authorizer.authorize(principal, permissionsOf(tool, canonical));
+  if (!decision.allowed) throw lacks(decision.required);
+}
+
+/** Undefined where the device is another hub's, which alone can tell what the call touches there. Throws what the tool does. */
+function canonicalOf(
+  tool: RegisteredTool,
+  params: Action['params'],
+  { principal, ports }: { readonly principal: Principal; readonly ports: ActionCheckCollaborators },
+): Action['params'] | undefined {
+  const { authorizer, registry, outlook } = ports;
+  try {
+    return tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
+  } catch (error) {
+    const peers = outlook.view.peers();
+    if (
+      NOT_FOUND_CODES.has(toAtmoError(error).code) &&
+      isRemoteDevice({ tool, params }, { principal, authorizer }, { tools: registry, peers })
+    ) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function permissionsOf(tool: RegisteredTool, params: Action['params']): readonly string[] {
+  const own = filledPermissions(tool.definition.requires.permissions, params);
+  return [...own, ...(tool.effects?.(params) ?? []).map(({ permission }) => permission)];
+}
+
+function lacks(required: readonly string[]): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', `the agent would lack ${required.join(', ')}; add it to permissions`, { required });
+}

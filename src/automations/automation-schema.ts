@@ -1,0 +1,204 @@
+import { WEEKDAYS } from '../core/clock.ts';
+import type { JsonSchema } from '../core/json.ts';
+
+const CLOCK_TIME = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Time of day, HH:MM', examples: ['07:30'] };
+const LONGEST_SECONDS = 86_400;
+const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description });
+const days = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 7,
+  uniqueItems: true,
+  items: { enum: WEEKDAYS },
+  description: 'Only on these days; every day when absent',
+};
+const timeZone = { ...shortText("IANA time zone, such as Europe/Berlin; the hub's own when absent"), examples: ['Europe/Berlin'] };
+const sensorId = shortText('Sensor id as list_sensors tells it: <device id>/<reading>');
+const deviceId = shortText('Device id');
+const comparison = {
+  sensor_id: sensorId,
+  above: { type: 'number', description: 'For reading: it rises above this' },
+  below: { type: 'number', description: 'For reading: it falls below this' },
+  equals: { type: ['number', 'string', 'boolean'], maxLength: 160, description: 'For reading: it becomes this' },
+};
+
+/** A schema of its members for each `type` that a trigger may have. */
+const TRIGGERS = {
+  reading: {
+    required: ['sensor_id'],
+    properties: {
+      ...comparison,
+      changes: { const: true, description: 'For reading: any change' },
+      for_seconds: { type: 'number', minimum: 0, maximum: LONGEST_SECONDS, description: 'For reading: it has to stay so for this long' },
+      hysteresis: { type: 'number', minimum: 0, description: 'For reading: how far it has to go back before it can cross again' },
+    },
+  },
+  device_event: {
+    required: ['device_id', 'event'],
+    properties: {
+      device_id: deviceId,
+      event: shortText('Name of the event, such as InitialPress'),
+      cluster: shortText('Cluster that sends it'),
+    },
+  },
+  reachability: {
+    required: ['device_id', 'becomes'],
+    properties: { device_id: deviceId, becomes: { enum: ['reachable', 'unreachable'], description: 'For reachability: lost or back' } },
+  },
+  time: { required: ['at'], properties: { at: CLOCK_TIME, days, time_zone: timeZone } },
+  every: {
+    required: ['seconds'],
+    properties: { seconds: { type: 'number', minimum: 10, maximum: LONGEST_SECONDS, description: 'For every: seconds between two runs' } },
+  },
+} as const;
+
+const CONDITIONS = {
+  reading: {
+    required: ['sensor_id'],
+    properties: {
+      ...comparison,
+      max_age_seconds: { type: 'number', minimum: 1, description: 'For reading: an older value does not count' },
+    },
+  },
+  time: {
+    required: [],
+    properties: {
+      after: { ...CLOCK_TIME, description: 'For time: not before this time of day, HH:MM' },
+      before: { ...CLOCK_TIME, description: 'For time: not from this time of day on, HH:MM' },
+      days,
+      time_zone: timeZone,
+    },
+  },
+} as const;
+
+const ACTION = {
+  tool: shortText('Name of the tool to call'),
+  params: {
+    type: 'object',
+    description: 'Its parameters; {"param": "NAME"} takes a parameter of this agent, {"trigger": "value"} a fact of the trigger',
+  },
+  timeout_ms: { type: 'integer', minimum: 1, description: 'Deadline of the call' },
+  on_error: { enum: ['stop', 'continue'], description: 'What a failure of this call does to the calls after it; stop when absent' },
+} as const;
+
+const LIMITS = {
+  cooldown_seconds: {
+    type: 'number',
+    minimum: 0,
+    maximum: LONGEST_SECONDS,
+    description: 'Shortest time from one run to the next; 10 when absent',
+  },
+  max_runs_per_hour: { type: 'integer', minimum: 1, maximum: 3600, description: 'Triggers beyond this are dropped; 60 when absent' },
+} as const;
+
+const PARAMETER = {
+  type: 'object',
+  required: ['value'],
+  additionalProperties: false,
+  properties: {
+    value: { type: ['number', 'string', 'boolean'], maxLength: 256, description: 'Its present value' },
+    minimum: { type: 'number', description: 'Smallest value that it may be set to' },
+    maximum: { type: 'number', description: 'Largest value that it may be set to' },
+    unit: { type: 'string', maxLength: 16, description: 'Unit, for people' },
+    description: { type: 'string', maxLength: 200, description: 'What it is for' },
+  },
+} as const;
+
+/** Values that `adjust_threshold` may change. */
+export const PARAMETERS_SCHEMA: JsonSchema = {
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { pattern: '^[a-z][a-z0-9_]{0,31}$' },
+  additionalProperties: PARAMETER,
+  description: 'Values that can be changed later with adjust_threshold; {"param": "NAME"} stands for one of them',
+};
+
+/** What an external agent may be given: it runs elsewhere, the hub only keeps its parameters. */
+export const EXTERNAL_SCHEMA: JsonSchema = { type: 'object', additionalProperties: false, properties: { parameters: PARAMETERS_SCHEMA } };
+
+/** An automation whose parameters have been filled in and whose trigger is a list. */
+export const PLAN_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['trigger', 'actions'],
+  additionalProperties: false,
+  properties: {
+    trigger: { type: 'array', minItems: 1, maxItems: 8, items: byType(TRIGGERS) },
+    conditions: { type: 'array', maxItems: 16, default: [], items: byType(CONDITIONS) },
+    actions: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 16,
+      items: {
+        type: 'object',
+        required: ['tool'],
+        additionalProperties: false,
+        properties: { ...ACTION, params: { ...ACTION.params, default: {} }, on_error: { ...ACTION.on_error, default: 'stop' } },
+      },
+    },
+    cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
+    max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
+    // `parameters` is checked and filled in before this schema is used. It stands here so that the error for a misspelled member names it.
+    parameters: {},
+  },
+};
+
+/**
+ * What a caller of spawn_agent is shown: the same members in one flat object each, since models write those best.
+ * PLAN_SCHEMA says afterwards which of them go together.
+ */
+export const CONFIG_SCHEMA: JsonSchema = {
+  type: 'object',
+  // Actions carry whatever their tools take.
+  'x-secret-members': true,
+  description:
+    'For an automation: trigger, conditions, actions. A number or text in trigger, conditions and params may be {"param": "NAME"}. For an external agent: parameters only',
+  properties: {
+    parameters: PARAMETERS_SCHEMA,
+    trigger: {
+      type: ['array', 'object'],
+      description: 'What sets it off: a list of up to 8 triggers, of which any fires, or just one',
+      items: { type: 'object', ...shown(TRIGGERS) },
+    },
+    conditions: {
+      type: 'array',
+      description: 'What has to hold when the trigger fires; all of them',
+      items: { type: 'object', ...shown(CONDITIONS) },
+    },
+    actions: { type: 'array', description: 'Up to 16 tool calls, one after the other', items: { type: 'object', properties: ACTION } },
+    ...LIMITS,
+  },
+};
+
+type Variants = Readonly<
+  Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
+>;
+
+/** One strict schema for each value of `type`, chosen by it: mistakes are then told for that one alone. */
+function byType(variants: Variants): JsonSchema {
+  return {
+    type: 'object',
+    required: ['type'],
+    properties: { type: { enum: Object.keys(variants) } },
+    allOf: Object.entries(variants).map(([type, { required, properties }]) => ({
+      if: { required: ['type'], properties: { type: { const: type } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required, additionalProperties: false, properties: { type: true, ...properties } },
+    })),
+  };
+}
+
+function shown(variants: Variants): JsonSchema {
+  const members = Object.values(variants).map(({ properties }) => properties);
+  const merged: Record<string, JsonSchema> = Object.assign({}, ...members);
+  return { properties: { type: { type: 'string', enum: Object.keys(variants), description: 'Kind' }, ...mapValues(merged, orReference) } };
+}
+
+/** Ids and names are written out; what is a number, a time or a value may be a reference to a parameter. */
+function orReference(schema: JsonSchema, name: string): JsonSchema {
+  const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
+  return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };
+}
+
+function mapValues(members: Record<string, JsonSchema>, map: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, map(schema, name)]));
+}

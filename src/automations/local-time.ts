@@ -1,0 +1,107 @@
+import { type Clock, WEEKDAYS, type Weekday } from '../core/clock.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const DAYS_AHEAD = 8;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A moment as the clock on the wall shows it. */
+export interface LocalTime {
+  readonly day: Weekday;
+  /** Minutes since midnight on that clock. */
+  readonly minutes: number;
+}
+
+/** True for a name of the time zone database that this machine knows. */
+export function isTimeZone(name: string): boolean {
+  try {
+    formatOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the clock on the wall shows at a moment (milliseconds since 1970). */
+export function localTimeAt(atMs: number, timeZone: string): LocalTime {
+  const wallMs = wallTimeOf(atMs, timeZone);
+  return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
+}
+
+/** Minutes since midnight of `HH:MM`. */
+export function minutesOf(text: string): number {
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  return hours * 60 + minutes;
+}
+
+/**
+ * The first moment after `afterMs` at which it is `HH:MM` on one of the days; undefined when there are no such days. A
+ * time that the clock jumps over in spring is taken as much later as it jumps, and of one that comes twice in autumn
+ * the first counts (as RFC 5545 §3.3.5 reads local times).
+ */
+export function nextLocalTime(
+  wanted: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
+  afterMs: number,
+): number | undefined {
+  const days = wanted.days ?? WEEKDAYS;
+  const wallNowMs = wallTimeOf(afterMs, wanted.timeZone);
+  const midnightMs = wallNowMs - (wallNowMs % DAY_MS);
+  for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
+    const wallMs = midnightMs + ahead * DAY_MS + minutesOf(wanted.at) * MINUTE_MS;
+    if (!days.includes(dayOf(wallMs))) continue;
+    const atMs = momentOf(wallMs, wanted.timeZone);
+    if (atMs > afterMs) return atMs;
+  }
+  return undefined;
+}
+
+/** Wall time is kept like a moment in UTC: milliseconds since 1970 on a clock that shows local time. */
+function wallTimeOf(atMs: number, timeZone: string): number {
+  const parts = Object.fromEntries(
+    formatOf(timeZone)
+      .formatToParts(atMs)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** An hour that comes twice fits both offsets and the earlier is taken; one that is left out fits neither. */
+function momentOf(wallMs: number, timeZone: string): number {
+  const before = offsetAt(wallMs - DAY_MS, timeZone);
+  const after = offsetAt(wallMs + DAY_MS, timeZone);
+  const fitting = [wallMs - before, wallMs - after].filter((atMs) => wallTimeOf(atMs, timeZone) === wallMs);
+  return fitting.length > 0 ? Math.min(...fitting) : wallMs - before;
+}
+
+function offsetAt(atMs: number, timeZone: string): number {
+  return wallTimeOf(atMs, timeZone) - Math.floor(atMs / 1000) * 1000;
+}
+
+function dayOf(wallMs: number): Weekday {
+  return WEEKDAYS[(new Date(wallMs).getUTCDay() + 6) % 7] ?? 'mon';
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' } as const;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', calendar: 'gregory', ...numeric });
+  formats.set(timeZone, format);
+  return format;
+}
+
+/** The clock on the wall may be set while a timer waits: it is looked at again at least this often. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** Calls back once when the clock shows `dueMs` (milliseconds since 1970) or more, however far away that is; the answer cancels. */
+export function atWallTime(clock: Clock, dueMs: number, callback: () => void): () => void {
+  let cancel = () => {};
+  const look = () => {
+    const leftMs = dueMs - clock.now();
+    if (leftMs <= 0) callback();
+    else cancel = clock.after(Math.min(leftMs, LOOK_AGAIN_MS), look);
+  };
+  cancel = clock.after(0, look);
+  return () => cancel();
+}

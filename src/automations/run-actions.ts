@@ -1,0 +1,133 @@
+import type { CallPipeline } from '../calls/pipeline.ts';
+import type { CallAnswer, CallRequest } from '../calls/request-and-answer.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError, type ErrorBody } from '../core/errors.ts';
+import type { EventBus } from '../core/events.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Action } from './automation-config.ts';
+import { atWallTime } from './local-time.ts';
+import { fillReferences } from './parse-automation.ts';
+
+/** Port: the pipeline that every action goes through. */
+export type CallPort = Pick<CallPipeline, 'call'>;
+
+/** Whom the actions of a run work with. */
+export interface RunPorts {
+  readonly pipeline: CallPort;
+  readonly events: EventBus;
+  readonly clock: Clock;
+}
+
+/** One run: who acts, what set it off, and what ends it early. */
+export interface Run {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly facts: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** How a run ended; the error is the last one that any action gave. */
+export interface RunOutcome {
+  readonly isStopped: boolean;
+  readonly error?: Pick<ErrorBody, 'code' | 'message'>;
+}
+
+/**
+ * Calls the tools of a run one after the other. Each call has the run's id as trace id and a key of its own, so that
+ * nothing that retries it can act twice. A dangerous call waits for people and is then made once more.
+ */
+export async function runActions(actions: readonly Action[], run: Run, ports: RunPorts): Promise<RunOutcome> {
+  using ear = new DecisionListener(ports.events, ports.clock);
+  let outcome: RunOutcome = { isStopped: false };
+  for (const [index, action] of actions.entries()) {
+    const answer = await callWithApproval(requestOf(action, index, run), ports.pipeline, ear);
+    if (answer.status === 'success') continue;
+    const { code, message } = answer.error;
+    outcome = { isStopped: action.on_error === 'stop' || run.signal.aborted, error: { code, message: `${action.tool}: ${message}` } };
+    if (outcome.isStopped) return outcome;
+  }
+  return outcome;
+}
+
+function requestOf(action: Action, index: number, run: Run): CallRequest & { readonly signal: AbortSignal } {
+  return {
+    principal: run.principal,
+    tool: action.tool,
+    params: fillReferences(action.params, 'trigger', (name) => factOf(run, name)),
+    ...(action.timeout_ms !== undefined && { timeoutMs: action.timeout_ms }),
+    idempotencyKey: `${run.id}:${index}`,
+    traceId: run.id,
+    sessionId: run.id,
+    signal: run.signal,
+    isOwn: true,
+  };
+}
+
+async function callWithApproval(
+  request: CallRequest & { readonly signal: AbortSignal },
+  pipeline: CallPort,
+  ear: DecisionListener,
+): Promise<CallAnswer> {
+  const answer = await pipeline.call(request);
+  if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return answer;
+  const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
+  if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return answer;
+  const isApproved = await ear.isApproved(approvalId, Date.parse(expiresAt), request.signal);
+  return isApproved ? pipeline.call(request) : answer;
+}
+
+/** The configuration was checked against what its triggers tell. */
+function factOf({ facts }: Run, name: string) {
+  const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
+  if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger tells no ${name}`);
+  return isJsonObject(fact) ? { ...fact } : fact;
+}
+
+/** A wait never lasts longer, whatever a queue says. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** What people decided while a run goes on; it listens from the start, so that no decision falls between call and wait. */
+class DecisionListener implements Disposable {
+  readonly #clock: Clock;
+  readonly #decided = new Map<string, boolean>();
+  readonly #waiting = new Map<string, (isApproved: boolean) => void>();
+  readonly #stop: () => void;
+
+  constructor(events: EventBus, clock: Clock) {
+    this.#clock = clock;
+    this.#stop = events.listen(({ type, subject, data }) => {
+      if (type === 'approval.decided') this.#hear(subject, data.state);
+    });
+  }
+
+  /** True once it is approved; false when it is denied or expires, or when the run has to end. */
+  async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
+    const known = this.#decided.get(approvalId);
+    if (known !== undefined || signal.aborted) return known ?? false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.set(approvalId, resolve);
+    const giveUp = () => resolve(false);
+    const untilMs = Math.min(expiresAtMs, this.#clock.now() + LONGEST_WAIT_MS);
+    const cancelTimer = atWallTime(this.#clock, untilMs, giveUp);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await promise;
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', giveUp);
+      this.#waiting.delete(approvalId);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop();
+  }
+
+  /** One of several persons who approves decides nothing yet. */
+  #hear(approvalId: string, state: Json | undefined): void {
+    if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
+    this.#decided.set(approvalId, state === 'approved');
+    this.#waiting.get(approvalId)?.(state === 'approved');
+  }
+}

@@ -1,0 +1,46 @@
+import { AtmoError } from '../core/errors.ts';
+import { checkQuestion, parseAnswer, type ToolAnswer, type ToolQuestion } from '../tools/definition/elicitation.ts';
+import { withoutSecretTexts } from '../tools/schema/secrets.ts';
+import type { Call } from './call.ts';
+import type { CallRequest } from './request-and-answer.ts';
+
+/** What a client needs so that it can be asked, as it declares it. */
+const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
+const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
+
+/** Somebody who can be asked, perhaps, until the signal aborts. */
+interface Askable {
+  readonly ask?: CallRequest['onQuestion'];
+  readonly signal: AbortSignal;
+}
+
+/** Asks the person behind the caller of a running call, as `putQuestion` does. NOT_SUPPORTED for tools that promise the same result. */
+export async function askCaller(call: Call, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
+  if (call.tool.definition.execution.determinism !== 'nondeterministic')
+    throw new AtmoError('NOT_SUPPORTED', `${call.toolId} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);
+  const { onQuestion: ask } = call.request;
+  return askQuestion(
+    { ...question, message: withoutSecretTexts(message, call.secrets) },
+    { ...(ask && { ask }), signal: AbortSignal.any([call.deadline.signal, call.questionsSignal]) },
+  );
+}
+
+/**
+ * Asks and waits. NOT_SUPPORTED where nobody can be asked, the signal's reason when it aborts first, VALIDATION_ERROR for a
+ * question that no form can show or an answer that does not fit it.
+ */
+export async function askQuestion(question: ToolQuestion, { ask, signal }: Askable): Promise<ToolAnswer> {
+  const checked = checkQuestion(question);
+  if (!ask) throw new AtmoError('NOT_SUPPORTED', `Something has to be asked, and the caller cannot be; ${ADVICE}`, REQUIRED_CAPABILITIES);
+  signal.throwIfAborted();
+  const ended = Promise.withResolvers<never>();
+  const end = () => ended.reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    const answer = parseAnswer(checked, { ...(await Promise.race([ask(checked, signal), ended.promise])) });
+    if (answer) return answer;
+    throw new AtmoError('VALIDATION_ERROR', 'The answer to a question does not fit the form that was shown');
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}

@@ -1,0 +1,122 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type CallerView, isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toolId } from '../../tools/definition/tool-names.ts';
+import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { ToolRecord } from '../registration/tool-record.ts';
+import { type Composition, compositionJson, MAX_COMPOSITION_DEPTH } from './composition.ts';
+import {
+  fillReferences,
+  hasReferences,
+  innerCallsOf,
+  parameterOf,
+  type Step,
+  type StepPipeline,
+  StepRunner,
+  type StepsOutcome,
+} from './steps.ts';
+
+/** What a composed tool works with. */
+export interface ComposedToolPorts {
+  readonly pipeline: () => StepPipeline;
+  /** The tool that a step's name means now; undefined when there is none. */
+  find(name: string): RegisteredTool | undefined;
+  /** The same of this hub alone. */
+  findHere(name: string): RegisteredTool | undefined;
+}
+
+/** How many composed tools the running one is inside of: a row of them may have been closed to a ring after it was registered. */
+const depth = new AsyncLocalStorage<number>();
+
+/** The tool of a record with steps. Each step is a call of its caller's, never of its maker's. */
+export function composedTool(record: ToolRecord, composition: Composition, ports: ComposedToolPorts): RegisteredTool {
+  const { definition } = record;
+  const { steps } = composition;
+  return {
+    id: toolId(definition),
+    definition,
+    isAvailable: () => steps.every(({ tool }) => ports.findHere(tool)?.isAvailable?.() !== false),
+    implementation: () => compositionJson(composition),
+    innerCalls: (params) => innerCallsOf(steps, params && { params }),
+    canonicalize: (params, caller) => canonical(steps, params, { caller, ports }),
+    handler: (params, context) => {
+      const level = (depth.getStore() ?? 0) + 1;
+      if (level > MAX_COMPOSITION_DEPTH) throw tooDeep(definition.name);
+      if (!definition.execution.hasSideEffects) requireReading(definition.name, steps, ports);
+      return depth.run(level, async () => {
+        const outcome = await new StepRunner(ports.pipeline()).run(steps, { context, params });
+        if (outcome.failed) throw stepFailure(outcome, steps, ports);
+        return answerOf(composition, { results: outcome.results, params });
+      });
+    },
+  };
+}
+
+/** A record that names nothing that could run. Nobody is asked to approve what cannot be done. */
+export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
+  const tool = { id: toolId(definition), definition, handler: async () => null };
+  return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
+}
+
+/** Behind the name of a step another tool may stand than when the whole was said to change nothing. */
+function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
+  const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
+  if (!acting) return;
+  throw new AtmoError(
+    'CONFLICT',
+    `The tool ${name} only reads, and ${acting.tool}, which it calls, changes something now; nothing was done. Register it anew`,
+    { tool: acting.tool },
+  );
+}
+
+function answerOf({ result }: Composition, sources: { readonly results: readonly Json[]; readonly params: JsonObject }): Json {
+  return result === undefined ? (sources.results.at(-1) ?? null) : fillReferences(result, sources);
+}
+
+/** Parameters that a step passes on as they are get the form that the step's tool gives them: the name of a device becomes its id. */
+function canonical(
+  steps: readonly Step[],
+  params: JsonObject,
+  { caller, ports }: { readonly caller: CallerView; readonly ports: ComposedToolPorts },
+): JsonObject {
+  let known = params;
+  for (const step of steps) {
+    const canonicalize = ports.find(step.tool)?.canonicalize;
+    const passed = Object.entries(step.params).flatMap(([name, value]) => {
+      const from = parameterOf(value);
+      return from !== undefined && Object.hasOwn(known, from) ? [{ name, from }] : [];
+    });
+    if (!canonicalize || passed.length === 0 || hasReferences(step.params)) continue;
+    const filled = fillReferences(step.params, { results: [], params: known });
+    const after = canonicalize(isJsonObject(filled) ? filled : {}, caller);
+    known = { ...known, ...Object.fromEntries(passed.map(({ name, from }) => [from, after[name] ?? null])) };
+  }
+  return known;
+}
+
+/** What came before the failed step stays done: where that must not happen twice, nobody is to try the whole again as it is. */
+function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
+  const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
+  const done = steps.slice(0, results.length);
+  const where = { ...details, step: results.length, completed: results.length };
+  const told = `Step ${results.length + 1} of ${steps.length} (${failed?.tool}) failed: ${code}: ${message}`;
+  const hasActed = done.some(({ tool }) => {
+    const found = ports.find(tool);
+    return found === undefined || isActing(found.definition);
+  });
+  const isSettled = ERROR_CODES[code].retry !== 'later' && code !== 'CANCELLED' && code !== 'TIMEOUT';
+  if (!hasActed || isSettled) return new AtmoError(code, told, where);
+  return new AtmoError('OUTCOME_UNKNOWN', `${told}. The steps before it have run and acted; read the state before calling again`, {
+    ...where,
+    code,
+  });
+}
+
+function tooDeep(name: string): AtmoError {
+  return new AtmoError(
+    'RESOURCE_EXCEEDED',
+    `The tool ${name} is called by composed tools that call each other more than ${MAX_COMPOSITION_DEPTH} deep; take the ring apart`,
+    { permanent: true },
+  );
+}

@@ -1,0 +1,264 @@
+import type { Authorizer } from '../../core/auth/authorizer.ts';
+import { parsePermission } from '../../core/auth/permission.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import {
+  COMPOSED,
+  DESTRUCTIVE,
+  isDestructive,
+  NEEDS_APPROVAL,
+  type RegisteredTool,
+  type ToolDefinition,
+} from '../../tools/definition/tool-definition.ts';
+import { parseToolName, toolKey } from '../../tools/definition/tool-names.ts';
+import {
+  callerView,
+  effectsOf,
+  filledPermissions,
+  isTemplate,
+  judgeOf,
+  placeholdersOf,
+  replacePlaceholders,
+} from '../../tools/definition/tool-permissions.ts';
+import type { RecordReader } from '../../tools/schema/record-reader.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
+import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
+import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, type Step } from './steps.ts';
+
+/** What a composed tool does: calls of other tools in order, and what it answers of their results. */
+export interface Composition {
+  readonly steps: readonly Step[];
+  /** The answer, with references to results and parameters; the result of the last step when absent. */
+  readonly result?: Json;
+}
+
+const MAX_STEPS = 16;
+/** A result that repeats another one thousands of times is no answer. */
+const MAX_REFERENCES = 64;
+/** Tools that would hide what the steps do from whoever judges them. */
+const NOT_AS_STEPS: ReadonlySet<string> = new Set(['sequence']);
+
+/** Reads `steps` and `result`; undefined where the record has no steps. VALIDATION_ERROR with a JSON pointer. */
+export function readComposition(reader: RecordReader): Composition | undefined {
+  const steps = reader.children('steps').map(readStep);
+  const result = reader.any('result');
+  if (steps.length > MAX_STEPS) throw reader.refuse('steps', `may have at most ${MAX_STEPS} steps`);
+  if (steps.length === 0 && result !== undefined) throw reader.refuse('result', 'needs steps that it is made from');
+  if (steps.length === 0) return undefined;
+  const composition = { steps, ...(result !== undefined && { result }) };
+  if (countReferences(compositionJson(composition)) <= MAX_REFERENCES) return composition;
+  throw reader.refuse('result', `and the steps may hold at most ${MAX_REFERENCES} references to results`);
+}
+
+/** The form in which it is kept and was sent. */
+export function compositionJson({ steps, result }: Composition): JsonObject {
+  return { steps: steps.map(({ tool, params }) => ({ tool, params })), ...(result !== undefined && { result }) };
+}
+
+/** VALIDATION_ERROR for a `$param` that is none of the tool's parameters. */
+export function requireKnownParameters(composition: Composition, parameters: readonly string[]): void {
+  const unknown = referencedParameters(compositionJson(composition)).find((name) => !parameters.includes(name));
+  if (unknown === undefined) return;
+  const known = parameters.join(', ') || 'none';
+  throw new AtmoError('VALIDATION_ERROR', `{"$param": ${JSON.stringify(unknown)}} is no parameter of the tool; it has ${known}`, {
+    pointer: '/steps',
+  });
+}
+
+function readStep(reader: RecordReader): Step {
+  const tool = reader.requiredText('tool');
+  const params = reader.object('params') ?? {};
+  reader.end();
+  const name = parseToolName(tool);
+  if (!name) throw reader.refuse('tool', 'has to be the name of a tool');
+  if (NOT_AS_STEPS.has(name.name)) throw reader.refuse('tool', `cannot be ${name.name}; write its steps into this list`);
+  return { tool, params };
+}
+
+interface StepCheckCollaborators {
+  readonly authorizer: Authorizer;
+  readonly validator: SchemaValidator;
+}
+
+interface StepCheckContext extends StepCheckCollaborators {
+  readonly maker: Principal;
+  /** Of the tool that the step is a part of. */
+  readonly parameters: JsonSchema;
+}
+
+/** A step as it is kept, and what whoever calls the whole has to hold for it. */
+export interface CheckedStep {
+  readonly step: Step;
+  readonly permissions: readonly string[];
+}
+
+/**
+ * What one step needs. Its maker has to hold all of that too: nobody may put into a tool, for others to call, what it could
+ * not call itself. PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
+ */
+export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
+  const { maker } = by;
+  const authorizer = judgeOf(tool, by.authorizer);
+  const isOpen = hasReferences(step.params) || referencedParameters(step.params).length > 0;
+  const judged = isOpen ? openStep(step, tool) : fixedStep(step, tool, by);
+  const chosen = judged.permissions.flatMap((permission) => permissionsForDefaults(permission, by.parameters));
+  const lacking = [...judged.permissions, ...chosen].filter((permission) => {
+    if (isTemplate(permission)) return !authorizer.mayTry(maker, permission);
+    return !authorizer.authorize(maker, [permission]).allowed;
+  });
+  if (lacking.length === 0) return judged;
+  throw new AtmoError('PERMISSION_DENIED', `${maker.id} lacks ${lacking.join(', ')}, which the step ${step.tool} needs`, {
+    required: lacking,
+  });
+}
+
+/** Everything about it is known: its parameters are kept in their canonical form, so that a new name of a device changes nothing. */
+function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
+  const valid = validator.parameters(tool.definition.parameters, params);
+  const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
+  const own = filledPermissions(tool.definition.requires.permissions, canonical);
+  const effects = tool.hubs ? [] : effectsOf(tool, canonical).map(({ permission }) => permission);
+  return { step: { tool: storedName(name, tool), params: canonical }, permissions: [...new Set([...own, ...effects])] };
+}
+
+function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedStep {
+  const permissions = tool.definition.requires.permissions.map((permission) => openPermission(permission, params));
+  return { step: { tool: storedName(name, tool), params }, permissions };
+}
+
+/** What a parameter is when its caller leaves it out, or has to choose from, the maker has named: as much as if it stood in the step. */
+function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
+  return placeholdersOf(permission).flatMap((name) =>
+    valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
+  );
+}
+
+/** Wherever in the schema the member is described: defaults count behind `allOf` and `$ref` too. */
+function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
+  const values: unknown[] = [];
+  visitSchema(parameters, ({ properties }) => {
+    const schema = isSchemaObject(properties) ? properties[name] : undefined;
+    if (isSchemaObject(schema)) values.push(schema.default, schema.const, ...(Array.isArray(schema.enum) ? schema.enum : []));
+  });
+  return values.filter((value) => typeof value === 'string');
+}
+
+/** A device that only a result will name can be any: then the permission is the one for all of them. */
+function openPermission(permission: string, params: JsonObject): string {
+  if (!isTemplate(permission)) return permission;
+  const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));
+  if ([...places.values()].includes(undefined)) return permission.split(':').slice(0, 2).join(':');
+  const filled = replacePlaceholders(permission, (name) => places.get(name) ?? '');
+  if (isTemplate(filled) || parsePermission(filled)) return filled;
+  throw new AtmoError('VALIDATION_ERROR', `A step that takes references has to name what it is about by id: ${filled} names no one thing`);
+}
+
+function placeholderOf(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  const name = parameterOf(value);
+  return name === undefined ? undefined : `{${name}}`;
+}
+
+/** Without a version unless one was asked for: a step goes on working when its tool gets a new one. */
+function storedName(written: string, tool: RegisteredTool): string {
+  const version = parseToolName(written)?.version;
+  return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
+}
+
+/** How many composed tools may call each other in a row. */
+export const MAX_COMPOSITION_DEPTH = 4;
+
+/**
+ * CONFLICT when a composed tool would call itself, through whatever others, or calls more than four in a row. `stepsOf`
+ * knows the steps of a composed tool by the name that a step has for it.
+ */
+export function requireNoCycle(key: string, steps: readonly Step[], stepsOf: (name: string) => readonly Step[] | undefined): void {
+  let level = steps.map(({ tool }) => tool);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (level.some((name) => name.split('@', 1)[0] === key)) throw cycleRefusal(`${key} would call itself`);
+    const next = new Set(level.flatMap((name) => stepsOf(name) ?? []).map(({ tool }) => tool));
+    if (level.some((name) => stepsOf(name)) && depth >= MAX_COMPOSITION_DEPTH)
+      throw cycleRefusal(`${key} would make a row of more than ${MAX_COMPOSITION_DEPTH} composed tools`);
+    level = [...next];
+  }
+}
+
+function cycleRefusal(problem: string): AtmoError {
+  return new AtmoError('CONFLICT', `${problem}; write the steps of the inner tool into this one`, { reason: 'ring' });
+}
+
+interface CompositionSource {
+  readonly composition: Composition;
+  /** Those of its steps, in order. */
+  readonly tools: readonly RegisteredTool[];
+  readonly permissions: readonly string[];
+}
+
+const TIMEOUT_MS = 120_000;
+const MAX_NAMED = 8;
+
+/**
+ * The definition of a composed tool: what its maker says of it, and of what it is made up to where the steps say it better.
+ * A dangerous step is approved as the call that it is; the whole asks for no second approval.
+ */
+export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
+  const inner = tools.map(({ definition }) => definition);
+  const isAnyDangerous = inner.some(({ metadata }) => metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL));
+  const isAnyDestructive = inner.some(isDestructive);
+  const harm = isAnyDangerous ? [NEEDS_APPROVAL] : isAnyDestructive ? [DESTRUCTIVE] : [];
+  const { isTimeoutDefault, ...execution } = draft.execution;
+  const secrets = secretParameters(composition.steps, inner);
+  return {
+    ...draft,
+    description: `${draft.description.trim()} ${stepsInWords(tools)}`,
+    parameters: withSecretMembers(draft.parameters, (name) => secrets.has(name)),
+    returns: answersSecrets(composition, inner) ? { ...draft.returns, 'x-secret': true } : draft.returns,
+    requires: {
+      ...draft.requires,
+      // What a step needs, the hub must have on which the step runs: it is a call of its own.
+      permissions: [...new Set([...draft.requires.permissions, ...permissions])],
+    },
+    execution: {
+      ...execution,
+      timeoutMs: isTimeoutDefault ? TIMEOUT_MS : execution.timeoutMs,
+      retries: 0,
+      isIdempotent: inner.every((one) => one.execution.isIdempotent),
+      isAsyncAllowed: true,
+      isStreamSupported: false,
+      hasSideEffects: inner.some((one) => one.execution.hasSideEffects),
+      determinism: 'nondeterministic',
+    },
+    metadata: {
+      ...draft.metadata,
+      isDangerous: draft.metadata.isDangerous && !isAnyDangerous,
+      tags: [...new Set([...draft.metadata.tags, COMPOSED, ...harm])],
+    },
+  };
+}
+
+/** Parameters that a step passes on as something secret, whatever they are called here. */
+function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [index, { params }] of steps.entries()) {
+    maskSecrets(inner[index]?.parameters ?? {}, params, (value) => {
+      for (const name of referencedParameters(value)) names.add(name);
+      return SECRET_MASK;
+    });
+  }
+  return names;
+}
+
+/** True where the answer takes anything from a step that answers secrets, by whatever name. */
+function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
+  const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
+  return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));
+}
+
+/** Who is about to call a tool that somebody else made can read what it does. */
+function stepsInWords(tools: readonly RegisteredTool[]): string {
+  const names = tools.map(toolKey);
+  const rest = names.length - MAX_NAMED;
+  return `Calls ${names.slice(0, MAX_NAMED).join(', then ')}${rest > 0 ? `, and ${rest} more` : ''}.`;
+}

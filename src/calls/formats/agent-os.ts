@@ -1,0 +1,248 @@
+import { AtmoError, isErrorCode } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { normalizeDefinition } from '../../tools/definition/public-definition.ts';
+import { type ToolResult, unwrapResult } from '../../tools/definition/tool-class.ts';
+import { type RegisteredTool, TOOL_CATEGORIES, type ToolContext, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { toolId } from '../../tools/definition/tool-names.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import type { CallAnswer } from '../request-and-answer.ts';
+
+/** The data of an AgentOS `ITool` (source 002 §2.1). Its `requiredCapabilities` are rights of the caller: our permissions. */
+export interface AgentOsTool {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject | undefined;
+  readonly requiredCapabilities?: readonly string[] | undefined;
+  readonly category?: string | undefined;
+  readonly version?: string | undefined;
+  readonly hasSideEffects?: boolean | undefined;
+}
+
+/** AgentOS ToolExecutionContext (source 002 §2.4). */
+export interface AgentOsContext {
+  readonly gmiId: string;
+  /** The role that the caller's token was minted for; its id when it has none. */
+  readonly personaId: string;
+  /** With what the program gave along for the call. */
+  readonly userContext: JsonObject & { readonly userId: string };
+  readonly correlationId: string;
+  readonly sessionData: JsonObject;
+}
+
+/** What an AgentOS tool finds in its arguments beyond their schema. */
+export interface ArgumentsCheck {
+  readonly isValid: boolean;
+  readonly errors?: readonly string[];
+}
+
+/** An AgentOS tool with the function that runs it (`ITool`, source 002 §2.1). */
+export interface ExecutableAgentOsTool extends AgentOsTool {
+  execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
+  /** Asked after the schema and before `execute`. */
+  validateArgs?(args: JsonObject): Promise<ArgumentsCheck>;
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  shutdown?(): Promise<void>;
+}
+
+const CAPABILITY_PREFIX = 'capability:';
+
+/** A definition as AgentOS lists it; permissions become its capabilities, under the prefix that `fromAgentOs` takes off again. */
+export function toAgentOs(definition: ToolDefinition): AgentOsTool {
+  const { name, version, description, requires, metadata, execution } = definition;
+  return {
+    id: toolId(definition),
+    name,
+    displayName: metadata.title,
+    description,
+    inputSchema: copyJsonObject(definition.parameters, RESULT_LIMITS),
+    outputSchema: copyJsonObject(definition.returns, RESULT_LIMITS),
+    requiredCapabilities: requires.permissions.map((permission) => `${CAPABILITY_PREFIX}${permission}`),
+    category: metadata.category,
+    version,
+    hasSideEffects: execution.hasSideEffects,
+  };
+}
+
+/**
+ * A definition in our namespace `agentos` unless the id says another. A missing `hasSideEffects` counts as true (the
+ * original's default is unsafe); a category that is none of ours becomes a tag.
+ */
+export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
+  const category = TOOL_CATEGORIES.find((known) => known === tool.category);
+  const namespace = /^([a-z][a-z0-9-]{0,31}):/.exec(tool.id)?.[1] ?? 'agentos';
+  return normalizeDefinition({
+    name: tool.name,
+    namespace,
+    ...(tool.version !== undefined && { version: tool.version }),
+    title: tool.displayName,
+    description: tool.description,
+    parameters: tool.inputSchema,
+    ...(tool.outputSchema && { returns: tool.outputSchema }),
+    requires: { permissions: (tool.requiredCapabilities ?? []).map(toPermission) },
+    execution: { side_effects: tool.hasSideEffects ?? true },
+    ...(category && { category }),
+    ...(!category && tool.category !== undefined && { tags: [tool.category] }),
+  });
+}
+
+/** An AgentOS tool as the registry takes it. */
+export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTool {
+  const definition = fromAgentOs(tool);
+  return {
+    id: toolId(definition),
+    definition,
+    handler: async (params, context): Promise<Json> => {
+      await refuseArguments(tool, params);
+      const result = await tool.execute(params, agentOsContext(context));
+      if (result.success && result.contentType !== undefined) context.contentType(result.contentType);
+      if (result.success && result.details) context.details(result.details);
+      return unwrapResult(fromExecutionResult(result));
+    },
+    ...(tool.shutdown && { shutdown: () => tool.shutdown?.() ?? Promise.resolve() }),
+  };
+}
+
+async function refuseArguments(tool: ExecutableAgentOsTool, params: JsonObject): Promise<void> {
+  const check = await tool.validateArgs?.(params);
+  if (!check || check.isValid) return;
+  const reasons = check.errors?.join('; ') || 'the tool gave no reason';
+  throw new AtmoError('VALIDATION_ERROR', `The tool ${tool.name} refuses these arguments: ${reasons}`);
+}
+
+/** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. */
+export function registerAgentOs(registry: ToolRegistry, tool: ExecutableAgentOsTool): RegisteredTool {
+  const registered = fromExecutableAgentOs(tool);
+  registry.register(registered);
+  if (tool.id !== registered.id) registry.alias(tool.id, registered.id);
+  return registered;
+}
+
+function toPermission(capability: string): string {
+  return capability.startsWith(CAPABILITY_PREFIX) ? capability.slice(CAPABILITY_PREFIX.length) : capability;
+}
+
+function agentOsContext({ agentId, role, traceId, sessionId, callerData = {} }: ToolContext): AgentOsContext {
+  return {
+    gmiId: agentId,
+    personaId: role ?? agentId,
+    userContext: { ...callerData.user, userId: agentId },
+    correlationId: traceId,
+    sessionData: { ...callerData.session, sessionId },
+  };
+}
+
+/** A tool as AgentOS writes it (source 002 §2.2, `Tool`): `super()` takes all of its properties, `execute` is its own. */
+export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema: JsonObject | undefined;
+  readonly requiredCapabilities: readonly string[] | undefined;
+  readonly category: string | undefined;
+  readonly version: string | undefined;
+  readonly hasSideEffects: boolean | undefined;
+
+  constructor(properties: AgentOsTool) {
+    this.id = properties.id;
+    this.name = properties.name;
+    this.displayName = properties.displayName;
+    this.description = properties.description;
+    this.inputSchema = properties.inputSchema;
+    this.outputSchema = properties.outputSchema;
+    this.requiredCapabilities = properties.requiredCapabilities;
+    this.category = properties.category;
+    this.version = properties.version;
+    this.hasSideEffects = properties.hasSideEffects;
+  }
+
+  abstract execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
+
+  /** Override to check more than the schema says. */
+  async validateArgs(_args: JsonObject): Promise<ArgumentsCheck> {
+    return { isValid: true };
+  }
+
+  /** Override to give back what the tool holds. */
+  async shutdown(): Promise<void> {}
+
+  /** What a model needs to call the tool (source 002 §2.3, ToolDefinition). */
+  getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: JsonObject } {
+    const { name, description, inputSchema: parameters } = this;
+    return { name, description, parameters };
+  }
+}
+
+const JSON_TYPE = 'application/json';
+
+/** AgentOS ToolExecutionResult (source 002 §2.5). */
+export interface ExecutionResult {
+  readonly success: boolean;
+  readonly output?: Json;
+  readonly error?: string;
+  readonly contentType?: string;
+  readonly details?: JsonObject;
+}
+
+/** Where a program has an answer from: a tool that ran, what it kept of an earlier call, or what it made up for a test. */
+export type ResponseSource = 'tool' | 'cache' | 'mock';
+
+/** A normalised answer with its hash and where it comes from. */
+export interface ToolResponse {
+  readonly data: Json;
+  /** BLAKE3, hex, of the RFC 8785 form of `data`. */
+  readonly response_hash: string;
+  readonly metadata: {
+    readonly source: ResponseSource | 'error';
+    readonly normalized: true;
+    readonly duration_ms: number;
+    readonly extra: JsonObject;
+  };
+}
+
+/** The answer in that form; an error is data too. The hub itself keeps no answers and makes none up: who does says so by `source`. */
+export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
+  const { response_hash, request_id, trace_id, execution } = answer;
+  const { duration_ms, ...where } = execution;
+  const isError = answer.status === 'error';
+  return {
+    data: isError ? { ...answer.error } : answer.result,
+    response_hash,
+    metadata: { source: isError ? 'error' : source, normalized: true, duration_ms, extra: { request_id, trace_id, ...where } },
+  };
+}
+
+/** The answer as source 000 §9 has it. */
+export function toToolResult(answer: CallAnswer): ToolResult {
+  if (answer.status === 'success') return { success: true, result: answer.result };
+  return { success: false, error: answer.error.message, error_code: answer.error.code };
+}
+
+/** The answer as AgentOS has it. */
+export function toExecutionResult(answer: CallAnswer): ExecutionResult {
+  if (answer.status === 'success') {
+    const { result: output, content_type: contentType = JSON_TYPE, details } = answer;
+    return { success: true, output, contentType, ...(details && { details }) };
+  }
+  return { success: false, error: answer.error.message, details: { code: answer.error.code, ...answer.error.details } };
+}
+
+/** What an AgentOS tool answered, as a class tool of ours answers. */
+export function fromExecutionResult(result: ExecutionResult): ToolResult {
+  if (result.success) return { success: true, result: result.output ?? null };
+  const { code, ...others } = result.details ?? {};
+  const isKnown = isErrorCode(code);
+  // A code of the tool's own is kept among its details.
+  const details = isKnown ? others : (result.details ?? {});
+  return {
+    success: false,
+    error: result.error ?? 'The tool failed and gave no reason',
+    ...(isKnown && { error_code: code }),
+    ...(Object.keys(details).length > 0 && { details }),
+  };
+}

@@ -1,0 +1,93 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CallAnswer, CallRequest } from '../request-and-answer.ts';
+
+/** A call as one of the model APIs hands it over. */
+export interface ToolCall {
+  readonly form: 'openai' | 'anthropic';
+  /** The model's own id of the call, which its result has to carry. */
+  readonly id: string;
+  /** For the pipeline; an error where the model wrote arguments that are not JSON. */
+  readonly request: Pick<CallRequest, 'tool' | 'params' | 'requestId'> | AtmoError;
+}
+
+const ID = /^[\x21-\x7e]{1,128}$/;
+const MAX_NAME_LENGTH = 160;
+
+/**
+ * A call from OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or from
+ * Anthropic's `tool_use` block (`{type, id, name, input}`). VALIDATION_ERROR for what is neither: it has no id under which
+ * a result could go back.
+ */
+export function parseToolCall(value: Json): ToolCall {
+  const call = isJsonObject(value) ? value : {};
+  const id = typeof call.id === 'string' && ID.test(call.id) ? call.id : refuse('an id of 1 to 128 visible ASCII characters');
+  if (call.type === 'tool_use') return parsed('anthropic', id, { name: nameOf(call.name), arguments: call.input });
+  const named = isJsonObject(call.function) ? call.function : refuse('"function" with name and arguments, or the type "tool_use"');
+  return parsed('openai', id, { name: nameOf(named.name), arguments: named.arguments });
+}
+
+/** The result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of source 004's ToolResult. */
+export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
+  const { error, ...result } = toModelCallResult({ id }, answer);
+  const isError = answer.status === 'error';
+  const content = JSON.stringify(isError ? { error: answer.error } : answer.result);
+  const shared = { ...result, ...(error !== undefined && { error }), content, is_error: isError };
+  return form === 'openai' ? { role: 'tool', ...shared } : { type: 'tool_result', tool_use_id: id, ...shared };
+}
+
+function parsed(form: ToolCall['form'], id: string, call: { readonly name: string; readonly arguments: unknown }): ToolCall {
+  try {
+    return { form, id, request: fromModelCall({ id, function: call }) };
+  } catch (thrown) {
+    if (thrown instanceof AtmoError) return { form, id, request: thrown };
+    throw thrown;
+  }
+}
+
+function nameOf(name: Json | undefined): string {
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return name;
+  return refuse(`a name of 1 to ${MAX_NAME_LENGTH} characters`);
+}
+
+function refuse(wanted: string): never {
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `A tool call needs ${wanted}; send {"id", "type": "function", "function": {"name", "arguments"}} or {"type": "tool_use", "id", "name", "input"}`,
+  );
+}
+
+/** A call as a model writes it (source 002 §3, OpenAI's form): arguments are JSON text or already parsed. */
+export interface ModelCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: unknown };
+}
+
+/** What goes back to the model (source 004, ToolResult). */
+export interface ModelCallResult {
+  readonly tool_call_id: string;
+  readonly success: boolean;
+  readonly output: Json;
+  readonly error?: string;
+}
+
+/** The request for the pipeline; its id is the model's. VALIDATION_ERROR when the arguments are not JSON. */
+export function fromModelCall(call: ModelCall): Pick<CallRequest, 'tool' | 'params' | 'requestId'> {
+  return { requestId: call.id, tool: call.function.name, params: parseArguments(call.function.arguments) };
+}
+
+/** The answer with the id of the model's call; an error is a result too, never an exception. */
+export function toModelCallResult(call: Pick<ModelCall, 'id'>, answer: CallAnswer): ModelCallResult {
+  if (answer.status === 'success') return { tool_call_id: call.id, success: true, output: answer.result };
+  return { tool_call_id: call.id, success: false, output: null, error: `${answer.error.code}: ${answer.error.message}` };
+}
+
+function parseArguments(given: unknown): unknown {
+  if (typeof given !== 'string') return given ?? {};
+  if (given.trim() === '') return {};
+  try {
+    return JSON.parse(given);
+  } catch {
+    throw new AtmoError('VALIDATION_ERROR', 'The arguments of the call are not JSON; send an object such as {"level":40}');
+  }
+}

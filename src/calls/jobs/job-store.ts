@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { AtmoError, type ErrorBody } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { JobId } from '../../core/ids.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
+import type { CallAnswer } from '../request-and-answer.ts';
+
+const SPACE = 'jobs';
+const KEPT_MS = 3_600_000;
+/** As long as a job is known, its result gone or not. */
+const KNOWN_MS = 2 * KEPT_MS;
+const DEFAULT_MAX_JOBS = 1_000;
+/** JSON text of the results that are kept for one caller, with all that come from it. */
+const MAX_RESULTS_LENGTH = 8_388_608;
+
+/** States of a job (source 000 §4); `expired` when its result is no longer kept. */
+const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
+
+/** A job as callers see it (source 000 §4, job_status). */
+export interface JobView {
+  readonly job_id: JobId;
+  readonly tool: string;
+  readonly status: JobStatus;
+  readonly created_at: string;
+  readonly finished_at?: string;
+  readonly progress?: { readonly fraction: number; readonly note?: string };
+  readonly result?: Json;
+  readonly error?: ErrorBody;
+}
+
+/** A job from the side of what runs it. */
+export interface RunningJob {
+  readonly view: JobView;
+  /** Aborts when the job is cancelled. */
+  readonly signal: AbortSignal;
+  running(): void;
+  progress(fraction: number, note?: string): void;
+  /** Ends the job; `secrets` are texts that a result may repeat and that never go to the disk. */
+  settle(answer: CallAnswer, secrets?: readonly string[]): void;
+}
+
+interface JobRecord {
+  readonly ownerId: string;
+  /** Tokens that the job depends on, root first. */
+  readonly tokenIds: readonly string[];
+  readonly hasSideEffects: boolean;
+  readonly view: JobView;
+  /** Of the result's JSON text. */
+  readonly length?: number;
+}
+
+interface JobCollaborators {
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+/** Calls that outlive their request. Results are kept for an hour; who did not start a job cannot tell that it exists. */
+export class JobStore {
+  readonly #store: KeyValueStore;
+  readonly #clock: Clock;
+  readonly #events: EventBus;
+  readonly #maxJobs: number;
+  readonly #jobs = new Map<string, JobRecord>();
+  readonly #controllers = new Map<string, AbortController>();
+
+  constructor(collaborators: JobCollaborators, options: { readonly maxJobs?: number } = {}) {
+    this.#store = collaborators.store;
+    this.#clock = collaborators.clock;
+    this.#events = collaborators.events;
+    this.#maxJobs = options.maxJobs ?? DEFAULT_MAX_JOBS;
+  }
+
+  /** Takes over the jobs of the last process: finished ones stay, unfinished ones have failed. */
+  recover(): void {
+    for (const { key, value } of this.#store.entries(SPACE)) {
+      const record = readRecord(value);
+      if (!record) this.#store.delete(SPACE, key);
+      else this.#save(isFinished(record.view) ? record : orphaned(record, this.#isoNow()));
+    }
+  }
+
+  /** RESOURCE_EXCEEDED when all the jobs that the hub may keep are still running. */
+  create(owner: Principal, tool: RegisteredTool): RunningJob {
+    this.#makeRoom();
+    const id = randomUUID() as JobId;
+    const controller = new AbortController();
+    this.#controllers.set(id, controller);
+    const view: JobView = { job_id: id, tool: tool.id, status: 'queued', created_at: this.#isoNow() };
+    const { hasSideEffects } = tool.definition.execution;
+    this.#save({ ownerId: principalKey(owner), tokenIds: owner.token?.chain ?? [], hasSideEffects, view });
+    return {
+      view,
+      signal: controller.signal,
+      running: () => this.#update(id, { status: 'running' }),
+      progress: (fraction, note) =>
+        this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
+      settle: (answer, secrets = []) =>
+        this.#settle(id, answer, (result) => withoutSecretTexts(maskResult(tool.definition.returns, result), secrets)),
+    };
+  }
+
+  /** JOB_NOT_FOUND also for other people's jobs. */
+  get(id: string, principal: Principal): JobView {
+    const record = this.#jobs.get(id);
+    if (record && canRead(record, principal)) return this.#aged(record);
+    throw new AtmoError(
+      'JOB_NOT_FOUND',
+      `No job ${JSON.stringify(id.slice(0, 64))} of ${principal.id} is known; results are kept for an hour`,
+    );
+  }
+
+  /** Newest first. */
+  list(principal: Principal): readonly JobView[] {
+    const own = [...this.#jobs.values()].filter((record) => canRead(record, principal));
+    return own.map((record) => this.#aged(record)).reverse();
+  }
+
+  /** Asks the job to stop; a finished one stays as it is. */
+  cancel(id: string, principal: Principal): JobView {
+    const view = this.get(id, principal);
+    if (isFinished(view)) return view;
+    this.#controllers.get(id)?.abort();
+    return this.get(id, principal);
+  }
+
+  /** Asks every unfinished job to stop that was started with this token or one that comes from it. */
+  cancelOf(tokenId: string): void {
+    for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
+  }
+
+  #settle(id: string, answer: CallAnswer, mask: (result: Json) => Json): void {
+    this.#controllers.delete(id);
+    const finished = { finished_at: this.#isoNow() };
+    if (answer.status === 'success') this.#succeed(id, { status: 'succeeded', result: answer.result, ...finished }, mask);
+    else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
+  }
+
+  /** Secrets of a result, such as setup codes, stay in memory. */
+  #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    const view = { ...record.view, ...change };
+    this.#save({ ...record, view, length: JSON.stringify(change.result).length }, { ...view, result: mask(change.result) });
+    this.#dropResults(rootAgentOf(record.ownerId));
+  }
+
+  /** Whoever has too much of them loses the oldest results before their time. */
+  #dropResults(family: string): void {
+    let total = 0;
+    for (const record of [...this.#jobs.values()].filter((one) => rootAgentOf(one.ownerId) === family).reverse()) {
+      const { length = 0, ...rest } = record;
+      total += length;
+      if (length > 0 && total > MAX_RESULTS_LENGTH) this.#save({ ...rest, view: withoutResult(record.view) });
+    }
+  }
+
+  #update(id: string, change: Partial<JobView>): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    this.#save({ ...record, view: { ...record.view, ...change } });
+  }
+
+  /** Progress is told, not stored: it would wear out the disk and means nothing after a restart. */
+  #progress(id: string, progress: NonNullable<JobView['progress']>): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    this.#jobs.set(id, { ...record, view: { ...record.view, progress } });
+    this.#events.emit('job.changed', id, { job_id: id, tool: record.view.tool, status: record.view.status, progress: { ...progress } });
+  }
+
+  #save(record: JobRecord, kept: JobView = record.view): void {
+    const { view } = record;
+    this.#jobs.set(view.job_id, record);
+    this.#store.set(
+      SPACE,
+      view.job_id,
+      copyJsonObject({ ...record, view: kept }, RESULT_LIMITS),
+      isFinished(view) ? { ttlMs: KNOWN_MS } : {},
+    );
+    this.#events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
+  }
+
+  /** A result older than an hour is gone; that the job was there is known for another hour. */
+  #aged(record: JobRecord): JobView {
+    const { view } = record;
+    if (view.finished_at === undefined || this.#clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
+    return withoutResult(view);
+  }
+
+  #makeRoom(): void {
+    for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
+    if (this.#jobs.size < this.#maxJobs) return;
+    // Of whoever has most of them: a flood takes its own results away, not those of others.
+    const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
+    const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
+    const oldest = families[0]?.[0];
+    if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
+    this.#remove(oldest.view.job_id);
+  }
+
+  #isOutdated(view: JobView): boolean {
+    return view.finished_at !== undefined && this.#clock.now() - Date.parse(view.finished_at) >= KNOWN_MS;
+  }
+
+  #remove(id: string): void {
+    this.#jobs.delete(id);
+    this.#store.delete(SPACE, id);
+  }
+
+  #isoNow(): string {
+    return isoTime(this.#clock.now());
+  }
+}
+
+/** A job as another hub tells it; undefined for anything else. */
+export function parseJobView(value: unknown): JobView | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { job_id: id, tool, status, created_at: createdAt } = value as Readonly<Record<string, unknown>>;
+  const texts = [id, tool, status, createdAt];
+  return texts.every((text) => typeof text === 'string') && STATUSES.has(String(status)) ? (value as JobView) : undefined;
+}
+
+function withoutResult({ result: _, error: __, ...rest }: JobView): JobView {
+  return { ...rest, status: 'expired' };
+}
+
+function canRead(record: JobRecord, principal: Principal): boolean {
+  return record.ownerId === principalKey(principal) || principal.kind === 'owner';
+}
+
+function isFinished(view: JobView): boolean {
+  return view.status !== 'queued' && view.status !== 'running';
+}
+
+function orphaned(record: JobRecord, finishedAt: string): JobRecord {
+  const mayHaveActed = record.view.status === 'running' && record.hasSideEffects;
+  const error = mayHaveActed
+    ? new AtmoError('OUTCOME_UNKNOWN', 'The hub stopped while the job was running; read the state before starting it again')
+    : new AtmoError('SHUTTING_DOWN', 'The hub stopped before the job was done; nothing of it takes effect, start it again');
+  return { ...record, view: { ...record.view, status: 'failed', error: error.toBody(), finished_at: finishedAt } };
+}
+
+function readRecord(value: Json): JobRecord | undefined {
+  if (!isJsonObject(value) || typeof value.ownerId !== 'string' || !isJsonObject(value.view)) return undefined;
+  return { tokenIds: [], ...value } as unknown as JobRecord;
+}

@@ -1,0 +1,92 @@
+import { type Principal, principalKey } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError } from '../core/errors.ts';
+
+/** A session in which nothing was called for so long is over. */
+const IDLE_MS = 3_600_000;
+const MAX_SESSIONS = 4_096;
+
+interface Session {
+  readonly calls: number;
+  readonly lastMs: number;
+}
+
+/**
+ * Bounds the calls of one session, so that a model which goes round in circles comes to an end (source 004, max_steps). It
+ * guards against loops alone: a caller that makes up sessions is bounded by its rate.
+ */
+export class SessionCallLimit {
+  readonly #clock: Clock;
+  readonly #maxCalls: number;
+  /** The one that called last stands last. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(clock: Clock, options: { readonly maxCalls: number }) {
+    this.#clock = clock;
+    this.#maxCalls = options.maxCalls;
+  }
+
+  /** Sessions that are remembered. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Counts one call; RATE_LIMITED when the session has made all of its calls. A call without a session is not counted. */
+  charge(principal: Principal, sessionId: string | undefined): void {
+    if (sessionId === undefined || this.#maxCalls === Number.POSITIVE_INFINITY) return;
+    const key = JSON.stringify([principalKey(principal), sessionId]);
+    const nowMs = this.#clock.monotonic();
+    const known = this.#sessions.get(key);
+    const calls = known && nowMs - known.lastMs < IDLE_MS ? known.calls : 0;
+    if (known && calls >= this.#maxCalls) throw this.#refusal(IDLE_MS - (nowMs - known.lastMs));
+    this.#sessions.delete(key);
+    this.#sessions.set(key, { calls: calls + 1, lastMs: nowMs });
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+
+  #refusal(retryAfterMs: number): AtmoError {
+    return new AtmoError(
+      'RATE_LIMITED',
+      `This session has made all of its ${this.#maxCalls} calls; end it and tell a person what it was after, or begin another session`,
+      { max_calls: this.#maxCalls, retry_after_ms: Math.ceil(retryAfterMs) },
+    );
+  }
+}
+
+/** Asking the system takes 20 µs, a call of a local tool not much more. */
+const CHECK_INTERVAL_MS = 1_000;
+
+interface MemoryGuardCollaborators {
+  readonly clock: Clock;
+  /** Bytes that the process can still get. */
+  readonly availableMemory: () => number;
+}
+
+/** Refuses new work while the board has next to no memory left (source 001, resource check); looks once a second. */
+export class MemoryGuard {
+  readonly #collaborators: MemoryGuardCollaborators;
+  readonly #minFreeBytes: number;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #freeBytes = Number.POSITIVE_INFINITY;
+
+  constructor(collaborators: MemoryGuardCollaborators, options: { readonly minFreeBytes: number }) {
+    this.#collaborators = collaborators;
+    this.#minFreeBytes = options.minFreeBytes;
+  }
+
+  /** RESOURCE_EXCEEDED when less than the floor is left. */
+  check(): void {
+    const nowMs = this.#collaborators.clock.monotonic();
+    if (nowMs - this.#lookedMs >= CHECK_INTERVAL_MS) {
+      this.#lookedMs = nowMs;
+      this.#freeBytes = this.#collaborators.availableMemory();
+    }
+    if (this.#freeBytes >= this.#minFreeBytes) return;
+    throw new AtmoError('RESOURCE_EXCEEDED', `The hub has only ${megabytes(this.#freeBytes)} of memory left; try again in a moment`);
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

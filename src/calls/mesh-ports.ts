@@ -1,0 +1,84 @@
+import type { Principal } from '../core/auth/principal.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { EventListener, EventType } from '../core/events.ts';
+import type { MeshView, Peer } from '../core/mesh-view.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { RemoteTools } from '../tools/registry/tool-directory.ts';
+import type { RemoteJobs } from './jobs/job-directory.ts';
+import type { CallRouter } from './pipeline-context.ts';
+
+/** All that a hub in a mesh offers to calls. */
+export interface MeshPorts {
+  readonly view: MeshView;
+  readonly tools: RemoteTools;
+  readonly router: CallRouter;
+  readonly jobs: RemoteJobs;
+  readonly events: RemoteEvents;
+}
+
+const NO_TOOLS: readonly RegisteredTool[] = [];
+
+/**
+ * The ports of the mesh for those that are made before it is there, and for a hub that joins and leaves while it runs: without
+ * a mesh there are no other hubs and no tools of theirs, and what is asked of one is NODE_UNAVAILABLE.
+ */
+export class MeshProxy implements MeshPorts {
+  readonly view: MeshView;
+  readonly tools: RemoteTools;
+  readonly router: CallRouter;
+  readonly jobs: RemoteJobs;
+  readonly events: RemoteEvents;
+
+  constructor(ports: () => MeshPorts | undefined) {
+    this.view = {
+      get meshId() {
+        return ports()?.view.meshId;
+      },
+      peers: (): readonly Peer[] => ports()?.view.peers() ?? [],
+    };
+    this.tools = {
+      all: () => ports()?.tools.all() ?? NO_TOOLS,
+      resolve: (name, options) => ports()?.tools.resolve(name, options),
+      departedHubs: (name, options) => ports()?.tools.departedHubs(name, options) ?? [],
+      incompleteHubs: (onlyNodes) => ports()?.tools.incompleteHubs(onlyNodes) ?? [],
+      awaitComplete: (onlyNodes) => ports()?.tools.awaitComplete(onlyNodes),
+      modelName: (tool) => requireJoined(ports, tool.id).tools.modelName(tool),
+      hubsWith: (toolId) => ports()?.tools.hubsWith(toolId) ?? [],
+      hubsWithDevice: (device) => ports()?.tools.hubsWithDevice(device) ?? [],
+      onChange: (listener) => ports()?.tools.onChange(listener) ?? (() => {}),
+    };
+    this.router = { forward: async (hubId, call) => requireJoined(ports, hubId).router.forward(hubId, call) };
+    this.jobs = {
+      status: async (hubId, jobId, asker) => requireJoined(ports, hubId).jobs.status(hubId, jobId, asker),
+      cancel: async (hubId, jobId, asker) => requireJoined(ports, hubId).jobs.cancel(hubId, jobId, asker),
+    };
+    this.events = {
+      subscribe: async (hubId, subscription, listener) => requireJoined(ports, hubId).events.subscribe(hubId, subscription, listener),
+    };
+  }
+}
+
+function requireJoined(ports: () => MeshPorts | undefined, wanted: string): MeshPorts {
+  const mesh = ports();
+  if (mesh) return mesh;
+  throw new AtmoError('NODE_UNAVAILABLE', `${wanted} is of another hub, and this one is in no mesh; create one or join one first`);
+}
+
+/** Which events of another hub somebody wants to hear. */
+export interface RemoteSubscription {
+  readonly principal: Principal;
+  /** All when absent. */
+  readonly types?: readonly EventType[];
+  /** Only about these; about all when absent. */
+  readonly subjects?: readonly string[];
+  /** Events may have been missed: the connection was lost and is back, or the listener was too slow. */
+  readonly onGap?: () => void;
+  /** Ends the subscription. */
+  readonly signal: AbortSignal;
+}
+
+/** Port: the events of other hubs, of which each tells a principal what it may hear there. */
+export interface RemoteEvents {
+  /** Listens until the signal aborts, then resolves. NODE_UNAVAILABLE when the hub cannot be reached or is lost, PERMISSION_DENIED. */
+  subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void>;
+}

@@ -1,0 +1,124 @@
+import { includesGrant, requireGrant } from '../../core/auth/permission.ts';
+import { type Principal, rootAgentOf } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isWrittenVisibly } from '../../core/untrusted-text.ts';
+import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { toolId, toolKey } from '../../tools/definition/tool-names.ts';
+import { isTemplate } from '../../tools/definition/tool-permissions.ts';
+import { requireBoundedSchema } from '../../tools/schema/bounded-schema.ts';
+import type { ToolRecord } from './tool-record.ts';
+
+/** Namespace of the tools that agents make. */
+export const AGENT_NAMESPACE = 'agent';
+/** Namespace of the owner's tools that name none. */
+export const OWN_NAMESPACE = 'custom';
+
+const MAX_PER_AGENT = 32;
+const MAX_OF_AGENTS = 256;
+const MAX_OF_OWNER = 256;
+const MAX_DESCRIPTION = 2_000;
+const MAX_TITLE = 120;
+/** Everybody who lists tools reads all of it, models too. */
+const MAX_DEFINITION = 16_384;
+/** Namespaces of what the hub brings itself. */
+const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
+
+/** Who made a tool is who asks, never what the record says (source 003 would make a tool of anybody the system's). */
+export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
+  return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
+}
+
+/**
+ * VALIDATION_ERROR for a name that is kept for others, for an agent's tool that says it belongs to a device, and for texts in
+ * which something could be hidden from people.
+ */
+export function requireAllowedName(definition: ToolDefinition): void {
+  const { namespace, description, metadata } = definition;
+  const isOfAgent = metadata.createdBy === 'agent';
+  if (isOfAgent ? namespace !== AGENT_NAMESPACE : RESERVED.has(namespace) || namespace === AGENT_NAMESPACE) {
+    const wanted = isOfAgent ? `${AGENT_NAMESPACE}:` : `${OWN_NAMESPACE}: or another one of your own`;
+    throw new AtmoError('VALIDATION_ERROR', `The namespace ${namespace} is not for this tool; use ${wanted}`, { pointer: '/namespace' });
+  }
+  if (isOfAgent && (metadata.device ?? metadata.area) !== undefined) {
+    throw new AtmoError('VALIDATION_ERROR', 'Only tools of the hub belong to a device or an area; leave out both', {
+      pointer: '/metadata',
+    });
+  }
+  for (const [name, text, limit] of [
+    ['title', metadata.title, MAX_TITLE],
+    ['description', description, MAX_DESCRIPTION],
+  ] as const) {
+    if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
+    if (!isWrittenVisibly(text)) throw wrongText(name, 'holds characters that nobody sees');
+  }
+  if (textsIn({ ...definition }).some((text) => !isWrittenVisibly(text)))
+    throw wrongText('definition', 'holds characters that nobody sees');
+}
+
+/** Every text of a value, names of members too. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
+}
+
+/** VALIDATION_ERROR for a tool of an agent that is too long to be listed, or with parameters that could keep the hub busy for ever. */
+export function requireBoundedDefinition({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
+  if (metadata.createdBy !== 'agent') return;
+  requireBoundedSchema(parameters);
+  requireBoundedSchema(returns);
+  const length = JSON.stringify([metadata, parameters, returns, rest]).length;
+  if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
+}
+
+/**
+ * PERMISSION_DENIED for a step that hands on rights of whoever calls it: what is bounded by the caller's rights is not bounded
+ * by its maker's. The owner may, who has them all.
+ */
+export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
+  const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
+  if (maker.kind === 'owner' || !isDelegating) return;
+  throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
+}
+
+/** CONFLICT when there are so many already that it would be too many. */
+export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal): void {
+  const all = [...records];
+  const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
+  const family = rootAgentOf(maker.id);
+  const [have, limit, whose] =
+    maker.kind === 'owner'
+      ? [all.filter((record) => !isOfAgent(record)).length, MAX_OF_OWNER, 'of the owner']
+      : [all.filter((record) => isOfAgent(record) && rootAgentOf(record.maker) === family).length, MAX_PER_AGENT, `of ${family}`];
+  if (have >= limit) throw capacityReached(`There are ${have} tools ${whose}, and there may be no more; remove one first`);
+  if (maker.kind !== 'owner' && all.filter(isOfAgent).length >= MAX_OF_AGENTS)
+    throw capacityReached(`Agents have registered ${MAX_OF_AGENTS} tools, and there may be no more; the owner can remove some`);
+}
+
+/** PERMISSION_DENIED for a tool that needs more than the owner lets registered tools need (ALLOWED_TOOL_PERMS). */
+export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: readonly string[]): void {
+  const grants = allowed.map(requireGrant);
+  const excess = requires.permissions.filter(
+    (permission) => !grants.some((grant) => includesGrant(grant, requireGrant(widestPermission(permission)))),
+  );
+  if (excess.length === 0) return;
+  throw new AtmoError(
+    'PERMISSION_DENIED',
+    `The tool ${toolId(name)} needs ${excess.join(', ')}, and registered tools may need only ${allowed.join(', ')} (ALLOWED_TOOL_PERMS)`,
+    { required: excess },
+  );
+}
+
+/** The least grant that covers every call of what a tool requires. */
+function widestPermission(permission: string): string {
+  if (!isTemplate(permission)) return permission;
+  return `${permission.split(':').slice(0, 2).join(':')}:*`;
+}
+
+function wrongText(name: string, problem: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', `The ${name} of the tool ${problem}`, { pointer: `/${name}` });
+}
+
+function capacityReached(message: string): AtmoError {
+  return new AtmoError('CONFLICT', message, { reason: 'quota' });
+}

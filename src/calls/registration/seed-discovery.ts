@@ -1,0 +1,135 @@
+import type { Principal } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { BoardPart } from '../../tools/builtin/board-tools.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import {
+  type FileRecord,
+  type RecordFile,
+  type ReservedNames,
+  recordName,
+  type SkippedRecord,
+  skippedRecord,
+} from '../../tools/manifest/record-file.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import type { ToolRegistrar } from './tool-registrar.ts';
+
+/** What a discovery did. */
+export interface SeedReport {
+  readonly registered: readonly string[];
+  readonly known: readonly string[];
+  /** Tools of the bootstrap file that call a tool which is not there yet; they are tried again when tools come. */
+  readonly waiting: readonly string[];
+  /** Tools of the bootstrap file with a mistake, or whose name another tool has. */
+  readonly leftOut: readonly SkippedRecord[];
+  /** What the board has, configured or not. */
+  readonly board: readonly BoardPart[];
+}
+
+interface SeedCollaborators {
+  readonly registry: ToolRegistry;
+  readonly registrar: Pick<ToolRegistrar, 'register'>;
+  /** Tells the owner of what the hub does without. */
+  readonly report: (leftOut: readonly SkippedRecord[]) => void;
+  /** The least that every hub has: it is there again after whatever took it away. */
+  readonly nucleus: readonly RegisteredTool[];
+  /** What the board makes possible, looked up anew each time. */
+  readonly probe: () => Promise<readonly RegisteredTool[]>;
+  readonly parts: () => Promise<readonly BoardPart[]>;
+  /** The owner's own, read anew each time. */
+  readonly bootstrap: () => RecordFile;
+  /** Keeps the names of those that wait, or have a mistake, from agents. */
+  readonly reserved: ReservedNames;
+  /** For whom those are registered. */
+  readonly owner: Principal;
+}
+
+/** Registers the tools that a hub starts with (source 003, lifecycle 1 and 2); doing it again mends what is missing. */
+export class SeedDiscovery implements AsyncDisposable {
+  readonly #with: SeedCollaborators;
+  #waiting: readonly FileRecord[] = [];
+  #leftOut: SkippedRecord[] = [];
+  #seeded = new Map<string, string>();
+  #stop: (() => void) | undefined;
+  #isTrying = false;
+
+  constructor(collaborators: SeedCollaborators) {
+    this.#with = collaborators;
+  }
+
+  async discover(): Promise<SeedReport> {
+    const { registry, nucleus, probe, parts, bootstrap, reserved } = this.#with;
+    const found = [...nucleus, ...(await probe())];
+    const missing = found.filter(({ id }) => !registry.get(id));
+    for (const tool of missing) registry.register(tool);
+    const known = found.filter((tool) => !missing.includes(tool)).map(({ id }) => id);
+    const file = bootstrap();
+    reserved.reserve('bootstrap', file.records);
+    this.#leftOut = [...file.leftOut];
+    const own = this.#seed(file.records);
+    this.#with.report(this.#leftOut);
+    this.#stop ??= registry.onChange(({ kind }) => kind === 'added' && this.#tryWaiting());
+    return {
+      registered: [...missing.map(({ id }) => id), ...own.registered],
+      known: [...known, ...own.known],
+      waiting: this.#waiting.map(nameOf),
+      leftOut: this.#leftOut,
+      board: await parts(),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop?.();
+  }
+
+  #seed(entries: readonly FileRecord[]): { readonly registered: readonly string[]; readonly known: readonly string[] } {
+    const { registry } = this.#with;
+    const known: string[] = [];
+    const fresh = entries.filter((entry) => {
+      const id = this.#seeded.get(nameOf(entry));
+      if (id === undefined || !registry.get(id)) return true;
+      known.push(id);
+      return false;
+    });
+    return { registered: this.#register(fresh), known };
+  }
+
+  /** Those that call each other are registered in whatever order they stand in the file. */
+  #register(entries: readonly FileRecord[]): readonly string[] {
+    const registered: string[] = [];
+    let left = entries;
+    for (let before = -1; before !== left.length; ) {
+      before = left.length;
+      left = left.filter((entry) => !this.#isDone(entry, registered));
+    }
+    this.#waiting = left;
+    return registered;
+  }
+
+  /** Registers an entry or leaves it out for good; false when a tool that it calls is not there yet. */
+  #isDone(entry: FileRecord, registered: string[]): boolean {
+    const { registrar, owner } = this.#with;
+    try {
+      const { id } = registrar.register(entry.body, owner, 'for this run');
+      this.#seeded.set(nameOf(entry), id);
+      registered.push(id);
+    } catch (thrown) {
+      if (thrown instanceof AtmoError && thrown.code === 'TOOL_NOT_FOUND') return false;
+      this.#leftOut.push(skippedRecord(entry, nameOf(entry), thrown));
+    }
+    return true;
+  }
+
+  /** Devices bring their tools when they have been heard of. */
+  #tryWaiting(): void {
+    if (this.#waiting.length === 0 || this.#isTrying) return;
+    this.#isTrying = true;
+    const before = this.#leftOut.length;
+    this.#register(this.#waiting);
+    this.#with.report(this.#leftOut.slice(before));
+    this.#isTrying = false;
+  }
+}
+
+function nameOf(record: FileRecord): string {
+  return recordName(record) ?? record.place();
+}

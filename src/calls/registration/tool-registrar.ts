@@ -1,0 +1,310 @@
+import semver from 'semver';
+import type { Authorizer } from '../../core/auth/authorizer.ts';
+import { isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { ToolId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import { parameterNames } from '../../tools/definition/public-definition.ts';
+import { COMPOSED, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { plainName, toolId, toolKey } from '../../tools/definition/tool-names.ts';
+import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
+import type { ReferringText } from '../../tools/names/name-references.ts';
+import { type ProgramSandbox, programPermissions } from '../../tools/programs/program-sandbox.ts';
+import { type ExecRecord, execDefinition, execTool, refuseBoundedDeterminism } from '../../tools/programs/program-tool.ts';
+import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { composedTool, unavailableTool } from '../composition/composed-tool.ts';
+import { checkStep, composedDefinition, requireKnownParameters, requireNoCycle } from '../composition/composition.ts';
+import type { Step, StepPipeline } from '../composition/steps.ts';
+import type { CallPipeline } from '../pipeline.ts';
+import {
+  originOf,
+  requireAllowed,
+  requireAllowedName,
+  requireBoundedDefinition,
+  requireCapacity,
+  requireNoDelegation,
+} from './registration-policy.ts';
+import { type RegistrationRequest, readRegistration, type ToolRecord, type ToolRecordStore } from './tool-record.ts';
+
+interface RegistrarCollaborators {
+  readonly registry: ToolRegistry;
+  readonly tools: ToolDirectory;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+  readonly records: ToolRecordStore;
+  readonly pipeline: StepPipeline & Pick<CallPipeline, 'obstacleTo'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** True for the name of a device's tool, also where the device was removed. */
+  readonly isClaimed: (name: string) => boolean;
+  /** True for a name that the owner's files give a tool, also where the hub has to do without it now. */
+  readonly isReserved: (name: string) => boolean;
+  /** Where the programs of records run. */
+  readonly programs: ProgramSandbox;
+}
+
+interface RegistrarOptions {
+  /**
+   * Grants that cover what registered tools may need (ALLOWED_TOOL_PERMS). When absent, what agents register may need the network,
+   * devices and their readings; what the owner registers, everything but administration.
+   */
+  readonly allowed?: readonly string[];
+}
+
+/** Everything but administration. */
+const EVERYTHING = ['*'];
+const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
+
+/** Whether records outlive the process: those of the bootstrap file are read again instead. */
+export type Persistence = 'kept' | 'for this run';
+
+/**
+ * Tools that come while the hub runs: compositions of tools that are there (source 003, programmatic registration). What
+ * they call is called by whoever calls them, and nobody can put into one what it may not call itself.
+ */
+export class ToolRegistrar {
+  readonly #with: RegistrarCollaborators;
+  readonly #allowed: readonly string[] | undefined;
+  readonly #records = new Map<ToolId, ToolRecord>();
+  readonly #unkept = new Set<ToolId>();
+
+  constructor(collaborators: RegistrarCollaborators, { allowed }: RegistrarOptions = {}) {
+    this.#with = collaborators;
+    this.#allowed = allowed;
+  }
+
+  /** Brings back what was registered before the hub stopped; what no longer fits stays on the disk and is told in the log. */
+  restore(): void {
+    for (const record of this.#with.records.all()) {
+      try {
+        // What was registered under another default stays.
+        requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
+        requireBoundedDefinition(record.definition);
+        this.#enter(record);
+      } catch (thrown) {
+        const { code, message } = toAtmoError(thrown);
+        this.#with.logger.warn('tools.not_restored', { tool: toolId(record.definition), code, problem: message });
+      }
+    }
+  }
+
+  /**
+   * Registers the tool of a record (source 003) or of a public definition (source 000 §2) for who asks. VALIDATION_ERROR,
+   * PERMISSION_DENIED, CONFLICT (the name is taken, or there are too many), TOOL_NOT_FOUND for a step's tool, STORAGE_FAILED.
+   */
+  register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {
+    const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
+    const { definition } = record;
+    requireAllowedName(definition);
+    requireBoundedDefinition(definition);
+    requireAllowed(definition, this.#allowed ?? (maker.kind === 'owner' ? EVERYTHING : ALLOWED_TO_AGENTS));
+    if (!this.#isNewerVersion(definition, maker)) this.#requireFreeName(definition, keeping);
+    if (keeping === 'kept')
+      requireCapacity(
+        [...this.#records.values()].filter((known) => this.#isKept(known)),
+        maker,
+      );
+    const tool = this.#enter(record);
+    if (keeping === 'for this run') this.#unkept.add(tool.id);
+    else this.#keep(record, tool.id);
+    return tool;
+  }
+
+  /**
+   * Removes a registered tool: an agent those that it or its children made, who administers the hub every one. TOOL_NOT_FOUND;
+   * PERMISSION_DENIED for the others, and for what the hub brings itself.
+   */
+  remove(name: string, by: Principal): ToolId {
+    const { registry, records, authorizer } = this.#with;
+    const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.isManagedBy(by, tool.id) });
+    const record = this.#records.get(id);
+    if (!record)
+      throw denied(
+        `${id} comes with the hub, a device or the owner's tools.yaml, and cannot be removed here; tools.disabled switches it off`,
+      );
+    if (!this.isManagedBy(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
+    if (this.#unkept.has(id)) throw denied(`${id} stands in the bootstrap file; take it out of there`);
+    records.forget(id);
+    this.#records.delete(id);
+    registry.unregister(id);
+    return id;
+  }
+
+  /** When a tool was registered, milliseconds since 1970, by whom, and the program that it runs; undefined for what comes with the hub. */
+  record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker' | 'exec'> | undefined {
+    return this.#records.get(id as ToolId);
+  }
+
+  /** True for who administers the hub, and for the agent that registered the tool or one that this agent comes from. */
+  isManagedBy(by: Principal, id: string): boolean {
+    const record = this.#records.get(id as ToolId);
+    if (!record) return false;
+    if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
+    return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
+  }
+
+  /** The steps of composed tools, which name other tools and devices. */
+  referringTexts(): readonly ReferringText[] {
+    return [...this.#records].flatMap(([id, { composition }]) =>
+      composition ? [{ kind: 'tool', id, content: composition.steps.map(({ tool, params }) => ({ tool, params })) }] : [],
+    );
+  }
+
+  #recordOf(form: RegistrationRequest, maker: Principal): ToolRecord {
+    const { definition, composition, exec } = form;
+    const made = { maker: maker.id, createdAtMs: this.#with.clock.now() };
+    if (exec) return { definition: this.#judgedProgram(definition, exec, maker), exec, ...made };
+    if (!composition) return { definition, ...made };
+    requireKnownParameters(composition, parameterNames(definition));
+    const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
+    composition.steps.forEach(({ tool }, index) => {
+      this.#requireRunnable(tool, toolAt(tools, index));
+    });
+    const judged = composition.steps.map((step, index) =>
+      checkStep(step, toolAt(tools, index), { ...this.#with, maker, parameters: definition.parameters }),
+    );
+    const permissions = judged.flatMap((one) => one.permissions);
+    const complete = composedDefinition(definition, { tools, permissions, composition });
+    const steps = judged.map(({ step }) => step);
+    requireNoCycle(toolKey({ definition }), steps, (name) => this.#stepsOf(name));
+    return { definition: complete, composition: { ...composition, steps }, ...made };
+  }
+
+  /** Nobody puts a program into a tool, for others to call, that it could not run itself. PERMISSION_DENIED, RULE_BLOCKED. */
+  #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
+    const { programs, authorizer } = this.#with;
+    const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
+      (permission) => !authorizer.authorize(maker, [permission]).allowed,
+    );
+    if (lacking.length > 0) {
+      const told = `${maker.id} lacks ${lacking.join(', ')}, which the program of this tool needs`;
+      throw new AtmoError('PERMISSION_DENIED', told, { required: lacking });
+    }
+    refuseBoundedDeterminism(definition);
+    if (exec.cmd !== undefined) programs.requireSafe([exec.cmd, ...(exec.args ?? [])]);
+    return execDefinition(definition, exec, programs);
+  }
+
+  #stepsOf(name: string): readonly Step[] | undefined {
+    const tool = findAny(this.#with.registry, name);
+    return tool && this.#records.get(tool.id)?.composition?.steps;
+  }
+
+  #toolOfStep(name: string, maker: Principal): RegisteredTool {
+    const { tools, authorizer } = this.#with;
+    const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
+    requireNoDelegation(tool, maker);
+    // What another hub's composed tool calls is not known here: two of them could call each other for ever.
+    if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
+    throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
+  }
+
+  /** Nobody is offered a tool with a step that no hub can run. */
+  #requireRunnable(name: string, tool: RegisteredTool): void {
+    const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
+    if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
+  }
+
+  /** A tool that its maker registers again, newer than all that there is of it: its name means the same as before. */
+  #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
+    const key = toolKey({ definition });
+    const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
+    return (
+      versions.length > 0 &&
+      versions.every((tool) => {
+        const isOwn = this.#records.get(tool.id)?.maker === maker.id;
+        return isOwn && semver.gt(definition.version, tool.definition.version);
+      })
+    );
+  }
+
+  /** A bare name that means another tool already would stop meaning it, for whoever uses it. */
+  #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
+    const { registry } = this.#with;
+    const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
+    // What an agent named in time takes no name from the owner's file: the bare name means the tool of the file from then on.
+    const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
+    const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
+    // The owner may have the same tool on several hubs; what an agent names like one of another hub would take its place here.
+    if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
+      throw new AtmoError(
+        'CONFLICT',
+        `There is a tool that ${name} means already; choose another name, a newer version of a tool of yours, or remove it first`,
+      );
+    if (metadata.createdBy === 'agent' && this.#with.isReserved(name))
+      throw new AtmoError(
+        'CONFLICT',
+        `The name ${name} is kept for a tool of the owner's files, which cannot run now; choose another name`,
+      );
+  }
+
+  #isMeantElsewhere(name: string): boolean {
+    return [name, plainName(name)].some((text) => {
+      try {
+        this.#with.tools.resolve(text);
+        return true;
+      } catch (thrown) {
+        return toAtmoError(thrown).code !== 'TOOL_NOT_FOUND';
+      }
+    });
+  }
+
+  #enter(record: ToolRecord): RegisteredTool {
+    const { registry, tools, pipeline } = this.#with;
+    // A step keeps `namespace:name`, which means one tool, also after that was given another name.
+    const findHere = (name: string) => registry.find(name);
+    const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
+    const ports = { pipeline: () => pipeline, find, findHere };
+    const tool = record.composition ? composedTool(record, record.composition, ports) : this.#programOf(record);
+    registry.register(tool);
+    this.#records.set(tool.id, record);
+    return tool;
+  }
+
+  /** Whoever made it, and when: what its powers are and need now counts. */
+  #programOf(record: ToolRecord): RegisteredTool {
+    const { programs } = this.#with;
+    if (!record.exec) return unavailableTool(record);
+    return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
+  }
+
+  /** A tool that would be gone after the next start is none. */
+  #keep(record: ToolRecord, id: ToolId): void {
+    try {
+      this.#with.records.keep(record);
+    } catch (thrown) {
+      this.#records.delete(id);
+      this.#with.registry.unregister(id);
+      throw thrown;
+    }
+  }
+
+  #isKept({ definition }: ToolRecord): boolean {
+    return !this.#unkept.has(toolId(definition));
+  }
+}
+
+function toolAt(tools: readonly RegisteredTool[], index: number): RegisteredTool {
+  const tool = tools[index];
+  if (tool) return tool;
+  throw new AtmoError('INTERNAL_ERROR', `The step ${index} has no tool`);
+}
+
+/** A name that several tools have is taken too, and means none of them. */
+function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
+  try {
+    return registry.find(name);
+  } catch (thrown) {
+    const { code, details } = toAtmoError(thrown);
+    const [first] = code === 'AMBIGUOUS_TOOL' && Array.isArray(details.candidates) ? details.candidates : [];
+    return typeof first === 'string' ? registry.find(first) : undefined;
+  }
+}
+
+function denied(message: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', message);
+}

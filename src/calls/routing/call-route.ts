@@ -1,0 +1,269 @@
+import { MAX_FORWARDED_PARAMS } from '../../codec/messages/call.ts';
+import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { Call } from '../call.ts';
+import type { CallRouter, ForwardedCall, StageContext } from '../pipeline-context.ts';
+import {
+  type CallNeeds,
+  NO_NETWORK,
+  NOT_REACHABLE,
+  type Route,
+  type RouteCandidate,
+  type RouteConstraints,
+  type RouteRefusal,
+  rankRoute,
+} from './route-ranking.ts';
+
+type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
+
+/** Tools of this namespace administer the hub that they run on. */
+const HUB_NAMESPACE = 'hub';
+/** What may be over in a moment. */
+const TRANSIENT_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
+
+/** The hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
+export function chooseRoute(call: Call, context: StageContext): void {
+  const { ranked, refused } = routeOf(call, context);
+  const staysHere = call.paramsBytes > maxForwardedBytes(call.tool, context);
+  call.route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
+  const [best] = call.route;
+  if (!best && staysHere && ranked.length > 0) throw tooLongToForward(call, context);
+  const missingSetting = call.tool.missingSetting?.();
+  if (!best && missingSetting !== undefined && refused.length === 0) throw notConfigured(call.tool.id, missingSetting);
+  if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : noHubPermitted(call, refused);
+  if (best.isLocal && call.tool.isAvailable?.() === false) {
+    throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
+  }
+}
+
+/** A call that fits nowhere by its parameters runs here where it can: the tool says best what it does take. */
+function routeOf(call: Call, context: StageContext): Route {
+  const candidates = candidatesFor(call.tool, context);
+  const wish = routeConstraints(call);
+  const route = rankRoute(call.tool.definition, { ...wish, needs: needsOf(call) }, candidates);
+  if (route.ranked.length > 0) return route;
+  const own = rankRoute(call.tool.definition, wish, candidates).ranked.filter(({ isLocal }) => isLocal);
+  return { ...route, ranked: own };
+}
+
+/** Longest JSON text of a call's parameters that goes to another hub, in bytes: that of a tool that takes files has the mesh's bound. */
+export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsBytes }: Pick<StageContext, 'maxParamsBytes'>): number {
+  return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
+}
+
+function tooLongToForward({ tool, paramsBytes }: Call, context: StageContext): AtmoError {
+  const most = maxForwardedBytes(tool, context);
+  const message = `Only another hub can run ${tool.id}, and ${paramsBytes} bytes of parameters are more than the ${most} that go there; call it at that hub`;
+  return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
+}
+
+/** What the parameters name by which hubs differ. The address of a picture tells nothing of its size. */
+function needsOf({ params: { model, image } }: Call): CallNeeds {
+  const isInline = typeof image === 'string' && !/^https?:/i.test(image);
+  return {
+    ...(typeof model === 'string' && { model }),
+    ...(isInline && { imageBytes: Math.floor(((image.length - image.indexOf(',') - 1) * 3) / 4) }),
+  };
+}
+
+/** What the caller asks for, within what its token and the tool allow. */
+function routeConstraints(call: Call): RouteConstraints & { readonly hop_budget: number } {
+  const { routing, principal } = call.request;
+  const { hopLimit } = call.tool.definition.routing;
+  const { maxHops, allowedNodes } = principal.token ?? {};
+  return {
+    ...routing,
+    hop_budget: Math.min(routing?.hop_budget ?? hopLimit, hopLimit, maxHops ?? hopLimit),
+    ...(allowedNodes && { allowed_nodes: allowedNodes }),
+  };
+}
+
+/** No hub is left to run the call; the error lists what each of them is or said. */
+export function noCapableNode(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+  const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
+  return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
+    tried: refused.map((refusal) => ({ ...refusal })),
+  });
+}
+
+/** As `noCapableNode`; `permanent` where each hub is refused for what the call, its token or the hub is. */
+function noHubPermitted(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+  const { code, message, details } = noCapableNode(call, refused);
+  const isPermanent = refused.length > 0 && !refused.some(isTransient);
+  return new AtmoError(code, message, isPermanent ? { ...details, permanent: true } : details);
+}
+
+function nodeUnavailable(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+  const hubs = refused.map(({ node_id: id }) => id);
+  return new AtmoError('NODE_UNAVAILABLE', `${hubs.join(' and ') || 'The hub'} with ${call.tool.id} cannot be reached; try again later`, {
+    tried: refused.map((refusal) => ({ ...refusal })),
+  });
+}
+
+/** True for a refusal that may be over in a moment. */
+function isTransient({ reason }: RouteRefusal): boolean {
+  return TRANSIENT_REASONS.has(reason);
+}
+
+function isUnreachable({ reason }: RouteRefusal): boolean {
+  return reason === NOT_REACHABLE;
+}
+
+/** The hubs that have the tool, or could do the same, whether they are able to or not. */
+function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
+  const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
+  const peers = context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
+  const others = peers.map((peer) => ({
+    ...peer,
+    isLocal: false,
+    isOnline: peer.isOnline ?? true,
+    roundTripMs: peer.roundTripMs ?? Number.MAX_VALUE,
+  }));
+  return tool.hubs || tool.missingSetting?.() !== undefined ? others : [localCandidate(context), ...others];
+}
+
+function localCandidate(context: CandidateContext): RouteCandidate {
+  const facts = context.facts();
+  return {
+    id: context.nodeId,
+    name: facts.name,
+    isLocal: true,
+    isReachable: true,
+    isOnline: facts.isOnline,
+    hops: 0,
+    roundTripMs: 0,
+    capabilities: context.capabilities(),
+    ...(facts.constraints && { constraints: facts.constraints }),
+  };
+}
+
+/** Whether a tool of this hub does the same on another: not when it is about devices or about the hub itself. */
+function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
+  return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
+}
+
+/** Errors of a hub that has not let the call through, after which another one may. */
+const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
+/** What a hub answers that was told to stop. */
+const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
+
+/** Runs the call on another hub, which checks everything itself. Its errors as they are, with its id in the details. */
+export async function runOnHub(candidate: RouteCandidate, call: Call, router: CallRouter): Promise<Json> {
+  let isAccepted = false;
+  const onAccept = () => {
+    isAccepted = true;
+    call.isDispatched = true;
+  };
+  try {
+    const { result, nodeId, hops } = await router.forward(candidate.id, { ...forwardedCall(call), onAccept });
+    call.isDispatched = true;
+    call.ranOn = { ...candidate, id: nodeId, hops };
+    return result;
+  } catch (thrown) {
+    const error = toAtmoError(thrown);
+    if (isAccepted && call.deadline.signal.aborted && STOPPED_CODES.has(error.code) && isActing(call.tool.definition))
+      throw outcomeUnknown(candidate, call);
+    throw withHub(error, candidate);
+  }
+}
+
+/** Whether the next hub may be tried after this error: never when the call may have taken effect twice then. */
+export function canTryNextHub(call: Call, thrown: unknown): boolean {
+  const { code, details } = toAtmoError(thrown);
+  if (call.deadline.signal.aborted) return false;
+  // A hub on the way says so and nobody has signed it: if that is a lie, a call that acts would be made twice.
+  if (details.via !== undefined && isActing(call.tool.definition)) return false;
+  if (!call.isDispatched) return NEXT_HUB_CODES.has(code);
+  return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
+}
+
+function forwardedCall(call: Call): ForwardedCall {
+  const { idempotencyKey, principal, sessionId, version } = call.request;
+  return {
+    principal,
+    tool: call.tool,
+    ...(version !== undefined && { versionRange: version }),
+    params: call.params,
+    requestId: call.requestId,
+    traceId: call.traceId,
+    ...(sessionId !== undefined && { sessionId }),
+    // A job that lives here waits for the other hub's answer.
+    mode: call.job ? 'sync' : call.mode,
+    deadlineMs: call.deadline.atMs,
+    hopBudget: routeConstraints(call).hop_budget - 1,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    signal: call.deadline.signal,
+    onChunk: (chunk) => call.emitChunk(chunk),
+  };
+}
+
+function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {
+  const message = `${call.tool.id} was running on ${id} when this call ended; read the state before calling it again`;
+  return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
+}
+
+/** Which hub wants the approval, has the device or refused, the caller could not tell otherwise. A bug stays one. */
+function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
+  const { code, cause = error } = error;
+  if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
+  // Whatever it says: a command line that took it for the own hub's would have the owner approve there.
+  const details = { ...error.details, node_id: id, node_name: name };
+  return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
+}
+
+type ObstacleContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
+
+/** Composed tools call composed tools so deep at most. */
+const MAX_DEPTH = 4;
+
+/**
+ * Why no call of a tool would run now, whoever made it, by what calls themselves go by: the hubs that could, its device, and the tools
+ * that it calls. Undefined where one would.
+ */
+export function obstacleTo(tool: RegisteredTool, context: ObstacleContext, depth = 0): string | undefined {
+  return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
+}
+
+/** Why no call of a tool will ever run as the hubs are now: what each of them is rules it out. Undefined for what may be over in a moment. */
+export function permanentObstacleTo(tool: RegisteredTool, context: ObstacleContext): string | undefined {
+  const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
+  const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
+  return isLasting ? hubObstacle(tool, context) : undefined;
+}
+
+function hubObstacle(tool: RegisteredTool, context: ObstacleContext): string | undefined {
+  const candidates = candidatesFor(tool, context);
+  const { ranked, refused } = rankRoute(tool.definition, {}, candidates);
+  if (ranked.length > 0) return undefined;
+  const missingSetting = tool.missingSetting?.();
+  if (missingSetting !== undefined) return `it is not configured: ${missingSetting}`;
+  const nameOf = (id: string) => (id === context.nodeId ? 'this hub' : (candidates.find((candidate) => candidate.id === id)?.name ?? id));
+  const reasons = refused.map(({ node_id: id, reason }) => `${nameOf(id)} ${reason}`);
+  return `no hub can run it: ${reasons.join('; ') || 'none has it any more'}`;
+}
+
+function deviceObstacle(tool: RegisteredTool): string | undefined {
+  // What is not configured here and runs elsewhere is judged by the hub that has it.
+  if (tool.missingSetting?.() !== undefined || tool.isAvailable?.() !== false) return undefined;
+  if (tool.definition.metadata.device !== undefined) return `its device (${tool.definition.metadata.device}) does not answer`;
+  return 'what it works on cannot be reached';
+}
+
+function stepObstacle(tool: RegisteredTool, context: ObstacleContext, depth: number): string | undefined {
+  for (const { tool: name } of tool.innerCalls?.(undefined) ?? []) {
+    const step = findTool(name, context);
+    const obstacle = step ? obstacleTo(step, context, depth + 1) : 'there is no such tool now';
+    if (obstacle !== undefined) return `it calls ${name}: ${obstacle}`;
+  }
+  return undefined;
+}
+
+function findTool(name: string, { tools }: ObstacleContext): RegisteredTool | undefined {
+  try {
+    return tools.resolve(name);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,355 @@
+import { canonicalJson } from '../../codec/canonical-json.ts';
+import { sha256Hex } from '../../codec/hashes.ts';
+import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall, PlannedProgram } from '../../core/auth/approvals.ts';
+import type { RuledCall, RuleVerdict } from '../../core/auth/authorizer.ts';
+import { readsIn } from '../../core/devices/action-descriptions.ts';
+import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { toPublicDefinition } from '../../tools/definition/public-definition.ts';
+import type { CallerView, InnerCall, RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { formerToolIds } from '../../tools/definition/tool-names.ts';
+import { callerView, canSeeTool, effectsOf } from '../../tools/definition/tool-permissions.ts';
+import type { RemoteResolveOptions } from '../../tools/registry/tool-directory.ts';
+import { copyJson, LARGE_PARAMS_LIMITS, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { hasSecrets, maskSecrets, secretTexts, withoutSecretTexts } from '../../tools/schema/secrets.ts';
+import type { Call } from '../call.ts';
+import { waitForAtMost } from '../call-time-limit.ts';
+import { isOffered } from '../offered-tools.ts';
+import type { StageContext } from '../pipeline-context.ts';
+
+/** The owner's rules over the call; RULE_BLOCKED names the one that forbids it. */
+export function applyRules(call: Call, context: StageContext): void {
+  if (call.repeated) return;
+  const verdict = judgeByRules(call, context);
+  if (verdict.rule !== undefined) call.rule = verdict.rule;
+  call.personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
+}
+
+/** Uses up the approval of a dangerous call, or of one that a rule wants approved. APPROVAL_REQUIRED while people are asked. */
+export async function requireApproval(call: Call, context: StageContext): Promise<void> {
+  if (call.repeated || personsNeeded(call) === 0) return;
+  await awaitStepTools(call, context);
+  const request = approvalRequest(call, context);
+  const { approvalId: id, by } = requireApproved(call, await queueFor(call, context).check(request));
+  call.approval = { id, by, callHash: request.callHash };
+  call.plan = request.plan;
+}
+
+/** The same without using it up. */
+export async function peekApproval(call: Call, context: StageContext): Promise<void> {
+  if (personsNeeded(call) === 0) return;
+  await awaitStepTools(call, context);
+  requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
+}
+
+/** Rules may have changed while the call waited, the hour for which they hold may have begun, and what it runs may be another thing. */
+export function confirmRules(call: Call, context: StageContext): void {
+  if (call.risk === 'dangerous') requireKnownTime(call, context);
+  requireApprovedPlan(call, context);
+  requirePlannedStep(call, context);
+  const verdict = judgeByRules(call, context);
+  if (verdict.kind !== 'approve' || (call.approval?.by.length ?? 0) >= verdict.persons) return;
+  throw new AtmoError('CONFLICT', `The rule ${verdict.rule} now wants people to approve this call; nothing was done, call it again`, {
+    rule: verdict.rule,
+  });
+}
+
+/** People have agreed to programs and steps as they were then. */
+function requireApprovedPlan(call: Call, context: StageContext): void {
+  if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
+  throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
+}
+
+/** A step of a call that people approved is one that they were shown, with the arguments that they were shown, and each runs once. */
+function requirePlannedStep(call: Call, context: StageContext): void {
+  const { within } = call.request;
+  const left = within && context.stepsLeft.get(within);
+  if (!left) return;
+  const now = planOf(call, context);
+  const step = call.step ?? takeStep(left, now);
+  if (!step || !isPlannedStep(step, now)) {
+    throw new AtmoError('CONFLICT', `${call.tool.id} is not the step that people approved; it was not run`);
+  }
+  call.step = step;
+  call.plan ??= now;
+}
+
+function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefined {
+  const index = left.findIndex((planned) => isPlannedStep(planned, now));
+  return index === -1 ? undefined : left.splice(index, 1)[0];
+}
+
+/** A step whose hub is still being read is not unknown to whoever has to approve it, and comes within seconds. */
+async function awaitStepTools(call: Call, context: StageContext): Promise<void> {
+  if (!call.tool.innerCalls) return;
+  let known: Promise<void> | undefined;
+  planWith(call, context, (name, options) => {
+    known ??= context.tools.awaitComplete(name, options);
+    return stepTool(() => context.tools.find(name, options));
+  });
+  if (known) await waitForAtMost(call, context, known);
+}
+
+/** Steps mean what their names mean to the caller, as when they run. NODE_UNAVAILABLE for what may be a step on a hub that is not known whole. */
+function planOf(call: Call, context: StageContext): PlannedCall {
+  return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
+}
+
+type FindStep = (name: string, options: RemoteResolveOptions) => RegisteredTool | undefined;
+
+function planWith({ tool, params, request: { principal } }: Call, context: StageContext, find: FindStep): PlannedCall {
+  const { authorizer, validator, sealSecret: seal } = context;
+  const options = {
+    isVisible: (candidate: RegisteredTool) => canSeeTool(candidate, principal, authorizer),
+    isListed: (candidate: RegisteredTool) => isOffered(candidate, principal, context),
+  };
+  return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
+}
+
+/** Undefined for a name that means nothing, or several things: the call of such a step is refused. */
+function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (thrown.includes(toAtmoError(error).code)) throw error;
+    return undefined;
+  }
+}
+
+function judgeByRules(call: Call, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> {
+  const { principal } = call.request;
+  const verdict = context.rules.judge({ principal, ...namesIn(call), effects: call.effects, params: call.params });
+  if (verdict.kind !== 'deny') return verdict;
+  throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`, { rule: verdict.rule });
+}
+
+function namesIn({ tool }: Call): Pick<RuledCall, 'toolId' | 'formerToolIds'> {
+  return { toolId: tool.id, formerToolIds: formerToolIds(tool) };
+}
+
+function personsNeeded(call: Call): number {
+  const ofTool = call.risk === 'dangerous' ? (call.tool.definition.metadata.approvalsNeeded ?? 1) : 0;
+  return Math.max(ofTool, call.personsByRule);
+}
+
+function queueFor(call: Call, context: StageContext): ApprovalQueue {
+  if (call.risk === 'dangerous') requireKnownTime(call, context);
+  return context.approvals;
+}
+
+/** Without the time, an approval or a token that has expired could count again. */
+function requireKnownTime(call: Call, { time }: StageContext): void {
+  if (time.isTrusted()) return;
+  throw new AtmoError(
+    'PERMISSION_DENIED',
+    `${call.tool.id} is dangerous and the hub does not know the time since it started; connect it to the network, or set the time with \`atmo clock set\``,
+    { reason: 'time_unknown' },
+  );
+}
+
+function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
+  const { metadata, parameters } = call.tool.definition;
+  const plan = planOf(call, context);
+  return {
+    principal: call.request.principal,
+    toolId: call.tool.id,
+    title: metadata.title,
+    params: displayedParams(maskSecrets(parameters, call.params)),
+    traceId: call.traceId,
+    callHash: approvalHash(plan),
+    effects: call.effects,
+    plan,
+    personsNeeded: personsNeeded(call),
+  };
+}
+
+function requireApproved(call: Call, verdict: ApprovalStatus): Extract<ApprovalStatus, { state: 'approved' }> {
+  if (verdict.state === 'approved') return verdict;
+  if (verdict.state === 'denied') {
+    const { approvalId, by, expiresAt } = verdict;
+    const told = `${by} has denied this call of ${call.tool.id}; it is refused until ${expiresAt}, after that it can be asked for again`;
+    throw new AtmoError('PERMISSION_DENIED', told, { approval_id: approvalId, denied_until: expiresAt });
+  }
+  const { approvalId, expiresAt, needed, given, summary, willDo } = verdict;
+  const more = needed - given === 1 ? '1 more approval is' : `${needed - given} more approvals are`;
+  throw new AtmoError('APPROVAL_REQUIRED', `${approvalReason(call)}: ${more} needed until ${expiresAt}`, {
+    approval_id: approvalId,
+    expires_at: expiresAt,
+    needed,
+    given,
+    summary,
+    ...(willDo.length > 0 && { will_do: willDo }),
+  });
+}
+
+function approvalReason(call: Call): string {
+  return call.risk === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
+}
+
+/** Composed tools may be registered four deep; a ring that was closed later ends here. */
+const MAX_DEPTH = 6;
+const MAX_CALLS = 256;
+/** Longest JSON text of a plan that people are shown. */
+const MAX_PLAN_LENGTH = 262_144;
+
+/** What a plan is made with. */
+export interface PlanningContext {
+  /** The tool that the name of a step means to the caller now; undefined when there is none. */
+  find(name: string): RegisteredTool | undefined;
+  readonly caller: CallerView;
+  readonly validator: Pick<SchemaValidator, 'parameters'>;
+  /** What a secret value counts as in a hash that leaves the hub. */
+  readonly seal: (value: Json) => string;
+}
+
+/**
+ * What a call on canonical parameters is going to run: its program, or the calls that it makes, down to the definitions of the last
+ * of them. RESOURCE_EXCEEDED for so much that no person could read it.
+ */
+function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningContext): PlannedCall {
+  const planned = new Planner(parts).of({ tool, params, written: params }, 0);
+  if (JSON.stringify(planned).length > MAX_PLAN_LENGTH) throw planTooLong(tool);
+  return planned;
+}
+
+/** The SHA-256 that an approval is for: another tool, other arguments, or another definition of anything that will run is another call. */
+function approvalHash(plan: PlannedCall): string {
+  return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
+}
+
+/** Whether a call is the step that a plan has: the same in all, or filled into the places that results of earlier steps were to fill. */
+function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
+  if (!planned.open) return approvalHash(planned) === approvalHash(now);
+  return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
+}
+
+function areSameSteps(planned: readonly PlannedCall[], now: readonly PlannedCall[]): boolean {
+  return planned.length === now.length && planned.every((step, index) => now[index] !== undefined && isPlannedStep(step, now[index]));
+}
+
+interface PlanStep {
+  readonly tool: RegisteredTool;
+  /** Undefined while results of earlier steps decide on them. */
+  readonly params: JsonObject | undefined;
+  readonly written: JsonObject;
+}
+
+class Planner {
+  readonly #parts: PlanningContext;
+  #callsLeft = MAX_CALLS;
+
+  constructor(parts: PlanningContext) {
+    this.#parts = parts;
+  }
+
+  of({ tool, params, written }: PlanStep, depth: number): PlannedCall {
+    this.#callsLeft -= 1;
+    if (this.#callsLeft < 0 || depth > MAX_DEPTH) throw planTooLong(tool);
+    const { definition } = tool;
+    const given = params ?? written;
+    const program = programOf(tool, params);
+    const steps = tool.innerCalls?.(params).map((inner) => this.#step(inner, depth + 1));
+    return {
+      tool: tool.id,
+      title: definition.metadata.title,
+      params: displayedParams(maskSecrets(definition.parameters, given)),
+      definition: this.#definitionHash(tool),
+      arguments: argumentsHash(maskSecrets(definition.parameters, given, this.#parts.seal)),
+      ...(!params && { open: true }),
+      ...(program && { program }),
+      ...targetsOf(tool, params),
+      ...(steps && steps.length > 0 && { steps }),
+    };
+  }
+
+  #step({ tool: name, params, written }: InnerCall, depth: number): PlannedCall {
+    const tool = this.#parts.find(name);
+    const asWritten = params ?? written ?? {};
+    if (tool) return this.of({ tool, params: params && this.#canonical(tool, params), written: asWritten }, depth);
+    return {
+      tool: name,
+      title: name,
+      params: displayedParams(asWritten),
+      definition: '',
+      arguments: argumentsHash(asWritten),
+      targets: [],
+    };
+  }
+
+  /** As the step will have them. Parameters that the tool does not take, such as a device that there is not, are refused when the step runs. */
+  #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
+    try {
+      const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
+      return tool.canonicalize?.(whole, this.#parts.caller) ?? whole;
+    } catch {
+      return params;
+    }
+  }
+
+  /** Settings among the implementation may be secret. */
+  #definitionHash({ definition, program, implementation }: RegisteredTool): string {
+    const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
+    return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
+  }
+}
+
+/** With its arguments filled in and no secret among them; the files that it takes are those of the real arguments. */
+function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
+  if (!program || !params || !hasSecrets(parameters)) return program?.(params);
+  const { versions } = program(params);
+  return { ...program(maskSecrets(parameters, params)), versions: withoutSecretTexts([...versions], secretTexts(parameters, params)) };
+}
+
+function argumentsHash(params: JsonObject): string {
+  return sha256Hex(canonicalJson(params));
+}
+
+/** Parameters that fit no schema name nothing that could be touched: the call is refused before it runs. */
+function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
+  if (tool.hubs || !params) return { targets: [] };
+  try {
+    const effects = effectsOf(tool, params);
+    const reads = [...readsIn(effects)];
+    return { targets: [...new Set(effects.map(({ target }) => target))], ...(reads.length > 0 && { reads }) };
+  } catch {
+    return { targets: [] };
+  }
+}
+
+function planTooLong({ id }: RegisteredTool): AtmoError {
+  return new AtmoError(
+    'RESOURCE_EXCEEDED',
+    `${id} would run more than a person can read before approving it; call its steps by themselves`,
+    {
+      permanent: true,
+    },
+  );
+}
+
+/** Longest JSON text of parameters that people who approve are shown as they are. */
+const MAX_DISPLAYED_LENGTH = 65_536;
+const MAX_TEXT_LENGTH = 1_024;
+const HEAD_LENGTH = 256;
+
+/**
+ * Parameters as an approval keeps and shows them: files among them by their beginnings, and only their length where even that is
+ * too much. What is approved is the call by its hash.
+ */
+export function displayedParams(params: JsonObject): JsonObject {
+  const { length } = JSON.stringify(params);
+  if (length <= MAX_DISPLAYED_LENGTH) return params;
+  const short = shortened(params);
+  return isJsonObject(short) && JSON.stringify(short).length <= MAX_DISPLAYED_LENGTH ? short : { params_length: length };
+}
+
+function shortened(value: Json): Json {
+  if (typeof value === 'string') return value.length <= MAX_TEXT_LENGTH ? value : beginningOf(value);
+  if (Array.isArray(value)) return value.map(shortened);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, shortened(item)]));
+}
+
+function beginningOf(text: string): string {
+  return `${text.slice(0, HEAD_LENGTH).toWellFormed()}… (${text.length} characters)`;
+}

@@ -1,0 +1,200 @@
+import { canonicalJson } from '../codec/canonical-json.ts';
+import type { Clock } from '../core/clock.ts';
+import { type ErrorCode, isErrorCode } from '../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+
+/** How often something was called, and how the last time went. */
+interface UsageTotals {
+  readonly calls: number;
+  readonly errors: number;
+  readonly totalMs: number;
+  /** When the last call ended, milliseconds since 1970. */
+  readonly lastMs: number;
+  /** How the last call that failed did. */
+  readonly lastError?: ErrorCode;
+}
+
+/** How often a tool was called. */
+export interface ToolUsage extends UsageTotals {
+  readonly toolId: string;
+}
+
+/** How often an agent called anything. */
+export interface AgentUsage extends UsageTotals {
+  readonly agentId: string;
+}
+
+/** One finished call, without its parameters. */
+export interface UsageRecord {
+  readonly toolId: string;
+  readonly agentId: string;
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly error?: ErrorCode;
+}
+
+const HISTORY_LENGTH = 500;
+const AGENT_HISTORY_LENGTH = 100;
+const MAX_TOOLS = 2_000;
+const MAX_AGENTS = 200;
+const NEVER: UsageTotals = { calls: 0, errors: 0, totalMs: 0, lastMs: 0 };
+
+/** Counts calls per tool and per agent and remembers the newest of each agent and of all (source 003, usage history). */
+export class UsageCounter {
+  readonly #tools = new Map<string, UsageTotals>();
+  readonly #agents = new Map<string, UsageTotals>();
+  readonly #history: UsageRecord[] = [];
+  readonly #agentHistory = new Map<string, UsageRecord[]>();
+
+  record(record: UsageRecord): void {
+    addCall(this.#tools, record.toolId, record);
+    dropOldest(this.#tools, MAX_TOOLS);
+    addCall(this.#agents, record.agentId, record);
+    for (const gone of dropOldest(this.#agents, MAX_AGENTS)) this.#agentHistory.delete(gone);
+    appendBounded(this.#history, record, HISTORY_LENGTH);
+    const own = this.#agentHistory.get(record.agentId) ?? [];
+    this.#agentHistory.set(record.agentId, own);
+    appendBounded(own, record, AGENT_HISTORY_LENGTH);
+  }
+
+  /** Per tool, most used first. */
+  tools(): readonly ToolUsage[] {
+    return mostUsedFirst([...this.#tools].map(([toolId, totals]) => ({ toolId, ...totals })));
+  }
+
+  /** Per agent, most active first. */
+  agents(): readonly AgentUsage[] {
+    return mostUsedFirst([...this.#agents].map(([agentId, totals]) => ({ agentId, ...totals })));
+  }
+
+  /** The newest calls, newest first: at most 500 of all, at most 100 of one agent. */
+  history(agentId?: string): readonly UsageRecord[] {
+    return (agentId === undefined ? this.#history : (this.#agentHistory.get(agentId) ?? [])).toReversed();
+  }
+
+  /** The counters, for `restore` after a restart; the calls themselves are in the journal. */
+  snapshot(): JsonObject {
+    return { tools: toJson(this.#tools), agents: toJson(this.#agents) };
+  }
+
+  /** Goes on counting from a snapshot; what cannot be read of it counts as never called. */
+  restore(snapshot: Json | undefined): void {
+    if (!isJsonObject(snapshot)) return;
+    fromJson(this.#tools, snapshot.tools);
+    fromJson(this.#agents, snapshot.agents);
+  }
+}
+
+/** The entry goes to the end: the first one is the one that was used longest ago. */
+function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, atMs, error }: UsageRecord): void {
+  const before = totals.get(key) ?? NEVER;
+  totals.delete(key);
+  totals.set(key, {
+    ...before,
+    calls: before.calls + 1,
+    errors: before.errors + (error === undefined ? 0 : 1),
+    totalMs: before.totalMs + durationMs,
+    lastMs: atMs,
+    ...(error !== undefined && { lastError: error }),
+  });
+}
+
+/** Agents come and go under ever new names: memory is only for the latest. */
+function dropOldest(totals: Map<string, UsageTotals>, maxSize: number): readonly string[] {
+  const gone = [...totals.keys()].slice(0, Math.max(0, totals.size - maxSize));
+  for (const key of gone) totals.delete(key);
+  return gone;
+}
+
+function appendBounded(history: UsageRecord[], record: UsageRecord, maxLength: number): void {
+  history.push(record);
+  if (history.length > maxLength) history.shift();
+}
+
+function mostUsedFirst<T extends UsageTotals>(usages: readonly T[]): readonly T[] {
+  return usages.toSorted((a, b) => b.calls - a.calls);
+}
+
+function toJson(totals: ReadonlyMap<string, UsageTotals>): Json {
+  return [...totals].map(([key, { calls, errors, totalMs, lastMs, lastError }]) => [
+    key,
+    calls,
+    errors,
+    Math.round(totalMs),
+    lastMs,
+    lastError ?? null,
+  ]);
+}
+
+function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): void {
+  for (const row of Array.isArray(rows) ? (rows as readonly Json[]) : []) {
+    const [key, ...rest] = Array.isArray(row) ? (row as readonly Json[]) : [];
+    const numbers = rest.slice(0, 4).filter((value) => typeof value === 'number');
+    const [calls = 0, errors = 0, totalMs = 0, lastMs = 0] = numbers;
+    if (typeof key !== 'string' || numbers.length < 4) continue;
+    const lastError = rest[4];
+    totals.set(key, { calls, errors, totalMs, lastMs, ...(isErrorCode(lastError) && { lastError }) });
+  }
+}
+
+const SPACE = 'usage';
+const KEY = 'totals';
+/** A write every five minutes is 5 MB a day for 200 tools; every minute would be most of what a day may write. */
+const WRITE_EVERY_MS = 300_000;
+
+interface UsageWriterCollaborators {
+  readonly usage: UsageCounter;
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Keeps the usage counters over restarts; a hub that dies forgets the last five minutes of counting. */
+export class UsageWriter implements Service {
+  readonly #collaborators: UsageWriterCollaborators;
+  #written = '';
+  #stop: (() => void) | undefined;
+
+  constructor(collaborators: UsageWriterCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Takes over what the last process counted. */
+  async start(): Promise<void> {
+    const { usage, store } = this.#collaborators;
+    usage.restore(store.get(SPACE, KEY));
+    this.#written = canonicalJson(usage.snapshot());
+    this.#writeLater();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#stop) return;
+    this.#stop();
+    this.#stop = undefined;
+    this.#write();
+  }
+
+  #writeLater(): void {
+    this.#stop = this.#collaborators.clock.after(WRITE_EVERY_MS, () => {
+      this.#write();
+      this.#writeLater();
+    });
+  }
+
+  /** Counting never stands in the way of calls: a full disk is logged. */
+  #write(): void {
+    const { usage, store, logger } = this.#collaborators;
+    const snapshot = usage.snapshot();
+    const text = canonicalJson(snapshot);
+    if (text === this.#written) return;
+    try {
+      store.set(SPACE, KEY, snapshot);
+      this.#written = text;
+    } catch (error) {
+      logger.warn('usage.not_kept', { reason: error instanceof Error ? error.message : 'unknown' });
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { nearestTexts } from '../core/edit-distance.ts';
+import { type Command, type OperandSpec, type OptionSpec, type OptionValues, usage } from './command.ts';
+import { type Block, heading, type Printable, paragraph } from './terminal/blocks.ts';
+import { padText, textWidth, wrapText } from './terminal/text-width.ts';
+
+/** Options that every command takes. */
+export const COMMON_OPTIONS = {
+  json: { help: 'one JSON document on stdout' },
+  help: { help: 'this help' },
+} as const;
+
+interface ParsedCommand {
+  readonly command: Command;
+  readonly operands: readonly string[];
+  readonly options: OptionValues;
+}
+
+/** Finds the command that the first one or two words name; undefined for none. */
+export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
+  const [first = '', second = ''] = words;
+  return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
+}
+
+/** Parses a command line; a mistake is a VALIDATION_ERROR that says what to type instead. */
+export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const command = findCommand(commands, words);
+  if (!command) throw unknownCommand(commands, words);
+  const rest = withoutWords(argv, command.name.split(' '));
+  const { values, positionals } = parseOptions(command, rest);
+  if (values.help !== true) checkOperands(command, positionals);
+  return { command, operands: positionals, options: values };
+}
+
+function withoutWords(argv: readonly string[], words: readonly string[]): string[] {
+  const pending = [...words];
+  return argv.filter((word) => {
+    if (word !== pending[0]) return true;
+    pending.shift();
+    return false;
+  });
+}
+
+function parseOptions(command: Command, args: string[]) {
+  const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
+  const options: ParseArgsOptionsConfig = Object.fromEntries(
+    Object.entries(specs).map(([name, { value, isRepeated = false }]) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated },
+    ]),
+  );
+  options.help = { type: 'boolean', short: 'h' };
+  try {
+    const { values, positionals } = parseArgs({ args: joinValues(args, specs), options, allowPositionals: true });
+    return { values: values as OptionValues, positionals };
+  } catch (error) {
+    throw usage(`${optionMistake(error, args, Object.keys(specs))}; see atmo ${command.name} --help`);
+  }
+}
+
+/** Keys in base64url may begin with a dash: `--key -abc` means `--key=-abc`, as long as no option is called so. */
+function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
+  const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1) ?? '';
+    const wantsValue = before.startsWith('--') && specs[before.slice(2)]?.value !== undefined;
+    if (wantsValue && arg.startsWith('-') && arg.length > 1 && !isOption(arg)) joined.splice(-1, 1, `${before}=${arg}`);
+    else joined.push(arg);
+  }
+  return joined;
+}
+
+function optionMistake(error: unknown, args: readonly string[], known: readonly string[]): string {
+  const wrong = args.find((arg) => arg.startsWith('--') && !known.includes(arg.slice(2).split('=')[0] ?? ''));
+  if (wrong === undefined) return error instanceof Error ? (error.message.split('\n')[0] ?? '').replace(/\.$/, '') : 'Wrong options';
+  const near = nearestTexts(wrong.slice(2), known, 1).map((name) => `; did you mean --${name}?`);
+  return `Unknown option ${wrong}${near.join('')}`;
+}
+
+function checkOperands(command: Command, given: readonly string[]): void {
+  const specs = command.operands ?? [];
+  const missing = specs.find((spec, index) => !spec.isOptional && given[index] === undefined);
+  if (missing) throw usage(`${missing.name} is missing: ${missing.help}; see atmo ${command.name} --help`);
+  if (given.length > specs.length && !specs.at(-1)?.isRepeated) {
+    throw usage(`${JSON.stringify(given[specs.length])} is one argument too many; see atmo ${command.name} --help`);
+  }
+}
+
+/** What other programs call the command that lists things; here it is the plural. */
+const LISTING = new Set(['list', 'ls', 'show']);
+
+/** What somebody meant who typed a command that there is not. */
+export function unknownCommand(commands: readonly Command[], words: readonly string[]) {
+  const [first, second] = words;
+  if (first === undefined)
+    return usage('An option needs a command before it, such as "atmo status --json"; atmo --help lists what there is');
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  if (group.length > 0 && second === undefined) return usage(`atmo ${first} wants one of: ${group.join(', ')}`);
+  const typed = group.length > 0 ? `${first} ${second}` : first;
+  const list = commands.find(({ name }) => name === `${first}s`);
+  if (list !== undefined && LISTING.has(second ?? ''))
+    return usage(`There is no command ${JSON.stringify(typed)}; did you mean "atmo ${list.name}"?`);
+  const near = nearestTexts(typed, group.length > 0 ? group : commands.map(({ name }) => name), 1);
+  const hint = near.map((name) => `did you mean "atmo ${name}"?`)[0] ?? 'atmo --help lists what there is';
+  return usage(`There is no command ${JSON.stringify(typed)}; ${hint}`);
+}
+
+/** Commands about one thing, under its title. */
+export interface CommandSection {
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
+
+const EPILOGUE = [
+  'Every command takes --json and --help; "atmo help COMMAND" shows examples. Exit codes: 0 success, 2 wrong usage, 3 refused, 4 a tool or device failed, 5 no hub answers, 1 otherwise.',
+  'The hub is found by ATMO_URL (http://127.0.0.1:8081), the token by ATMO_TOKEN, else your login (atmo login), else the owner.token file of the state directory (ATMO_STATE_DIR).',
+];
+const LEAST_COLUMNS = 24;
+
+/** The help of the whole CLI, made from its commands. */
+export function overview(sections: readonly CommandSection[]): Printable {
+  const width = Math.max(...sections.flatMap(({ commands }) => commands.map(({ name }) => name.length)));
+  return [
+    'atmo: commissions Matter devices and calls their tools by name\n',
+    ...sections.flatMap(({ title, commands }) => [
+      heading(title),
+      definitionList(
+        commands.map(({ name, summary }) => [name, summary]),
+        width,
+      ),
+    ]),
+    ...EPILOGUE.flatMap((text) => ['\n', paragraph(text)]),
+  ];
+}
+
+/** The help of one command. */
+export function commandHelp(command: Command): readonly (string | Block)[] {
+  const operands = (command.operands ?? []).map((operand) => [operandText(operand), operand.help] as const);
+  const options = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(
+    ([name, spec]) => [`--${name}${'value' in spec ? ` ${spec.value}` : ''}`, spec.help] as const,
+  );
+  const examples = command.examples ?? [];
+  return [
+    `atmo ${usageOf(command)}${command.options ? ' [options]' : ''}\n\n`,
+    paragraph(command.summary),
+    '\n',
+    definitionList([...operands, ...options], Math.max(...[...operands, ...options].map(([left]) => left.length))),
+    ...(examples.length > 0 ? [heading('Examples'), ...examples.map((example) => `  atmo ${example}\n`)] : []),
+  ];
+}
+
+/** What a command line has to look like, without options. */
+export function usageOf(command: Command): string {
+  return [command.name, ...(command.operands ?? []).map(operandText)].join(' ');
+}
+
+function operandText({ name, isOptional, isRepeated }: OperandSpec): string {
+  const text = isRepeated ? `${name} …` : name;
+  return isOptional ? `[${text}]` : text;
+}
+
+/** Words with what they mean beside them; on a terminal the meaning wraps under itself. */
+function definitionList(rows: readonly (readonly [word: string, meaning: string])[], width: number): Block {
+  return {
+    render: ({ columns, ink }) =>
+      rows
+        .map(([word, meaning]) => {
+          const lines = columns === undefined ? [meaning] : wrapText(meaning, Math.max(LEAST_COLUMNS, columns - width - 4));
+          const indent = `\n${' '.repeat(width + 4)}`;
+          return `  ${ink(word, 'strong')}${padText('', width - textWidth(word))}  ${lines.join(indent)}\n`;
+        })
+        .join(''),
+  };
+}

@@ -1,0 +1,289 @@
+import { covers, type Grant, NO_GROUPS, parseGrant, parsePermission, requireGrant } from '../../core/auth/permission.ts';
+import { LONGEST_TOKEN_SECONDS } from '../../core/auth/tokens.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { editDistance, nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Command, durationSeconds, type Invocation, ratePerMinute, usage } from '../command.ts';
+import { allTools, objectsIn, resolveIdPrefix } from '../hub/answer-lists.ts';
+import { hubIdOf } from '../hub/mesh-status.ts';
+import { findCredential, isOwnersToken } from '../identity/credential.ts';
+import { readInput } from '../input.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
+import { toolCommand } from '../tool-command.ts';
+
+const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true } as const;
+const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;
+
+const mint: Command = {
+  name: 'token mint',
+  summary: 'make a token for an agent; its text is all that stdout gets, and is told this once',
+  examples: [
+    'token mint --agent kitchen-assistant --allow device:control:@area/kitchen --ttl 30d',
+    "token mint --agent reader --allow 'sensor:read:*' --rate 30/min",
+  ],
+  operands: [MORE],
+  options: {
+    agent: { value: 'ID', help: 'what to call the agent' },
+    allow: ALLOW,
+    role: { value: 'NAME', help: 'role of the configuration whose permissions it gets' },
+    ttl: { value: 'TIME', help: 'how long it lasts: 15m, 24h (the default), 30d, at most 400d' },
+    'max-hops': { value: 'N', help: 'over how many hubs its calls may go' },
+    rate: { value: 'N/min', help: 'how many calls it may make' },
+    node: { value: 'HUB', help: 'only this hub may act for it, by id or name; may be repeated', isRepeated: true },
+    key: { value: 'RAW', help: "the agent's own Ed25519 key, 32 bytes in base64url: every call then needs a proof" },
+  },
+  async run(call) {
+    const params = await mintParams(call);
+    const minted = await call.hub.call('hub:mint_token', params);
+    const facts = isJsonObject(minted) ? minted : {};
+    call.output.answer(minted, () => `${facts.token}\n`);
+    if (call.output.isJson) return undefined;
+    for (const problem of await grantProblems(call.hub, params.permissions)) call.output.note(problem);
+    call.output.note(mintNote(facts));
+    return undefined;
+  },
+};
+
+const show: Command = {
+  name: 'token show',
+  summary: 'what a token says and whether it still holds',
+  examples: ['token show @helper.token'],
+  operands: [{ name: 'TOKEN', help: 'the text of the token, @FILE, or - for stdin' }],
+  async run(call) {
+    const given = call.operand(0);
+    if (/^at[01]\./.test(given)) call.output.note('A token on the command line can be read by every user of this machine; use - or @FILE');
+    const facts = await call.hub.call('hub:show_token', { token: await readInput(given, call.io) });
+    call.output.answer(facts, () => (isJsonObject(facts) ? textPairs(facts) : ''));
+    return undefined;
+  },
+};
+
+const list: Command = {
+  name: 'tokens',
+  summary: 'the tokens that this hub made',
+  examples: ['tokens'],
+  async run(call) {
+    const answer = await call.hub.call('hub:list_tokens', {});
+    const tokens = isJsonObject(answer) ? objectsIn(answer, 'tokens') : [];
+    call.output.answer(answer, () => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], tokens.map(tokenRow)));
+    return undefined;
+  },
+};
+
+/** Beside its brothers, where people look for it. */
+const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
+
+const revoke = toolCommand({
+  name: 'token revoke',
+  summary: 'end a token and all that come from it',
+  examples: ['token revoke 0b6c'],
+  tool: 'hub:revoke_token',
+  operands: [
+    {
+      name: 'ID',
+      help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one',
+      completes: 'token',
+    },
+  ],
+  params: async (call) => ({ token_id: await fullId(call) }),
+  sentence: ({ revoked }, call) =>
+    revoked === true ? `token ${call.operand(0)} is revoked, with all that came from it` : `token ${call.operand(0)} was revoked before`,
+});
+
+const rotateOwner = toolCommand({
+  name: 'token rotate-owner',
+  summary: "replace the owner's token; the old one ends at once",
+  examples: ['token rotate-owner'],
+  tool: 'hub:rotate_owner',
+  params: () => ({}),
+  sentence: () => "the owner's token is a new one, in owner.token of the state directory; the old one has ended",
+});
+
+const check: Command = {
+  name: 'token check',
+  summary: 'whether permissions would allow something; needs no hub (exit code 0 yes, 3 no)',
+  examples: ["token check --allow 'device:control:*' --require device:control:living-room-lamp"],
+  operands: [MORE],
+  options: { allow: ALLOW, require: { value: 'PERMISSION', help: 'what would be needed; may be repeated', isRepeated: true } },
+  async run(call) {
+    const required = call.texts('require');
+    if (required.length === 0) throw usage('--require is missing: name what would be needed, such as --require device:control:DEVICE');
+    const verdict = checkGrants(allowed(call), required);
+    call.output.answer(verdict, () => (verdict.allowed ? 'yes\n' : `no: ${verdict.missing.join(', ')}\n`));
+    if (verdict.note !== undefined) call.output.note(verdict.note);
+    return verdict.allowed ? undefined : 3;
+  },
+};
+
+/** Where the token of this command line is from, in words. */
+const SOURCES = { environment: 'ATMO_TOKEN', login: 'atmo login', owner: "the owner's token of this machine" } as const;
+
+const whoami: Command = {
+  name: 'whoami',
+  summary: 'as whom these commands speak to the hub, and what that allows',
+  examples: ['whoami'],
+  async run(call) {
+    const credential = findCredential(call.io.env);
+    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "atmo login", or set ATMO_TOKEN');
+    const { token, source } = credential;
+    const facts = isOwnersToken(token)
+      ? { agent_id: 'owner', permissions: ['*', 'admin:*'] }
+      : await call.hub.call('hub:show_token', { token });
+    const answer = { hub: call.hub.url, by: SOURCES[source], ...(isJsonObject(facts) && facts) };
+    call.output.answer(answer, () => textPairs(answer));
+    return undefined;
+  },
+};
+
+/** Tokens: made, looked at, ended. */
+export const tokenCommands: readonly Command[] = [mint, show, list, tokenList, revoke, check, rotateOwner, whoami];
+
+/** What `--allow` says, however it was written: repeated, as words that follow, or with commas. */
+function allowed(call: Invocation): readonly string[] {
+  const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
+  if (texts.length > 0 || call.text('role') !== undefined) return texts;
+  throw usage('--allow is missing: name what the token may do, such as --allow device:control:DEVICE');
+}
+
+const FULL_ID = /^[0-9a-f]{32}$/;
+
+async function fullId(call: Invocation): Promise<string> {
+  const start = call.operand(0);
+  if (FULL_ID.test(start)) return start;
+  const answer = await call.hub.call('hub:list_tokens', {});
+  const ids = (isJsonObject(answer) ? objectsIn(answer, 'tokens') : []).map(({ token_id: id }) => String(id));
+  return resolveIdPrefix(ids, start, { what: 'token', listedBy: 'atmo tokens' });
+}
+
+function lifetimeSeconds(text: string): number {
+  const seconds = durationSeconds(text, '--ttl');
+  if (seconds >= 60 && seconds <= LONGEST_TOKEN_SECONDS) return seconds;
+  throw usage(`--ttl takes 1m to 400d, not ${JSON.stringify(text)}`);
+}
+
+async function mintParams(call: Invocation): Promise<JsonObject> {
+  const agent = call.text('agent');
+  if (agent === undefined) throw usage('--agent is missing: name the agent, such as --agent kitchen-assistant');
+  const [role, ttl, rate, key] = ['role', 'ttl', 'rate', 'key'].map((option) => call.text(option));
+  const maxHops = call.integer('max-hops');
+  const nodes = await Promise.all(call.texts('node').map((node) => hubIdOf(call.hub, node)));
+  const permissions = allowed(call);
+  return {
+    agent_id: agent,
+    ...(permissions.length > 0 && { permissions }),
+    ...(role !== undefined && { role }),
+    ...(ttl !== undefined && { ttl_seconds: lifetimeSeconds(ttl) }),
+    ...(maxHops !== undefined && { max_hops: maxHops }),
+    ...(rate !== undefined && { rate_per_minute: ratePerMinute(rate, '--rate') }),
+    ...(nodes.length > 0 && { allowed_nodes: nodes }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+/** What looks misspelled, as far as the caller may know what there is. */
+async function grantProblems(hub: Invocation['hub'], permissions: Json | undefined): Promise<readonly string[]> {
+  if (!Array.isArray(permissions)) return [];
+  try {
+    const [tools, devices] = await Promise.all([allTools(hub, {}), hub.get('/api/v1/devices')]);
+    return lintGrants(permissions.map(String), { tools, devices: objectsIn(devices, 'devices') });
+  } catch (error) {
+    if (error instanceof AtmoError) return [];
+    throw error;
+  }
+}
+
+function mintNote({ token_id: id, agent_id: agent, expires_at: until }: JsonObject): string {
+  return `token ${id} of ${agent}, until ${until}; keep its text, nobody can show it again. "atmo token revoke ${id}" ends it`;
+}
+
+function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, permissions }: JsonObject): readonly unknown[] {
+  return [id, agent, state, until, permissions];
+}
+
+/** Whether grants cover requirements. */
+interface GrantVerdict {
+  readonly allowed: boolean;
+  /** Requirements that none of the grants covers, or that are malformed: those are always denied. */
+  readonly missing: readonly string[];
+  /** What cannot be known here. */
+  readonly note?: string;
+}
+
+/** Checks requirements against grants as a hub would. VALIDATION_ERROR names a grant that is malformed. */
+function checkGrants(allow: readonly string[], require: readonly string[]): GrantVerdict {
+  const grants = allow.map(requireGrant);
+  const missing = require.filter((text) => {
+    const required = parsePermission(text);
+    return required === undefined || !grants.some((grant) => covers(grant, required, NO_GROUPS));
+  });
+  const isGrouped = missing.length > 0 && grants.some(({ kind }) => kind === 'group');
+  const note = 'Only a hub knows which devices belong to a @type or @area: those grants count for none here';
+  return { allowed: missing.length === 0, missing, ...(isGrouped && { note }) };
+}
+
+/** What grants may name: the tools and the devices of a hub, as its HTTP API tells them. */
+interface KnownResources {
+  readonly tools: readonly JsonObject[];
+  readonly devices: readonly JsonObject[];
+}
+
+/** More letters than these apart, and it is another word. */
+const MAX_SLIPS = 2;
+
+/**
+ * One sentence for each grant that looks misspelled: an action nearly like one that a tool requires, or without the thing that tools
+ * require it of, a device or an area that this hub does not know. Such grants are allowed: tools and devices come later, and other
+ * hubs have theirs.
+ */
+export function lintGrants(grants: readonly string[], known: KnownResources): readonly string[] {
+  const required = known.tools.flatMap(requiredPermissions);
+  const actions = new Set(required.map(actionOf));
+  const names = namesOf(known.devices);
+  return grants.flatMap((text) => {
+    const grant = parseGrant(text);
+    return grant === undefined
+      ? []
+      : [...actionProblem(text, grant, actions), ...resourceProblem(text, grant, required), ...nameProblem(text, grant, names)];
+  });
+}
+
+function actionProblem(text: string, grant: Grant, actions: ReadonlySet<string>): readonly string[] {
+  if (!('action' in grant)) return [];
+  const action = `${grant.namespace}:${grant.action}`;
+  const [near] = actions.has(action) ? [] : nearestTexts(action, actions, 1);
+  if (near === undefined || editDistance(action, near) > MAX_SLIPS) return [];
+  return [`${text}: no tool requires ${action}; did you mean ${near}?`];
+}
+
+/** `device:control` covers no device: tools require it of one. */
+function resourceProblem(text: string, grant: Grant, required: readonly string[]): readonly string[] {
+  const isOfThings = grant.kind === 'action' && !required.includes(text) && required.some((permission) => actionOf(permission) === text);
+  return isOfThings ? [`${text}: tools require it of one thing; did you mean ${text}:*?`] : [];
+}
+
+function nameProblem(text: string, grant: Grant, { devices, areas }: ReturnType<typeof namesOf>): readonly string[] {
+  if (grant.kind === 'group' && grant.group.by === 'area')
+    return missing(`${text}: no area ${grant.group.name} is known here`, grant.group.name, areas);
+  const isOfDevice = grant.kind === 'resource' && grant.namespace === 'device';
+  return isOfDevice ? missing(`${text}: no device ${grant.resource} is known here`, grant.resource, devices) : [];
+}
+
+function missing(sentence: string, name: string, known: readonly string[]): readonly string[] {
+  if (known.includes(name)) return [];
+  const [near] = nearestTexts(name, known, 1);
+  return [near === undefined ? sentence : `${sentence}; did you mean ${near}?`];
+}
+
+function requiredPermissions({ requires }: JsonObject): readonly string[] {
+  return isJsonObject(requires) && Array.isArray(requires.permissions) ? requires.permissions.map(String) : [];
+}
+
+const actionOf = (permission: string): string => permission.split(':').slice(0, 2).join(':');
+
+function namesOf(devices: readonly JsonObject[]): { readonly devices: readonly string[]; readonly areas: readonly string[] } {
+  return {
+    devices: devices.map(({ id }) => String(id)),
+    areas: [...new Set(devices.flatMap(({ area }) => (typeof area === 'string' ? [areaKey(area)] : [])))],
+  };
+}

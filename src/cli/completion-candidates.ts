@@ -1,0 +1,204 @@
+import { readdirSync } from 'node:fs';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { Command, Completes, NameKind, OperandSpec, OptionSpec } from './command.ts';
+import { COMMON_OPTIONS, findCommand } from './command-line.ts';
+import { objectsIn } from './hub/answer-lists.ts';
+import type { HubClient } from './hub/hub-client.ts';
+
+/** A word that may come next, and what it means. */
+export interface Candidate {
+  readonly text: string;
+  readonly help: string;
+}
+
+/** What is being typed: words that are known here, or a value of some kind. */
+export type CompletionRequest =
+  | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
+  | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
+
+/** What may stand where the last of the `words` after `atmo` is being typed; undefined where nothing is known. */
+export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
+  const typed = words.at(-1) ?? '';
+  const before = words.slice(0, -1);
+  const command = findCommand(commands, before);
+  if (!command) return candidatesFor(nextWords(commands, before), typed);
+  const { awaited, operands } = readWords(command, before.slice(command.name.split(' ').length));
+  const value = { typed, operands };
+  if (awaited) return valueRequest(awaited, value);
+  if (typed.startsWith('-')) return candidatesFor(optionCandidates(command), typed);
+  const verbs = candidatesFor(nextWords(commands, before), typed);
+  if (verbs) return verbs;
+  const specs = command.operands ?? [];
+  const spec = specs[operands.length] ?? (specs.at(-1)?.isRepeated ? specs.at(-1) : undefined);
+  return spec && valueRequest(spec, value);
+}
+
+function valueRequest(spec: OperandSpec | OptionSpec, value: { readonly typed: string; readonly operands: readonly string[] }) {
+  const completes = completesOf(spec);
+  return completes && ({ kind: 'value', completes, ...value } as const);
+}
+
+/** First words of commands, or second ones after a first: `rename` after `device`. */
+export function nextWords(commands: readonly Command[], before: readonly string[]): readonly Candidate[] {
+  const depth = before.length;
+  const start = before.join(' ');
+  const fitting = commands.filter(({ name }) => (depth === 0 ? true : name.startsWith(`${start} `)));
+  const found = new Map<string, string>();
+  for (const { name, summary } of fitting) {
+    const word = name.split(' ')[depth];
+    if (word === undefined) continue;
+    const isGroup = name.split(' ').length > depth + 1;
+    found.set(word, isGroup ? (found.get(word) ?? groupHelp(fitting, word)) : summary);
+  }
+  return [...found].map(([text, help]) => ({ text, help }));
+}
+
+/** The options of a command as they are typed. */
+export function optionCandidates({ options }: Command): readonly Candidate[] {
+  return Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, { help }]) => ({ text: `--${name}`, help }));
+}
+
+function groupHelp(commands: readonly Command[], word: string): string {
+  return commands.flatMap(({ name }) => (name.startsWith(`${word} `) ? [name.slice(word.length + 1)] : [])).join(', ');
+}
+
+function candidatesFor(candidates: readonly Candidate[], typed: string): CompletionRequest | undefined {
+  const fitting = candidates.filter(({ text }) => text.startsWith(typed));
+  return fitting.length > 0 ? { kind: 'words', candidates: fitting } : undefined;
+}
+
+/** The operands among the words, and the option whose value comes next. */
+function readWords(command: Command, words: readonly string[]) {
+  const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
+  const operands: string[] = [];
+  let awaited: OptionSpec | undefined;
+  for (const word of words) {
+    const isValue = awaited !== undefined;
+    const spec = word.startsWith('--') ? specs[word.slice(2)] : undefined;
+    awaited = !isValue && spec?.value !== undefined ? spec : undefined;
+    if (!isValue && !word.startsWith('-')) operands.push(word);
+  }
+  return { awaited, operands };
+}
+
+/** What the words that stand for values in the help mean in every command. */
+const MEANINGS: Readonly<Record<string, Completes>> = {
+  AREA: 'area',
+  DEVICE: 'device',
+  FILE: 'file',
+  GROUP: 'group',
+  HUB: 'hub',
+  JOB: 'job',
+  'KEY=VALUE': 'parameter',
+  MEMBER: 'device',
+  SENSOR: 'sensor',
+  SOURCE: 'device',
+  TARGET: 'device',
+  TOOL: 'tool',
+};
+
+/** What completes a value: what its specification says, else what its word means. */
+function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
+  const word = 'name' in spec ? spec.name : spec.value;
+  return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);
+}
+
+/** `key=@` and the beginning of a path; `@@` begins a text. */
+const FILE_WORD = /^([^=]+=@)(?!@|-$)(.*)$/;
+
+/** Files that could stand in a word such as `image=@photos/do`; undefined for a word that means no file. */
+export function fileCandidates(typed: string): readonly Candidate[] | undefined {
+  const [, key, path] = FILE_WORD.exec(typed) ?? [];
+  if (key === undefined || path === undefined) return undefined;
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const name = path.slice(folder.length);
+  return entriesOf(folder === '' ? '.' : folder)
+    .filter((entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')))
+    .map((entry) => ({ text: `${key}${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`, help: '' }))
+    .toSorted((a, b) => (a.text < b.text ? -1 : 1));
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+type Hub = Pick<HubClient, 'get' | 'call'>;
+type Lookup = (hub: Hub, operands: readonly string[]) => Promise<readonly Candidate[]>;
+
+const PAGE = 1_000;
+
+/** Names of a kind that the hub knows; `operands` are those typed before, such as the tool of a parameter. */
+export function lookUpNames(kind: NameKind, hub: Hub, operands: readonly string[]): Promise<readonly Candidate[]> {
+  return LOOKUPS[kind](hub, operands);
+}
+
+const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
+  tool: async (hub) => shortToolNames(objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools')),
+  parameter: async (hub, [tool = '', ...given]) => parameters(await hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), given),
+  device: async (hub) => {
+    const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
+    return devices.map(({ id, name, area }) => candidate(id, typeof area === 'string' ? `${name}, ${area}` : name));
+  },
+  area: async (hub) => {
+    const areas = objectsIn(await hub.get('/api/v1/devices'), 'devices').flatMap(({ area }) => (typeof area === 'string' ? [area] : []));
+    return [...new Set(areas)].map((area) => candidate(area, 'area'));
+  },
+  sensor: async (hub) => {
+    const sensors = objectsIn(await hub.get('/api/v1/sensors'), 'sensors');
+    return sensors.map(({ id, value, unit }) =>
+      candidate(id, [value, unit].filter((part) => part !== null && part !== undefined).join(' ')),
+    );
+  },
+  hub: async (hub) => objectsIn(await hub.get('/api/v1/mesh'), 'peers').flatMap(({ id, name }) => [candidate(name ?? id, id)]),
+  job: async (hub) => objectsIn(await hub.get('/api/v1/jobs'), 'jobs').map((job) => candidate(job.job_id, `${job.tool}, ${job.status}`)),
+  approval: async (hub) => {
+    const requests = objectsIn(await hub.get('/api/v1/approvals'), 'approvals').filter(({ state }) => state === 'pending');
+    return requests.map((one) => candidate(one.approval_id, one.summary));
+  },
+  token: async (hub) => {
+    const tokens = objectsIn(await hub.get('/api/v1/tokens'), 'tokens').filter(({ state }) => state === 'valid');
+    return tokens.map((one) => candidate(one.token_id, one.agent_id));
+  },
+  agent: async (hub) => objectsFrom(await hub.call('list_agents', {}), 'agents').map((one) => candidate(one.agent_id, one.status)),
+  group: async (hub) => {
+    const groups = await hub.call('hub:list_groups', {});
+    return (Array.isArray(groups) ? groups.filter(isJsonObject) : []).map(({ id, name }) => candidate(name ?? id, `group ${id}`));
+  },
+};
+
+function candidate(text: unknown, help: unknown): Candidate {
+  return { text: String(text), help: String(help ?? '') };
+}
+
+function objectsFrom(answer: unknown, member: string): readonly JsonObject[] {
+  return isJsonObject(answer) ? objectsIn(answer, member) : [];
+}
+
+/** Tools by the name alone where one tool has it, else by their whole id. */
+function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
+  const names = tools.map(({ id }) => /:([^@]+)@/.exec(String(id))?.[1] ?? String(id));
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return tools.map(({ id, metadata }, index) => {
+    const name = names[index] ?? '';
+    return candidate(counts.get(name) === 1 ? name : id, isJsonObject(metadata) ? metadata.title : '');
+  });
+}
+
+/** `name=` for each parameter that is not given yet; with its values where there are few. */
+function parameters(tool: JsonObject, given: readonly string[]): readonly Candidate[] {
+  const schema = isJsonObject(tool.parameters) ? tool.parameters : {};
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  return Object.entries(properties)
+    .filter(([name]) => !given.some((word) => word.startsWith(`${name}=`)))
+    .flatMap(([name, property]) => parameterForms(name, isJsonObject(property) ? property : {}));
+}
+
+function parameterForms(name: string, { type, enum: choices, description }: JsonObject): readonly Candidate[] {
+  const values = type === 'boolean' ? ['true', 'false'] : Array.isArray(choices) ? choices.map(String) : [''];
+  return values.map((value) => candidate(`${name}=${value}`, description));
+}

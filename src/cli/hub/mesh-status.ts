@@ -1,0 +1,102 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { usage } from '../command.ts';
+import { objectsIn } from './answer-lists.ts';
+import type { HubClient } from './hub-client.ts';
+
+/** What a hub in no mesh is told to do. */
+export const JOIN_ADVICE = 'make a mesh with atmo mesh create, or join one with atmo mesh join LINE';
+const NOBODY_ADVICE =
+  'see that the others run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
+const HUB_ID = /^hub-[0-9a-f]{16}$/;
+
+/** Membership and peers as the hub tells them; undefined for a token that may not ask. */
+export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonObject | undefined> {
+  try {
+    return await hub.get('/api/v1/mesh');
+  } catch (error) {
+    if (error instanceof AtmoError && (error.code === 'TOOL_NOT_FOUND' || error.code === 'PERMISSION_DENIED')) return undefined;
+    throw error;
+  }
+}
+
+/** Names of the other hubs that no call can be sent to. */
+export function unreachableHubs(mesh: JsonObject): readonly string[] {
+  return objectsIn(mesh, 'peers').flatMap(({ id, name, reachable }) => (reachable === true ? [] : [String(name ?? id)]));
+}
+
+/** The mesh in one line for people. */
+export function meshText(mesh: JsonObject): string {
+  const { mesh_id: id, state } = mesh;
+  if (id === undefined) return 'none';
+  if (state !== 'member') return `${id}; the membership of this hub is ${state}`;
+  const count = objectsIn(mesh, 'peers').length;
+  const away = unreachableHubs(mesh);
+  return `${id} with ${count} other ${count === 1 ? 'hub' : 'hubs'}${away.length > 0 ? ` (not reachable: ${away.join(', ')})` : ''}`;
+}
+
+/** How people tell the hubs apart: the name of each, or its id where several have the name. */
+export function hubLabels(mesh: JsonObject): ReadonlyMap<string, string> {
+  const peers = objectsIn(mesh, 'peers').map(({ id, name }) => ({ id: String(id), name: String(name ?? id) }));
+  const shared = new Set(sharedNames(mesh));
+  return new Map(peers.map(({ id, name }) => [id, shared.has(name) ? id : name]));
+}
+
+/** The id of another hub from what a person typed. Wrong usage when there is none of the name, or several. */
+export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promise<string> {
+  if (HUB_ID.test(text)) return text;
+  const mesh = await hub.get('/api/v1/mesh');
+  const ids = objectsIn(mesh, 'peers').flatMap(({ id, name }) => (name === text ? [String(id)] : []));
+  const [found, ...more] = ids;
+  if (found !== undefined && more.length === 0) return found;
+  throw usage(
+    found === undefined
+      ? `No other hub is called ${JSON.stringify(text)}; see atmo mesh peers`
+      : `More than one hub is called ${JSON.stringify(text)}: ${ids.join(', ')}; give the id`,
+  );
+}
+
+/** What the doctor finds about the mesh. */
+export function meshFinding(mesh: JsonObject): { readonly state: 'ok' | 'warning'; readonly found: string; readonly advice?: string } {
+  const found = meshText(mesh);
+  const advice = meshAdvice(mesh);
+  return advice === undefined ? { state: 'ok', found } : { state: 'warning', found, advice };
+}
+
+function meshAdvice(mesh: JsonObject): string | undefined {
+  if (mesh.mesh_id === undefined) return undefined;
+  if (mesh.state !== 'member') return 'join again: atmo mesh invite on another hub, then atmo mesh join LINE here';
+  const peers = objectsIn(mesh, 'peers');
+  const away = unreachableHubs(mesh);
+  if (away.length > 0 && away.length === peers.length) return NOBODY_ADVICE;
+  if (away.length > 0) return `see that ${away.join(', ')} run, and atmo mesh peers`;
+  if (peers.length === 0 && Number(mesh.members) > 0) return NOBODY_ADVICE;
+  const twice = sharedNames(mesh);
+  return twice.length > 0 ? `several hubs are called ${twice.join(', ')}: give each a mesh.name in its config.yaml` : undefined;
+}
+
+/** Names that several hubs have, this one among them. */
+function sharedNames(mesh: JsonObject): readonly string[] {
+  const names = [mesh.hub_name, ...objectsIn(mesh, 'peers').map(({ name }) => name)].map(String);
+  return names.filter((name, index) => names.indexOf(name) !== index);
+}
+
+/** The membership of this hub as names and values for people. */
+export function membershipPairs(facts: JsonObject): JsonObject {
+  const { mesh_id: mesh, name, hub_id: hub, hub_name: hubName, state, roles, permissions, expires_at: until, revoked } = facts;
+  const mayInvite = Array.isArray(roles) && roles.includes('inviter');
+  return {
+    'this hub': hubName === undefined ? (hub ?? null) : `${hubName}, ${hub}`,
+    mesh: mesh === undefined ? `none; ${JOIN_ADVICE}` : `${mesh}${name === undefined ? '' : ` (${name})`}`,
+    ...(mesh !== undefined && {
+      membership: state === 'member' ? `until ${until}; it renews itself` : `${state}`,
+      'may elsewhere': permissions ?? null,
+      'lets others in': mayInvite ? 'yes' : 'no',
+      'root key': facts.has_root_key === true ? 'on this hub' : 'not on this hub',
+      'let in by': facts.invited_by ?? null,
+      'other members': facts.members ?? null,
+      'open invites': facts.open_invites ?? null,
+      'sent away': Array.isArray(revoked) && revoked.length > 0 ? revoked : null,
+    }),
+  };
+}

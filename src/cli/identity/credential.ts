@@ -1,0 +1,217 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AtmoError, systemCode } from '../../core/errors.ts';
+import { replaceFile } from '../../core/files/file-system.ts';
+import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
+import type { CliIo } from '../cli-io.ts';
+
+type Environment = CliIo['env'];
+
+/** Where hubs keep their state, most likely first: ATMO_STATE_DIR alone when it is set. */
+export function stateDirs(env: Environment): readonly string[] {
+  if (env.ATMO_STATE_DIR) return [env.ATMO_STATE_DIR];
+  return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
+}
+
+/** Address of the hub: ATMO_URL, else that of a login at another machine's hub, else where a hub with this environment answers its own machine. */
+export function hubUrl(env: Environment): string {
+  const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
+  throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
+}
+
+/** Who has logged in at a hub over TLS speaks to that one, unless the environment speaks of a hub of this machine. */
+function remoteLoginUrl(env: Environment): string | undefined {
+  if (env.ATMO_HTTP_HOST || env.ATMO_HTTP_PORT || env.ATMO_STATE_DIR) return undefined;
+  const url = readLogin(env)?.url;
+  return url?.startsWith('https:') ? url : undefined;
+}
+
+/** A hub that listens on the network answers its own machine in clear on 127.0.0.1 as well. */
+function loopbackOf(host = ''): string {
+  const bracketed = host.includes(':') ? `[${host}]` : host;
+  return LOOPBACK_HOST.test(bracketed) ? bracketed : '127.0.0.1';
+}
+
+/** Path of the owner's token, if a hub has written one that this user can see. */
+export function ownerTokenFile(env: Environment): string | undefined {
+  return stateDirs(env)
+    .map((dir) => join(dir, 'owner.token'))
+    .find((file) => existsSync(file));
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** A token, and where it came from. */
+export interface Credential {
+  readonly token: string;
+  readonly source: 'environment' | 'login' | 'owner';
+  /** Directory of the hub's state: for the owner's token alone. */
+  readonly stateDir?: string;
+  /** For the token of a login: the file, and the raw public key of its hub, which an old login does not tell. */
+  readonly login?: { readonly file: string; readonly hubKey?: string };
+}
+
+/**
+ * The credential to call with: ATMO_TOKEN, else the user's own from `atmo login`, else the owner's token. The owner's is sent
+ * to no other machine, and a login to no hub but the one at whose address it was made.
+ */
+export function findCredential(env: Environment): Credential | undefined {
+  if (env.ATMO_TOKEN) {
+    requireSecureUrl(env.ATMO_TOKEN, env);
+    return { token: env.ATMO_TOKEN, source: 'environment' };
+  }
+  const login = readLogin(env);
+  if (login?.url === hubUrl(env) && isSecureUrl(login.url)) {
+    const { token, hubKey } = login;
+    return { token, source: 'login', login: { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }) } };
+  }
+  return findOwnerCredential(env);
+}
+
+/** The owner's token, if a hub of this machine has written one. UNAUTHENTICATED when this user cannot read it. */
+export function findOwnerCredential(env: Environment): Credential | undefined {
+  const file = isLocal(env) ? ownerTokenFile(env) : undefined;
+  if (file === undefined) return requireOpenDirs(env);
+  try {
+    return { token: readFileSync(file, 'utf8').trim(), source: 'owner', stateDir: dirname(file) };
+  } catch (cause) {
+    throw ownerTokenUnreadable(file, cause);
+  }
+}
+
+/** A directory that this user may not look into may hold the token: the hub's own is closed to all others. */
+function requireOpenDirs(env: Environment): undefined {
+  for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
+    try {
+      if (isLocal(env)) statSync(file);
+    } catch (cause) {
+      if (systemCode(cause) === 'EACCES') throw ownerTokenUnreadable(file, cause);
+    }
+  }
+  return undefined;
+}
+
+function ownerTokenUnreadable(file: string, cause: unknown): AtmoError {
+  const advice = 'use "sudo atmo …", give yourself a login once with "sudo atmo login", or set ATMO_TOKEN';
+  return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
+}
+
+/** Nothing narrows the owner's token: it does not cross a network in clear. */
+function requireSecureUrl(token: string, env: Environment): void {
+  const url = hubUrl(env);
+  if (!isOwnersToken(token) || isSecureUrl(url)) return;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `The owner's token is not sent to ${url} in clear; use an SSH tunnel (ssh -L 8081:127.0.0.1:8081 HOST), or a token of "atmo token mint"`,
+    { url },
+  );
+}
+
+/** Whether a token is the owner's, which may do everything: the hub begins those of others in another way. */
+export function isOwnersToken(token: string): boolean {
+  return token.startsWith('at0.');
+}
+
+function isLocal(env: Environment): boolean {
+  return isLoopback(hubUrl(env));
+}
+
+/** Whether nobody between here and the hub can read along. */
+export function isSecureUrl(url: string): boolean {
+  return isLoopback(url) || url.startsWith('https:');
+}
+
+/** Whether only this machine can reach an address. */
+export function isLoopback(url: string): boolean {
+  return LOOPBACK_HOST.test(new URL(url).hostname);
+}
+
+/** What `atmo login` leaves for a person: a token of their own, and for which hub. */
+export interface Login {
+  /** Address of the hub that made the token; it is sent to no other. */
+  readonly url: string;
+  readonly person: string;
+  readonly token: string;
+  /** Raw public key of that hub, base64url: what answers at the address has to prove that it has the private half. */
+  readonly hubKey?: string;
+}
+
+/** Where a user keeps what the CLI needs to speak for them: `~/.config/atmosphere-edge`, 0700. */
+export function configDir(home: string): string {
+  return join(home, '.config/atmosphere-edge');
+}
+
+/** The home directory of an environment. */
+export function homeOf(env: CliIo['env']): string {
+  return env.HOME || homedir();
+}
+
+/** Path of a user's approver key. */
+export function approverKeyPath(home: string): string {
+  return join(configDir(home), 'approver.key');
+}
+
+/** Path of a user's login. */
+export function loginPath(home: string): string {
+  return join(configDir(home), 'login.json');
+}
+
+/** Forgets the login of a user; false when there was none. */
+export function removeLogin(home: string): boolean {
+  const path = loginPath(home);
+  if (!existsSync(path)) return false;
+  rmSync(path);
+  return true;
+}
+
+/** The login of this user, if there is one that can be read. STORAGE_FAILED when other users could read it too. */
+export function readLogin(env: CliIo['env']): Login | undefined {
+  const path = loginPath(homeOf(env));
+  const text = readIfPresent(path);
+  if (text === undefined) return undefined;
+  const { url, person, token, hub_key: hubKey } = parsedLogin(text);
+  if (typeof url !== 'string' || typeof person !== 'string' || typeof token !== 'string') return undefined;
+  requirePrivate(path);
+  return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
+}
+
+/** Undefined where nobody has logged in: the other credentials are tried. */
+function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function requirePrivate(path: string): void {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) === 0) return;
+  throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode.toString(8)}): run chmod 600 ${path}`, { path });
+}
+
+/** Writes the login, 0600; a crash leaves the old one or the new one. */
+export function writeLogin(home: string, login: Login): void {
+  const path = loginPath(home);
+  try {
+    mkdirSync(configDir(home), { recursive: true, mode: 0o700 });
+    const { hubKey, ...rest } = login;
+    replaceFile(path, `${JSON.stringify({ ...rest, hub_key: hubKey })}\n`);
+  } catch (cause) {
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `The login cannot be written to ${path}; free space or mend its permissions`,
+      { path },
+      { cause },
+    );
+  }
+}
+
+/** Nothing for what is left of a login and of no use. */
+function parsedLogin(text: string): JsonObject {
+  const value = tryParseJson(text);
+  return isJsonObject(value) ? value : {};
+}

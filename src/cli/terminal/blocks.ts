@@ -1,0 +1,103 @@
+import { terminalText } from '../../core/untrusted-text.ts';
+import type { CliIo } from '../cli-io.ts';
+import type { TextSink } from './spinner.ts';
+import { wrapText } from './text-width.ts';
+
+/** Where text for people is shown. */
+export interface RenderTarget {
+  /** Columns of the terminal; undefined where a program reads, which gets lines in full. */
+  readonly columns: number | undefined;
+  readonly ink: Colorizer;
+}
+
+/** Text that is laid out for the paper it is shown on, and that cannot steer a terminal. */
+export interface Block {
+  render(paper: RenderTarget): string;
+}
+
+/** An answer for people: text, blocks, or both one after the other. */
+export type Printable = string | Block | readonly (string | Block)[];
+
+/** Lays out an answer. Text that is no block is made harmless here. */
+export function renderText(printable: Printable, paper: RenderTarget): string {
+  if (typeof printable === 'string') return terminalText(printable);
+  if ('render' in printable) return printable.render(paper);
+  return printable.map((part) => renderText(part, paper)).join('');
+}
+
+/** A piece of text with a tone. */
+export class StyledText implements Block {
+  readonly text: string;
+  readonly tone: Tone;
+
+  constructor(text: string, tone: Tone) {
+    this.text = text;
+    this.tone = tone;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  render({ ink }: RenderTarget): string {
+    return ink(terminalText(this.text), this.tone);
+  }
+}
+
+/** A title above what follows. */
+export function heading(text: string): Block {
+  return { render: ({ ink }) => `\n${ink(terminalText(text), 'strong')}\n` };
+}
+
+/** Sentences, wrapped at the width of the terminal and indented by `indent` columns. */
+export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readonly indent?: number; readonly tone?: Tone } = {}): Block {
+  return {
+    render({ columns, ink }) {
+      const lines = columns === undefined ? [text] : wrapText(text, Math.max(20, columns - indent));
+      return lines.map((line) => `${' '.repeat(indent)}${ink(terminalText(line), tone)}\n`).join('');
+    },
+  };
+}
+
+/** What a text says besides its words. */
+export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
+
+/** Text in the colour of its tone, or as it is. The text must be one that cannot steer the terminal by itself. */
+export type Colorizer = (text: string, tone: Tone) => string;
+
+/** ECMA-48 §8.3.117 (SGR): what switches a tone on, and off again. */
+const SGR: Readonly<Record<Exclude<Tone, 'plain'>, readonly [on: number, off: number]>> = {
+  good: [32, 39],
+  warning: [33, 39],
+  bad: [31, 39],
+  quiet: [2, 22],
+  strong: [1, 22],
+};
+
+const uncolored: Colorizer = (text) => text;
+
+const colored: Colorizer = (text, tone) =>
+  tone === 'plain' || text === '' ? text : `\u001b[${SGR[tone][0]}m${text}\u001b[${SGR[tone][1]}m`;
+
+/** Colours on a terminal that has them: NO_COLOR (no-color.org) forbids them, FORCE_COLOR wants them in a pipe as well. */
+export function colorizerFor(sink: TextSink, env: CliIo['env']): Colorizer {
+  return wantsColours(sink, env) ? colored : uncolored;
+}
+
+function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM }: CliIo['env']): boolean {
+  if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
+  if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  return isTTY && TERM !== 'dumb';
+}
+
+/**
+ * A QR code in half blocks; where the terminal is too narrow for it, how wide it has to be. A screen has no scratches, so that
+ * the least of error correction does and the code stays small. The package is loaded by those who show one.
+ */
+export async function qrBlock(text: string): Promise<Block> {
+  const { default: encodeQR } = await import('qr');
+  const picture = encodeQR(text, 'ascii', { border: 2, ecc: 'low' });
+  const width = picture.indexOf('\n');
+  const advice = `The QR code needs ${width} columns: make the terminal wider, or its letters smaller, and run this again.\n`;
+  return { render: ({ columns = width }) => (columns < width ? advice : picture) };
+}

@@ -1,0 +1,99 @@
+import { hash, type KeyObject, sign, verify } from 'node:crypto';
+import { AtmoError } from '../core/errors.ts';
+import { viewCbor, writeByteStrings } from './cbor.ts';
+
+/** What is signed, by whom, and for which use. */
+export interface Sign1Request {
+  readonly payload: Uint8Array;
+  /** Private Ed25519 key. */
+  readonly key: KeyObject;
+  /** Bytes that both sides know and that do not travel; they keep a signature for one use from serving another. */
+  readonly externalAad: Uint8Array;
+}
+
+/** What a message is checked against. */
+export interface Sign1Check {
+  /** The public Ed25519 key that has to have signed this payload; nothing is verified yet when it is asked. */
+  readonly keyOf: (payload: Uint8Array) => KeyObject | undefined;
+  readonly externalAad: Uint8Array;
+}
+
+/** The same for a message that is opened at once. */
+export interface Sign1Opening<Value> {
+  /** What a payload says: a window on the message, for which nobody vouches yet. */
+  readonly read: (payload: Uint8Array) => Value;
+  /** The public Ed25519 key that has to have signed it; nothing is verified yet when it is asked. */
+  readonly keyOf: (unverified: Value) => KeyObject | undefined;
+  readonly externalAad: Uint8Array;
+}
+
+/** The only protected header: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
+const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
+const SIGNATURE_BYTES = 64;
+/** How every message begins: an array of four, the protected header, the empty unprotected one. */
+const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
+/** How all that is signed begins: an array of four, the context. */
+const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
+
+/**
+ * A COSE_Sign1 message (RFC 9052 §4.2) of the one form used here: untagged, EdDSA on Ed25519, empty unprotected header,
+ * payload inside. VALIDATION_ERROR when the key is no private Ed25519 key.
+ */
+export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
+  if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
+  const signature = sign(null, sigStructure(PROTECTED, externalAad, payload), key);
+  return writeByteStrings(SIGN1, [payload, signature]);
+}
+
+/**
+ * The payload of a message that `signSign1` made with the expected key and `externalAad`. Exactly one byte sequence is
+ * accepted for each payload and key: every other algorithm, header, tag or length is VALIDATION_ERROR with the reason.
+ */
+export function verifySign1(message: Uint8Array, check: Sign1Check): Uint8Array {
+  return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
+}
+
+/** The same for what the payload says. What `read` throws is thrown, before the cost of a verification. */
+export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
+  const { payload, signature } = partsOf(message);
+  const value = read(payload);
+  const key = keyOf(value);
+  if (!key) return refuse('no key is known for its payload');
+  if (key.type !== 'public' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a public Ed25519 key');
+  if (!verify(null, sigStructure(PROTECTED, externalAad, payload), key, signature)) refuse('the signature does not fit');
+  return value;
+}
+
+/** The payload of a message whoever signed it, a window on the message. VALIDATION_ERROR for a message of another form. */
+export function unverifiedPayload(message: Uint8Array): Uint8Array {
+  return partsOf(message).payload;
+}
+
+/** The `externalAad` of the next link of a chain: its signature holds behind this one link only. */
+export function aadAfter(link: Uint8Array): Uint8Array {
+  return hash('sha256', link, 'buffer');
+}
+
+/** The bytes that a signature is made over: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
+export function sigStructure(protectedHeader: Uint8Array, externalAad: Uint8Array, payload: Uint8Array): Uint8Array {
+  return writeByteStrings(SIGNATURE1, [protectedHeader, externalAad, payload]);
+}
+
+function partsOf(message: Uint8Array): { readonly payload: Uint8Array; readonly signature: Uint8Array } {
+  const parts = viewCbor(message);
+  if (!Array.isArray(parts) || parts.length !== 4) return refuse('it is not an array of four');
+  const [header, unprotected, payload, signature]: readonly unknown[] = parts;
+  if (!(header instanceof Uint8Array) || Buffer.compare(header, PROTECTED) !== 0) {
+    return refuse('its protected header is not {1: -8}, EdDSA');
+  }
+  if (!(unprotected instanceof Map) || unprotected.size > 0) return refuse('its unprotected header is not an empty map');
+  if (!(payload instanceof Uint8Array)) return refuse('its payload is not a byte string');
+  if (!(signature instanceof Uint8Array) || signature.length !== SIGNATURE_BYTES) {
+    return refuse(`its signature is not a byte string of ${SIGNATURE_BYTES} bytes`);
+  }
+  return { payload, signature };
+}
+
+function refuse(reason: string): never {
+  throw new AtmoError('VALIDATION_ERROR', `COSE_Sign1 message refused: ${reason}`, { reason });
+}

@@ -1,0 +1,218 @@
+import { AtmoError } from '../core/errors.ts';
+import type { HubId } from '../core/ids.ts';
+import type { CborValue } from './cbor.ts';
+
+/** Where a value stands in its message, innermost first. */
+export interface ValuePath {
+  readonly within: ValuePath | undefined;
+  /** Name of the message, of a member, or an index. */
+  readonly step: string | number;
+}
+
+/** One kind of value: how it travels, and what it has to be. Both directions refuse what is out of bounds. */
+export interface WireType<Value> {
+  /** VALIDATION_ERROR names the message and the member. */
+  toCbor(value: Value, at: ValuePath): CborValue;
+  /** VALIDATION_ERROR names the message and the member. */
+  fromCbor(value: CborValue, at: ValuePath): Value;
+}
+
+/** The values of a type. */
+export type ValueOf<Type> = Type extends WireType<infer Value> ? Value : never;
+
+/** Throws VALIDATION_ERROR, such as `Announcement refused: tools[3].hash is not 8 bytes`; details name message and member. */
+export function refuse(at: ValuePath, problem: string): never {
+  const [message = '', ...steps] = stepsTo(at);
+  const member = steps.reduce<string>((path, step) => `${path}${typeof step === 'number' ? `[${step}]` : `${path && '.'}${step}`}`, '');
+  throw new AtmoError('VALIDATION_ERROR', `${message} refused: ${member || 'it'} ${problem}`, { message, member });
+}
+
+function stepsTo(at: ValuePath): readonly (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (let place: ValuePath | undefined = at; place; place = place.within) steps.unshift(place.step);
+  return steps;
+}
+
+/** A type whose values travel as they are. */
+function plain<Value extends CborValue>(check: (value: unknown, at: ValuePath) => Value): WireType<Value> {
+  return { toCbor: check, fromCbor: check };
+}
+
+interface TextBounds {
+  /** Least UTF-8 bytes; 1 when absent. */
+  readonly min?: number;
+  /** Most UTF-8 bytes. */
+  readonly max: number;
+  readonly pattern?: RegExp;
+}
+
+/** Text within bounds. */
+export function text({ min = 1, max, pattern }: TextBounds): WireType<string> {
+  return plain((value, at) => {
+    if (typeof value !== 'string') return refuse(at, 'is not text');
+    // No character has more than three bytes in UTF-8 for each unit of its length: most texts need no counting.
+    const length = value.length * 3 > max ? Buffer.byteLength(value) : value.length;
+    if (length < min || length > max) return refuse(at, `is not text of ${min} to ${max} bytes`);
+    if (pattern && !pattern.test(value)) return refuse(at, `is not of the form ${pattern.source}`);
+    return value;
+  });
+}
+
+interface IntegerBounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A whole number from `min` (0 when absent) to `max` (2^53 − 1 when absent). */
+export function uint({ min = 0, max = Number.MAX_SAFE_INTEGER }: IntegerBounds = {}): WireType<number> {
+  return plain((value, at) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    return refuse(at, `is not a whole number from ${min} to ${max}`);
+  });
+}
+
+/** True or false. */
+export const bool: WireType<boolean> = plain((value, at) => (typeof value === 'boolean' ? value : refuse(at, 'is not true or false')));
+
+/** Text of at most 256 bytes, a whole number, true or false. */
+export const scalar: WireType<string | number | boolean> = plain((value, at) => {
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return value as boolean | number;
+  if (typeof value === 'string' && Buffer.byteLength(value) <= 256) return value;
+  return refuse(at, 'is not text of at most 256 bytes, a whole number, true or false');
+});
+
+interface ByteBounds {
+  readonly min?: number;
+  readonly max: number;
+}
+
+/** A byte string of `min` (0 when absent) to `max` bytes, in memory of its own. */
+export function bytes({ min = 0, max }: ByteBounds): WireType<Uint8Array> {
+  const check = (value: unknown, at: ValuePath): Uint8Array => requireBytes(value, at, { min, max });
+  // What is kept of a message must not keep the whole of it alive.
+  return { toCbor: check, fromCbor: (value, at) => new Uint8Array(check(value, at)) };
+}
+
+/** A byte string of `min` to `max` bytes; VALIDATION_ERROR otherwise. */
+export function requireBytes(value: unknown, at: ValuePath, { min = 0, max }: ByteBounds): Uint8Array {
+  if (!(value instanceof Uint8Array)) return refuse(at, 'is not a byte string');
+  if (value.length >= min && value.length <= max) return value;
+  return refuse(at, min === max ? `is not ${max} bytes` : `is not ${min} to ${max} bytes`);
+}
+
+/** One of a few names, each with the number that stands for it on the wire. */
+export function choice<Name extends string>(numbers: Readonly<Record<Name, number>>): WireType<Name> {
+  const names = Object.keys(numbers) as Name[];
+  const byNumber = new Map<unknown, Name>(names.map((name) => [numbers[name], name]));
+  const problem = `is none of ${names.join(', ')}`;
+  return {
+    toCbor: (value, at) => (names.includes(value) ? numbers[value] : refuse(at, problem)),
+    fromCbor: (value, at) => byNumber.get(value) ?? refuse(at, problem),
+  };
+}
+
+interface ListBounds {
+  readonly min?: number;
+  readonly max: number;
+}
+
+/** A list of `min` (0 when absent) to `max` items. */
+export function list<Item>(type: WireType<Item>, { min = 0, max }: ListBounds): WireType<readonly Item[]> {
+  const check = <Value>(value: readonly Value[], at: ValuePath): readonly Value[] => {
+    if (!Array.isArray(value)) return refuse(at, 'is not a list');
+    return value.length >= min && value.length <= max ? value : refuse(at, `does not have ${min} to ${max} items`);
+  };
+  return {
+    toCbor: (items, at) => check(items, at).map((item, step) => type.toCbor(item, { within: at, step })),
+    fromCbor: (value, at) => check(value as readonly CborValue[], at).map((item, step) => type.fromCbor(item, { within: at, step })),
+  };
+}
+
+/** A map with at most `max` names as its keys. */
+export function record<Value>(
+  name: WireType<string>,
+  type: WireType<Value>,
+  { max }: { readonly max: number },
+): WireType<Readonly<Record<string, Value>>> {
+  const requireSize = (size: number, at: ValuePath): void => {
+    if (size > max) refuse(at, `has more than ${max} members`);
+  };
+  return {
+    toCbor: (members, at) => {
+      const entries = Object.entries(members);
+      requireSize(entries.length, at);
+      return new Map(entries.map(([key, value]) => [key, type.toCbor(value, { within: at, step: key })]));
+    },
+    fromCbor: (value, at) => {
+      if (!(value instanceof Map)) return refuse(at, 'is not a map');
+      requireSize(value.size, at);
+      const entries = [...(value as ReadonlyMap<CborValue, CborValue>)];
+      // `fromEntries` makes own members also of names such as `__proto__`.
+      return Object.fromEntries(
+        entries.map(([key, item]) => [name.fromCbor(key, at), type.fromCbor(item, { within: at, step: String(key) })]),
+      );
+    },
+  };
+}
+
+/** The type's values, or null. */
+export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
+  return {
+    toCbor: (value, at) => (value === null ? null : type.toCbor(value, at)),
+    fromCbor: (value, at) => (value === null ? null : type.fromCbor(value, at)),
+  };
+}
+
+/** Up to here digits are put together faster one by one. */
+const SHORT_BYTES = 16;
+const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+interface TextBytesBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Bytes that are hexadecimal text, in lower case, in TypeScript. */
+export function hex({ min, max }: TextBytesBounds): WireType<string> {
+  return textual({ min, max, prefix: '', encoding: 'hex' });
+}
+
+/** Bytes that are base64url text without padding, behind a fixed prefix, in TypeScript. */
+export function base64url({ min, max, prefix = '' }: TextBytesBounds & { readonly prefix?: string }): WireType<string> {
+  return textual({ min, max, prefix, encoding: 'base64url' });
+}
+
+/** A raw Ed25519 public key: 32 bytes, base64url text in TypeScript. */
+export const publicKey: WireType<string> = base64url({ min: 32, max: 32 });
+/** The id of a hub: the 8 bytes behind `hub-`. */
+export const hubId = textual({ min: 8, max: 8, prefix: 'hub-', encoding: 'hex' }) as WireType<HubId>;
+/** The id of a mesh: the 8 bytes behind `mesh-`. */
+export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-', encoding: 'hex' });
+
+interface TextForm extends TextBytesBounds {
+  readonly prefix: string;
+  readonly encoding: 'hex' | 'base64url';
+}
+
+/** Bytes on the wire, text in TypeScript; each byte string has one text. */
+function textual({ min, max, prefix, encoding }: TextForm): WireType<string> {
+  const isShortHex = encoding === 'hex' && max <= SHORT_BYTES;
+  const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
+  const parse = (value: unknown, at: ValuePath): Uint8Array => {
+    const text = typeof value === 'string' ? value : refuse(at, 'is not text');
+    const bytes = Uint8Array.from(Buffer.from(text.slice(prefix.length), encoding));
+    if (format(bytes) !== text) return refuse(at, `is not ${prefix === '' ? '' : `${prefix} and `}${encoding}`);
+    return requireBytes(bytes, at, { min, max });
+  };
+  return { toCbor: parse, fromCbor: (value, at) => format(requireBytes(value, at, { min, max })) };
+}
+
+function hexOf(bytes: Uint8Array): string {
+  let digits = '';
+  for (const byte of bytes) digits += HEX_OF_BYTE[byte];
+  return digits;
+}
+
+function textOf(bytes: Uint8Array, encoding: 'hex' | 'base64url'): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
+}

@@ -1,0 +1,259 @@
+import type { KeyObject } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { AtmoError } from '../../core/errors.ts';
+import { encodeCbor } from '../cbor.ts';
+import { sha256Hex } from '../hashes.ts';
+import { listed, type MessageCodec, message, messageCodec, optional, required, signedCodec, variants } from '../message-schema.ts';
+import { hex, hubId, list, refuse, text, uint, type ValueOf } from '../message-values.ts';
+import {
+  ADDRESSES,
+  ANNOUNCED_STATE,
+  type AnnouncedState,
+  CAPABILITIES,
+  deviceEntries,
+  type HubState,
+  inCanonicalOrder,
+  LINKS,
+  NAME,
+  requireOrder,
+  toolEntries,
+  toolName,
+} from './announced-state.ts';
+import { CERTIFICATE_CHAIN } from './membership.ts';
+
+/** Longest signed announcement, bytes. */
+export const MAX_ANNOUNCEMENT_BYTES = 4_096;
+
+const HEADER = {
+  hubId: required(1, hubId),
+  /** Counts the starts of the hub. */
+  epoch: required(2, uint()),
+  /** Counts the announcements of an epoch. */
+  sequence: required(3, uint()),
+  /** By the hub's own clock, milliseconds since 1970. */
+  timeMs: required(4, uint()),
+  /** For so long the news count, from the moment at which they are heard. */
+  ttlSeconds: required(5, uint({ max: 86_400 })),
+  /** `stateDigest` of the state that the announcement leads to. */
+  digest: required(6, hex({ min: 16, max: 16 })),
+};
+
+const CHANGES = message({
+  /** New ones, and changed ones as they are now. */
+  toolsAdded: listed(1, toolEntries),
+  toolsRemoved: listed(2, list(toolName, { max: 512 })),
+  /** New ones, and changed ones as they are now. */
+  devicesChanged: listed(3, deviceEntries),
+  devicesRemoved: listed(4, list(text({ max: 64 }), { max: 512 })),
+  capabilities: optional(5, CAPABILITIES),
+  links: optional(6, LINKS),
+  addresses: optional(7, ADDRESSES),
+  name: optional(8, NAME),
+});
+
+/** What became of a state. */
+export type StateChanges = ValueOf<typeof CHANGES>;
+
+const ANNOUNCEMENT = variants('kind', {
+  full: [1, message({ ...HEADER, certificate: required(7, CERTIFICATE_CHAIN), state: required(8, ANNOUNCED_STATE) })],
+  /** The changes since the announcement `baseSequence` of the same epoch. */
+  delta: [2, message({ ...HEADER, baseSequence: required(7, uint()), changes: required(8, CHANGES) })],
+  heartbeat: [3, message(HEADER)],
+  /** The hub stops. */
+  withdrawal: [4, message(HEADER)],
+});
+
+/** What a hub tells all others of itself (`capability_announce`, source 000 §3). */
+export type Announcement = ValueOf<typeof ANNOUNCEMENT>;
+
+const SIGNED = signedCodec(
+  messageCodec('Announcement', ANNOUNCEMENT, { maxBytes: MAX_ANNOUNCEMENT_BYTES, maxDepth: 6, maxItems: 4_096 }),
+  'atmosphere-edge announcement v1',
+);
+
+/** COSE_Sign1 by the hub that it is about, at most 4,096 bytes. VALIDATION_ERROR when it would be longer: put the state into pages. */
+export function signAnnouncement(announcement: Announcement, key: KeyObject): Uint8Array {
+  const envelope = SIGNED.sign(announcement, key);
+  if (envelope.length > MAX_ANNOUNCEMENT_BYTES) {
+    refuse(
+      { within: undefined, step: 'Announcement' },
+      `has ${envelope.length} bytes, more than the ${MAX_ANNOUNCEMENT_BYTES} that are allowed`,
+    );
+  }
+  return envelope;
+}
+
+/**
+ * The announcement, once its signature has proven to be by the key that `keyOf` answers. `keyOf` sees what nobody vouches for yet:
+ * it may throw for what is stale or too much, before the cost of a verification. VALIDATION_ERROR.
+ */
+export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
+  return SIGNED.open(envelope, keyOf);
+}
+
+interface Entry {
+  readonly id: string;
+}
+
+/**
+ * What has to be told so that `before` becomes `after`; undefined when only the whole will do: the version changed, or devices
+ * are shown now and were not before, or the other way round.
+ */
+export function changesBetween(before: HubState, after: HubState): StateChanges | undefined {
+  if (before.version !== after.version || (before.devices === null) !== (after.devices === null)) return undefined;
+  const tools = entryChanges(before.tools, after.tools);
+  const devices = entryChanges(before.devices ?? [], after.devices ?? []);
+  return {
+    toolsAdded: tools.changed,
+    toolsRemoved: tools.removed,
+    devicesChanged: devices.changed,
+    devicesRemoved: devices.removed,
+    ...(!isDeepStrictEqual(before.capabilities, after.capabilities) && { capabilities: after.capabilities }),
+    ...(!isDeepStrictEqual(before.links, after.links) && { links: after.links }),
+    ...(!isDeepStrictEqual(before.addresses, after.addresses) && { addresses: after.addresses }),
+    ...(before.name !== after.name && { name: after.name }),
+  };
+}
+
+/** True when nothing has to be told. */
+export function isUnchanged({ toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest }: StateChanges): boolean {
+  const lists = [toolsAdded, toolsRemoved, devicesChanged, devicesRemoved];
+  return lists.every((list) => list.length === 0) && Object.keys(rest).length === 0;
+}
+
+/** The state after the changes. VALIDATION_ERROR when they tell of devices of a hub that shows none. */
+export function applyChanges(state: HubState, changes: StateChanges): HubState {
+  const { toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest } = changes;
+  if (state.devices === null && devicesChanged.length + devicesRemoved.length > 0) {
+    throw new AtmoError('VALIDATION_ERROR', 'The changes tell of devices, and the hub shows none');
+  }
+  return {
+    ...state,
+    ...rest,
+    tools: merged(state.tools, toolsAdded, toolsRemoved),
+    devices: state.devices && merged(state.devices, devicesChanged, devicesRemoved),
+  };
+}
+
+function entryChanges<Item extends Entry>(before: readonly Item[], after: readonly Item[]) {
+  const known = new Map(before.map((entry) => [entry.id, entry]));
+  const kept = new Set(after.map(({ id }) => id));
+  return {
+    changed: after.filter((entry) => !isDeepStrictEqual(known.get(entry.id), entry)),
+    removed: before.filter(({ id }) => !kept.has(id)).map(({ id }) => id),
+  };
+}
+
+function merged<Item extends Entry>(entries: readonly Item[], changed: readonly Item[], removed: readonly string[]): readonly Item[] {
+  const all = new Map(entries.map((entry) => [entry.id, entry]));
+  for (const id of removed) all.delete(id);
+  for (const entry of changed) all.set(entry.id, entry);
+  return inCanonicalOrder([...all.values()]);
+}
+
+/** A longer state has its lists in pages. */
+const INLINE_BYTES = 3_072;
+/** More take more than that in any case: eight bytes of each are a hash. */
+const INLINE_TOOLS = INLINE_BYTES / 8;
+const PAGE_MIN_ENTRIES = 32;
+const PAGE_MAX_ENTRIES = 128;
+/** One of so many entries ends a page. */
+const PAGE_END = 32;
+const HASH_DIGITS = 32;
+const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
+
+const TOOL_PAGE = messageCodec('Page of tools', toolEntries, PAGE_LIMITS);
+const DEVICE_PAGE = messageCodec('Page of devices', deviceEntries, PAGE_LIMITS);
+/** Name of a page: the first 16 bytes of its SHA-256, hex. */
+export type PageHash = string;
+
+/** A state as it travels, and the pages that others will ask for. */
+export interface PagedState {
+  readonly announced: AnnouncedState;
+  readonly pages: ReadonlyMap<PageHash, Uint8Array>;
+}
+
+/** Puts the longer list into pages where the whole would have more than 3 KiB, and the other one too where that is not enough. */
+export function paginate(state: HubState): PagedState {
+  const { tools, devices, ...head } = state;
+  const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
+    devicesInline && { kind: 'inline', entries: devicesInline };
+  const whole: AnnouncedState = { ...head, tools: { kind: 'inline', entries: tools }, devices: inline(devices) };
+  if (tools.length <= INLINE_TOOLS && fits(whole)) return { announced: whole, pages: new Map() };
+  const toolPages = cutPages(tools, TOOL_PAGE);
+  const withToolPages: AnnouncedState = { ...whole, tools: { kind: 'paged', hashes: [...toolPages.keys()] } };
+  if (!devices || devices.length === 0 || fits(withToolPages)) return { announced: withToolPages, pages: toolPages };
+  const devicePages = cutPages(devices, DEVICE_PAGE);
+  const paged = { kind: 'paged', hashes: [...devicePages.keys()] } as const;
+  const withDevicePages: AnnouncedState = { ...whole, devices: paged };
+  if (fits(withDevicePages)) return { announced: withDevicePages, pages: devicePages };
+  return { announced: { ...withToolPages, devices: paged }, pages: new Map([...toolPages, ...devicePages]) };
+}
+
+/** Hashes of the pages that the state is made of, in order. */
+export function pagesOf({ tools, devices }: AnnouncedState): readonly PageHash[] {
+  return [tools, devices].flatMap((list) => (list?.kind === 'paged' ? list.hashes : []));
+}
+
+/**
+ * The whole state, once all its pages are here; undefined while `pageOf` does not have one. VALIDATION_ERROR when a page is not
+ * what its hash names, malformed, or out of order.
+ */
+export function assemble(announced: AnnouncedState, pageOf: (hash: PageHash) => Uint8Array | undefined): HubState | undefined {
+  const { tools, devices, ...head } = announced;
+  const allTools = entriesOf(tools, TOOL_PAGE, pageOf);
+  const allDevices = devices && entriesOf(devices, DEVICE_PAGE, pageOf);
+  if (allTools === undefined || allDevices === undefined) return undefined;
+  return { ...head, tools: allTools, devices: allDevices };
+}
+
+type Pages<Entry> =
+  | { readonly kind: 'inline'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'paged'; readonly hashes: readonly PageHash[] };
+
+function entriesOf<Entry extends { readonly id: string }>(
+  list: Pages<Entry>,
+  codec: MessageCodec<readonly Entry[]>,
+  pageOf: (hash: PageHash) => Uint8Array | undefined,
+): readonly Entry[] | undefined {
+  if (list.kind === 'inline') return list.entries;
+  const entries: Entry[] = [];
+  for (const name of list.hashes) {
+    const page = pageOf(name);
+    if (!page) return undefined;
+    if (pageHash(page) !== name) throw new AtmoError('VALIDATION_ERROR', `The bytes of page ${name} do not have its hash`);
+    entries.push(...codec.decode(page));
+  }
+  return requireOrder(entries, { within: undefined, step: 'HubState' });
+}
+
+function cutPages<Entry extends { readonly id: string }>(
+  entries: readonly Entry[],
+  codec: MessageCodec<readonly Entry[]>,
+): ReadonlyMap<PageHash, Uint8Array> {
+  const pages = new Map<PageHash, Uint8Array>();
+  const ordered = inCanonicalOrder(entries);
+  let start = 0;
+  ordered.forEach(({ id }, index) => {
+    const length = index + 1 - start;
+    const isEnd = length >= PAGE_MAX_ENTRIES || (length >= PAGE_MIN_ENTRIES && endsPage(id)) || index === ordered.length - 1;
+    if (!isEnd) return;
+    const page = codec.encode(ordered.slice(start, index + 1));
+    pages.set(pageHash(page), page);
+    start = index + 1;
+  });
+  return pages;
+}
+
+/** Cut by what stands there instead of by number: an entry that comes or goes moves no page but its own. */
+function endsPage(id: string): boolean {
+  return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
+}
+
+function pageHash(page: Uint8Array): PageHash {
+  return sha256Hex(page).slice(0, HASH_DIGITS);
+}
+
+function fits(announced: AnnouncedState): boolean {
+  return encodeCbor(ANNOUNCED_STATE.toCbor(announced, { within: undefined, step: 'HubState' })).length <= INLINE_BYTES;
+}

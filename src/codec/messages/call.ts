@@ -1,0 +1,202 @@
+import type { KeyObject } from 'node:crypto';
+import { type ErrorBody, isErrorCode } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { blake3Hex, sha256Hex } from '../hashes.ts';
+import { joinedJson, jsonPieces, MAX_BYTE_STRINGS, parseJson, parseJsonObject, writtenJson } from '../message-json.ts';
+import { message, messageCodec, optional, required, signedCodec } from '../message-schema.ts';
+import { base64url, bytes, choice, hex, hubId, list, refuse, text, uint, type ValueOf, type ValuePath } from '../message-values.ts';
+
+/** Longest token, bytes. */
+const MAX_TOKEN_BYTES = 2_048;
+
+/** Longest JSON text of the parameters of a call that goes to another hub. */
+export const MAX_FORWARDED_PARAMS = 1_048_576;
+
+/** An id that hubs make up for requests, responses, sessions and traces. */
+export const CALL_ID = text({ max: 128 });
+/** The text of a token; its bytes travel. */
+const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
+
+/** What every request to another hub says under the signature of the hub that its caller asked; keys 1 to 6. */
+export const REQUEST_HEAD = {
+  id: required(1, CALL_ID),
+  /** The hub whose key signs. */
+  entryHub: required(2, hubId),
+  executingHub: required(3, hubId),
+  /** Epoch of the executing hub as its announcements say: a request counts in one epoch only. */
+  executorEpoch: required(4, uint()),
+  /** By the clock of the entry hub, milliseconds since 1970. */
+  timeMs: required(5, uint()),
+  /** `at1.` text. */
+  token: required(6, TOKEN),
+};
+
+const FORWARDED = message({
+  /** The request, COSE_Sign1 by the entry hub; no hub on the way changes it. */
+  signed: required(1, bytes({ min: 1, max: 65_536 })),
+  /** RFC 8785 text of a call's parameters; the signed part has its hash. */
+  params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
+  /** Milliseconds that are left; each hub takes off what it needed. */
+  remainingMs: required(3, uint({ max: 0xffff_ffff })),
+  /** Hops beyond the next one; 0 = the receiver runs it itself. */
+  hopsLeft: required(4, uint({ max: 255 })),
+  /** Hubs that it went through, the entry hub first. */
+  visited: required(5, list(hubId, { min: 1, max: 32 })),
+});
+
+/** A request on its way, with what the hubs on the way change. */
+export type ForwardedRequest = ValueOf<typeof FORWARDED>;
+export { FORWARDED };
+
+const NODES = list(text({ max: 256 }), { min: 1, max: 64 });
+
+const TOOL_INVOKE = message({
+  ...REQUEST_HEAD,
+  /** Name or canonical id. */
+  tool: required(7, text({ max: 256 })),
+  /** Semver range, such as `>=1.0.0`. */
+  version: optional(8, text({ max: 128 })),
+  /** SHA-256, hex, of the RFC 8785 text of the parameters. */
+  paramsHash: required(9, hex({ min: 32, max: 32 })),
+  context: required(
+    10,
+    message({ agentId: required(1, text({ max: 320 })), sessionId: optional(2, CALL_ID), traceId: required(3, CALL_ID) }),
+  ),
+  routing: required(
+    11,
+    message({
+      hopBudget: required(1, uint({ max: 255 })),
+      preferNodes: optional(2, NODES),
+      excludeNodes: optional(3, NODES),
+    }),
+  ),
+  /** Time limit of the call when it was signed. */
+  timeoutMs: required(12, uint({ max: 0xffff_ffff })),
+  idempotencyKey: optional(13, text({ max: 256 })),
+  /** `job`: answered with a job at once. */
+  mode: required(14, choice({ sync: 1, job: 2 })),
+});
+
+type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
+/** A call of a tool on another hub (source 000 §4, `tool_invoke`). */
+export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
+/** What of a call no hub on the way changes. */
+export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
+
+const SIGNED_INVOKE = signedCodec(
+  messageCodec('ToolInvoke', TOOL_INVOKE, { maxBytes: 32_768, maxDepth: 3, maxItems: 512 }),
+  'atmosphere-edge tool_invoke v1',
+);
+const FORWARDED_CODEC = messageCodec('ForwardedRequest', FORWARDED, {
+  maxBytes: 1_179_648,
+  maxDepth: 2,
+  maxItems: 64 + 2 * MAX_BYTE_STRINGS,
+});
+
+/** The call under the signature of the entry hub; `parameters` says which of them are bytes. VALIDATION_ERROR. */
+export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
+  const { text, pieces } = writtenJson(params, parameters);
+  return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
+}
+
+/**
+ * The call, once its signature has proven to be by the key that `keyOf` answers, and its parameters are those that were signed.
+ * `keyOf` may throw for a call that is not for this hub, before the cost of a verification. VALIDATION_ERROR.
+ */
+export function openToolInvoke(
+  request: Pick<ForwardedRequest, 'signed' | 'params'>,
+  keyOf: (unverified: InvokeStatement) => KeyObject | undefined,
+): ToolInvoke {
+  const { paramsHash, ...statement } = SIGNED_INVOKE.open(request.signed, keyOf);
+  const place = { within: { within: undefined, step: 'ToolInvoke' }, step: 'params' };
+  const paramsText = joinedJson(request.params ?? '');
+  if (sha256Hex(paramsText) !== paramsHash) refuse(place, 'is not what was signed');
+  return { ...statement, params: parseJsonObject(paramsText, place) };
+}
+
+/** A request as it travels to the next hub. VALIDATION_ERROR. */
+export function encodeForwardedRequest(request: ForwardedRequest): Uint8Array {
+  return FORWARDED_CODEC.encode(request);
+}
+
+/** Nothing in it is verified. VALIDATION_ERROR. */
+export function decodeForwardedRequest(encoded: Uint8Array): ForwardedRequest {
+  return FORWARDED_CODEC.decode(encoded);
+}
+
+/** Longest result or error as it travels, bytes. */
+const MAX_CONTENT_BYTES = 4_128_768;
+
+const STATEMENT = message({
+  id: required(1, CALL_ID),
+  requestId: required(2, CALL_ID),
+  status: required(3, choice({ success: 1, error: 2 })),
+  execution: required(
+    4,
+    message({
+      nodeId: required(1, hubId),
+      /** Microseconds. */
+      durationUs: required(2, uint()),
+      hops: required(3, uint({ max: 255 })),
+    }),
+  ),
+  /** BLAKE3, hex, of the RFC 8785 text of the result or error. */
+  responseHash: required(5, hex({ min: 32, max: 32 })),
+  /** By the clock of the executing hub, milliseconds since 1970. */
+  timeMs: required(6, uint()),
+});
+
+type ResponseStatement = ValueOf<typeof STATEMENT>;
+type Status<Kind extends ResponseStatement['status'], Content> = Omit<ResponseStatement, 'status' | 'responseHash'> & {
+  readonly status: Kind;
+} & Content;
+
+/** The answer of another hub to a call (source 000 §4, `tool_response`). */
+export type ToolResponse = Status<'success', { readonly result: Json }> | Status<'error', { readonly error: ErrorBody }>;
+
+const SIGNED = signedCodec(
+  messageCodec('ToolResponse', STATEMENT, { maxBytes: 1_024, maxDepth: 2, maxItems: 24 }),
+  'atmosphere-edge tool_response v1',
+);
+const ENVELOPE_CODEC = messageCodec(
+  'ToolResponse',
+  message({
+    /** All but the content, COSE_Sign1 by the executing hub. */
+    signed: required(1, bytes({ min: 1, max: 2_048 })),
+    /** RFC 8785 text of the result or error; the signed part has its hash. */
+    content: required(2, jsonPieces({ max: MAX_CONTENT_BYTES, arrives: 'in one' })),
+  }),
+  { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
+);
+
+/** The answer under the signature of the executing hub, as it travels; `returns` says which of it are bytes. VALIDATION_ERROR. */
+export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
+  const { id, requestId, status, execution, timeMs } = response;
+  const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
+  const statement = { id, requestId, status, execution, timeMs, responseHash: blake3Hex(text) };
+  return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
+}
+
+/** The answer, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
+export function openToolResponse(
+  encoded: Uint8Array,
+  keyOf: (unverified: ResponseStatement) => KeyObject | undefined,
+): ToolResponse & { readonly responseHash: string } {
+  const { signed, content: pieces } = ENVELOPE_CODEC.decode(encoded);
+  const content = joinedJson(pieces);
+  const { status, ...statement } = SIGNED.open(signed, keyOf);
+  const place = { within: { within: undefined, step: 'ToolResponse' }, step: status === 'success' ? 'result' : 'error' };
+  if (blake3Hex(content) !== statement.responseHash) refuse(place, 'is not what was signed');
+  const value = parseJson(content, place);
+  if (status === 'success') return { ...statement, status, result: value };
+  return { ...statement, status, error: errorBody(value, place) };
+}
+
+/** A code that this hub does not know is INTERNAL_ERROR. */
+function errorBody(value: Json, at: ValuePath): ErrorBody {
+  const { code, message: text, details, retryable } = isJsonObject(value) ? value : refuse(at, 'is not a JSON object');
+  if (typeof code !== 'string' || typeof text !== 'string' || !isJsonObject(details) || typeof retryable !== 'boolean') {
+    return refuse(at, 'does not have code, message, details and retryable');
+  }
+  return { code: isErrorCode(code) ? code : 'INTERNAL_ERROR', message: text, details, retryable };
+}

@@ -1,0 +1,101 @@
+import { message, messageCodec, optional, required, tuple, variants } from '../message-schema.ts';
+import { bytes, hex, meshId, text, uint, type ValueOf } from '../message-values.ts';
+import { CERTIFICATE_CHAIN, MAX_STATEMENT_BYTES } from './membership.ts';
+
+const VERSION = uint({ max: 255 });
+
+const HANDSHAKE_MESSAGE = variants('kind', {
+  /** A member shows its certificate; the answer is the other one's. */
+  hello: [1, message({ version: required(1, VERSION), meshId: required(2, meshId), certificate: required(3, CERTIFICATE_CHAIN) })],
+  /** Somebody with an invite asks to become a member. */
+  join: [
+    2,
+    message({
+      version: required(1, VERSION),
+      meshId: required(2, meshId),
+      /** 8 bytes, hex. */
+      inviteId: required(3, hex({ min: 8, max: 8 })),
+      /** HMAC-SHA-256 under the secret of the invite. */
+      proof: required(4, bytes({ min: 32, max: 32 })),
+      /** For people. */
+      name: required(5, text({ max: 256 })),
+    }),
+  ],
+  /** The joiner becomes a member. */
+  grant: [3, message({ responder: required(1, CERTIFICATE_CHAIN), certificate: required(2, CERTIFICATE_CHAIN) })],
+  /** `code` is one of the table of errors. */
+  refusal: [
+    4,
+    message({
+      code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
+      message: required(2, text({ min: 0, max: 1_024 })),
+      /** For a hub that was revoked: the statement that says so, which nobody else would give it. */
+      revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
+    }),
+  ],
+});
+
+/** What two hubs say to each other right after the transport's handshake. */
+export type HandshakeMessage = ValueOf<typeof HANDSHAKE_MESSAGE>;
+
+const HANDSHAKE_CODEC = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { maxBytes: 8_192, maxDepth: 2, maxItems: 32 });
+
+/** At most 8 KiB. VALIDATION_ERROR. */
+export function encodeHandshakeMessage(value: HandshakeMessage): Uint8Array {
+  return HANDSHAKE_CODEC.encode(value);
+}
+
+/** VALIDATION_ERROR says what is wrong with the bytes and where. */
+export function decodeHandshakeMessage(encoded: Uint8Array): HandshakeMessage {
+  return HANDSHAKE_CODEC.decode(encoded);
+}
+
+/** Longest frame, bytes. */
+const MAX_FRAME_BYTES = 65_536;
+/** Longest text of an error or goodbye, UTF-8 bytes. */
+const MAX_MESSAGE_BYTES = 8_192;
+/** Longest piece of a body; the rest of a frame is room for its head. */
+const PIECE = bytes({ max: MAX_FRAME_BYTES - 64 });
+const ID = uint();
+
+const FRAME = variants('type', {
+  /** Longer bodies begin with chunks of the same id. `kind` is a number of REQUEST_KINDS. */
+  request: [1, tuple({ id: required(0, ID), kind: required(1, uint({ max: 255 })), body: required(2, PIECE) })],
+  accept: [2, tuple({ id: required(0, ID) })],
+  result: [3, tuple({ id: required(0, ID), body: required(1, PIECE) })],
+  /** `details` is the text of a JSON object. */
+  error: [
+    4,
+    tuple({
+      id: required(0, ID),
+      code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
+      message: required(2, text({ min: 0, max: MAX_MESSAGE_BYTES })),
+      details: required(3, text({ min: 2, max: 49_152 })),
+    }),
+  ],
+  part: [5, tuple({ id: required(0, ID), sequence: required(1, ID), bytes: required(2, PIECE) })],
+  /** So many more bytes may be sent. */
+  credit: [6, tuple({ id: required(0, ID), bytes: required(1, uint({ min: 1, max: 0xffff_ffff })) })],
+  cancel: [7, tuple({ id: required(0, ID) })],
+  /** The pong has the number of the ping. */
+  ping: [8, tuple({ number: required(0, ID) })],
+  pong: [9, tuple({ number: required(0, ID) })],
+  goodbye: [10, tuple({ reason: required(0, text({ min: 0, max: MAX_MESSAGE_BYTES })) })],
+  /** A piece of a body of which the last piece comes in a request or result. */
+  chunk: [11, tuple({ id: required(0, ID), bytes: required(1, PIECE) })],
+});
+
+/** What travels on the control stream between two hubs. */
+export type Frame = ValueOf<typeof FRAME>;
+
+const FRAME_CODEC = messageCodec('Frame', FRAME, { maxBytes: MAX_FRAME_BYTES, maxDepth: 1, maxItems: 8 });
+
+/** The frame's bytes, at most 65,536. VALIDATION_ERROR names the member that is out of bounds. */
+export function encodeFrame(frame: Frame): Uint8Array {
+  return FRAME_CODEC.encode(frame);
+}
+
+/** VALIDATION_ERROR says what is wrong with the bytes and where. */
+export function decodeFrame(encoded: Uint8Array): Frame {
+  return FRAME_CODEC.decode(encoded);
+}

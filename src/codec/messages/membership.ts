@@ -1,0 +1,195 @@
+import type { KeyObject } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import { message, messageCodec, optional, required, signedCodec } from '../message-schema.ts';
+import {
+  bytes,
+  choice,
+  hex,
+  hubId,
+  list,
+  meshId,
+  publicKey,
+  refuse,
+  text,
+  uint,
+  type ValueOf,
+  type ValuePath,
+  type WireType,
+} from '../message-values.ts';
+
+/** Seconds since 1970. */
+const SECONDS = uint({ max: 253_402_300_799 });
+/** The id of a hub or mesh as text, as CWT has issuers and subjects (RFC 8392 §3.1.1). */
+const ISSUER = text({ max: 21, pattern: /^(?:hub|mesh)-[0-9a-f]{16}$/ });
+const SUBJECT = text({ max: 20, pattern: /^hub-[0-9a-f]{16}$/ }) as WireType<HubId>;
+/** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
+const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
+
+/** `cnf` (RFC 8747 §3.1) with an Ed25519 key: its 32 raw bytes, base64url, in TypeScript. */
+const CONFIRMATION: WireType<string> = {
+  toCbor: (key, at) =>
+    new Map([
+      [
+        1,
+        new Map([
+          [COSE_KEY.kty, COSE_KEY.okp],
+          [COSE_KEY.crv, COSE_KEY.ed25519],
+          [COSE_KEY.x, publicKey.toCbor(key, at)],
+        ]),
+      ],
+    ]),
+  fromCbor: (value, at) => {
+    const key: unknown = value instanceof Map && value.size === 1 ? value.get(1) : undefined;
+    if (!(key instanceof Map) || key.size !== 3) return refuse(at, 'is not a COSE_Key');
+    if (key.get(COSE_KEY.kty) !== COSE_KEY.okp || key.get(COSE_KEY.crv) !== COSE_KEY.ed25519) refuse(at, 'is not an Ed25519 key');
+    return publicKey.fromCbor(key.get(COSE_KEY.x) ?? null, at);
+  },
+};
+
+/** Claims 1 to 8 are those of RFC 8392 and RFC 8747; private ones lie below -65536 (RFC 8392 §9.1). */
+const CLAIMS = message({
+  /** The mesh id where the root key signed, else the id of the hub that did. */
+  issuer: required(1, ISSUER),
+  subject: required(2, SUBJECT),
+  expiresAt: required(4, SECONDS),
+  notBefore: optional(5, SECONDS),
+  issuedAt: required(6, SECONDS),
+  /** 16 random bytes, hex. */
+  id: required(7, hex({ min: 16, max: 16 })),
+  key: required(8, CONFIRMATION),
+  /** Grants that tokens of the subject may hold at most on other hubs. */
+  permissions: required(-70_001, list(text({ max: 256 }), { min: 1, max: 16 })),
+  meshId: required(-70_004, meshId),
+  roles: required(-70_005, distinct(list(choice({ member: 1, inviter: 2 }), { min: 1, max: 2 }))),
+});
+
+/** What one link of a membership certificate says. Times in whole seconds since 1970. */
+export type CertificateClaims = ValueOf<typeof CLAIMS>;
+
+/** Links of a certificate, the one that the root key signed first; each is a COSE_Sign1. */
+export type CertificateChain = readonly Uint8Array[];
+
+/** A certificate as a member of other messages. */
+export const CERTIFICATE_CHAIN: WireType<CertificateChain> = list(bytes({ min: 1, max: 1_024 }), { min: 1, max: 2 });
+
+const CLAIMS_CODEC = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
+const CHAIN_CODEC = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
+
+/** The claims as bytes to sign. VALIDATION_ERROR. */
+export function encodeCertificateClaims(claims: CertificateClaims): Uint8Array {
+  return CLAIMS_CODEC.encode(claims);
+}
+
+/** Only their form: who signed them, and whether the key fits the subject, is asked by whoever reads the chain. VALIDATION_ERROR. */
+export function decodeCertificateClaims(encoded: Uint8Array): CertificateClaims {
+  return CLAIMS_CODEC.decode(encoded);
+}
+
+/** A whole certificate as one message, such as the answer to a hub that renews its own. VALIDATION_ERROR. */
+export function encodeCertificateChain(chain: CertificateChain): Uint8Array {
+  return CHAIN_CODEC.encode(chain);
+}
+
+/** VALIDATION_ERROR. */
+export function decodeCertificateChain(encoded: Uint8Array): CertificateChain {
+  return CHAIN_CODEC.decode(encoded);
+}
+
+/** One order and no repetition: a set has one encoding. */
+function distinct<Item extends string>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
+  const check = (items: readonly Item[], at: ValuePath): readonly Item[] =>
+    new Set(items).size === items.length ? items : refuse(at, 'says something twice');
+  return {
+    toCbor: (items, at) => type.toCbor(check(items, at), at),
+    fromCbor: (value, at) => check(type.fromCbor(value, at), at),
+  };
+}
+
+/** Longest statement. */
+export const MAX_STATEMENT_BYTES = 3_072;
+
+const REVOCATION = message({
+  meshId: required(1, meshId),
+  /** Whose certificates count no more. */
+  hubId: required(2, hubId),
+  /** Milliseconds since 1970. */
+  atMs: required(3, uint()),
+});
+
+/** That a hub is no member any more. */
+export type MemberRevocation = ValueOf<typeof REVOCATION>;
+
+const STATEMENT = message({
+  /** The revocation, COSE_Sign1. */
+  signed: required(1, bytes({ min: 1, max: 512 })),
+  /** Certificate of the hub that signed it; absent where the mesh's root key did. */
+  signer: optional(2, CERTIFICATE_CHAIN),
+});
+
+/** A revocation with what proves that its signer may make it. */
+export type RevocationStatement = ValueOf<typeof STATEMENT>;
+
+const SIGNED = signedCodec(
+  messageCodec('MemberRevocation', REVOCATION, { maxBytes: 128, maxDepth: 1, maxItems: 7 }),
+  'atmosphere-edge member revocation v1',
+);
+const STATEMENT_CODEC = messageCodec('RevocationStatement', STATEMENT, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 2, maxItems: 8 });
+
+/** The revocation under a signature. VALIDATION_ERROR. */
+export function signMemberRevocation(revocation: MemberRevocation, key: KeyObject): Uint8Array {
+  return SIGNED.sign(revocation, key);
+}
+
+/** The revocation, once its signature has proven to be by the key that `keyOf` answers for it. VALIDATION_ERROR. */
+export function openMemberRevocation(signed: Uint8Array, keyOf: (unverified: MemberRevocation) => KeyObject | undefined): MemberRevocation {
+  return SIGNED.open(signed, keyOf);
+}
+
+/** The form that hubs pass on and keep. VALIDATION_ERROR. */
+export function encodeRevocationStatement(statement: RevocationStatement): Uint8Array {
+  return STATEMENT_CODEC.encode(statement);
+}
+
+/** Nothing in it is verified. VALIDATION_ERROR. */
+export function decodeRevocationStatement(encoded: Uint8Array): RevocationStatement {
+  return STATEMENT_CODEC.decode(encoded);
+}
+
+const PREFIX = 'atmo-join1.';
+const MAX_BYTES = 1_280;
+
+const INVITE = message({
+  /** Raw Ed25519 key of the mesh's root, base64url: 32 bytes. */
+  rootKey: required(1, publicKey),
+  /** 8 bytes, hex. */
+  id: required(2, hex({ min: 8, max: 8 })),
+  secret: required(3, bytes({ min: 16, max: 16 })),
+  /** Seconds since 1970. */
+  expiresAt: required(4, uint({ max: 253_402_300_799 })),
+  /** `host:port`; empty where the hubs find each other on the local network. */
+  addresses: required(5, list(text({ max: 261 }), { max: 4 })),
+});
+
+/** What a new hub needs to join a mesh: whoever reads it may use it once. */
+export type Invite = ValueOf<typeof INVITE>;
+
+const INVITE_CODEC = messageCodec('Invite', INVITE, { maxBytes: MAX_BYTES, maxDepth: 2, maxItems: 16 });
+
+/** One line of text, `atmo-join1.` and base64url. VALIDATION_ERROR. */
+export function inviteText(invite: Invite): string {
+  return `${PREFIX}${Buffer.from(INVITE_CODEC.encode(invite)).toString('base64url')}`;
+}
+
+/** The invite of a text that a person pasted; white space around it is ignored. VALIDATION_ERROR never repeats the text: it is a secret. */
+export function parseInvite(pasted: string): Invite {
+  const trimmed = pasted.trim();
+  const encoded = Buffer.from(trimmed.slice(PREFIX.length), 'base64url');
+  if (!trimmed.startsWith(PREFIX) || encoded.toString('base64url') !== trimmed.slice(PREFIX.length)) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `The invite is incomplete or was changed: it begins with ${PREFIX} and is one line; copy it again`,
+    );
+  }
+  return INVITE_CODEC.decode(encoded);
+}

@@ -1,0 +1,96 @@
+import type { KeyObject } from 'node:crypto';
+import type { JsonObject } from '../../core/json.ts';
+import { jsonObject } from '../message-json.ts';
+import { message, messageCodec, optional, required, signedCodec, variants } from '../message-schema.ts';
+import { bytes, hubId, list, text, uint, type ValueOf } from '../message-values.ts';
+import { CALL_ID, REQUEST_HEAD } from './call.ts';
+
+const SUBJECTS = list(text({ max: 256 }), { min: 1, max: 64 });
+
+const QUERY = variants('kind', {
+  job_status: [1, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
+  job_cancel: [2, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
+  /** What became of a call whose answer was lost. */
+  call_status: [3, message({ ...REQUEST_HEAD, requestId: required(7, CALL_ID) })],
+  subscribe: [
+    4,
+    message({
+      ...REQUEST_HEAD,
+      /** Types of events, such as `device.changed`. */
+      types: required(7, list(text({ max: 64 }), { min: 1, max: 32 })),
+      /** What they have to be about; anything when absent. */
+      subjects: optional(8, SUBJECTS),
+    }),
+  ],
+});
+
+/** A question to another hub in the name of a caller. */
+export type MeshQuery = ValueOf<typeof QUERY>;
+export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
+export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
+export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
+
+const SIGNED_QUERY = signedCodec(
+  messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }),
+  'atmosphere-edge query v1',
+);
+const EVENT_CODEC = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
+  maxDepth: 1,
+  maxItems: 3,
+});
+
+/** The question under the signature of the entry hub: the `signed` of a `ForwardedRequest`. VALIDATION_ERROR. */
+export function signMeshQuery(query: MeshQuery, key: KeyObject): Uint8Array {
+  return SIGNED_QUERY.sign(query, key);
+}
+
+/** The question, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
+export function openMeshQuery(signed: Uint8Array, keyOf: (unverified: MeshQuery) => KeyObject | undefined): MeshQuery {
+  return SIGNED_QUERY.open(signed, keyOf);
+}
+
+/** A CloudEvents 1.0 event in its JSON form. VALIDATION_ERROR. */
+export function encodeSubscribedEvent(event: JsonObject): Uint8Array {
+  return EVENT_CODEC.encode({ event });
+}
+
+/** VALIDATION_ERROR. */
+export function decodeSubscribedEvent(encoded: Uint8Array): JsonObject {
+  return EVENT_CODEC.decode(encoded).event;
+}
+
+const PART = message({
+  /** The request that it is a part of the answer to. */
+  requestId: required(1, CALL_ID),
+  /** The hub whose key signs. */
+  executingHub: required(2, hubId),
+  /** 0 for the first part, and one more for each: a part that was kept back or told twice is noticed. */
+  sequence: required(3, uint()),
+  content: required(4, bytes({ min: 1, max: 48_128 })),
+});
+
+/** Something that a hub tells before its answer: an event of a subscription, or how far a call is. */
+export type ResponsePart = ValueOf<typeof PART>;
+
+const SIGNED_PART = signedCodec(messageCodec('Part', PART, { maxBytes: 48_640, maxDepth: 1, maxItems: 9 }), 'atmosphere-edge part v1');
+const CHUNK_CODEC = messageCodec('ToolChunk', message({ chunk: required(1, jsonObject({ max: 40_960 })) }), { maxDepth: 1, maxItems: 3 });
+
+/** The part under the signature of the executing hub. VALIDATION_ERROR. */
+export function signPart(part: ResponsePart, key: KeyObject): Uint8Array {
+  return SIGNED_PART.sign(part, key);
+}
+
+/** The part, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
+export function openPart(signed: Uint8Array, keyOf: (unverified: ResponsePart) => KeyObject | undefined): ResponsePart {
+  return SIGNED_PART.open(signed, keyOf);
+}
+
+/** How far a call is and what it has found so far, the content of a part. VALIDATION_ERROR. */
+export function encodeToolChunk(chunk: JsonObject): Uint8Array {
+  return CHUNK_CODEC.encode({ chunk });
+}
+
+/** VALIDATION_ERROR. */
+export function decodeToolChunk(encoded: Uint8Array): JsonObject {
+  return CHUNK_CODEC.decode(encoded).chunk;
+}

@@ -1,0 +1,82 @@
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AtmoError } from '../core/errors.ts';
+import { message, messageCodec, required } from './message-schema.ts';
+import { bytes, uint } from './message-values.ts';
+
+const FORMAT = 1;
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const MAX_CONTENT_BYTES = 4_096;
+/** RFC 7914; 32 MiB and about a tenth of a second, so that guessing costs the thief of a file as much each time. */
+const COST = { logN: 15, r: 8, p: 1 } as const;
+/** Of a box that is opened: its maker must not choose how much memory and time it takes. */
+const MAX_COST = { logN: 17, r: 8, p: 4 } as const;
+
+const BOX = message({
+  format: required(1, uint({ min: FORMAT, max: FORMAT })),
+  logN: required(2, uint({ min: COST.logN, max: MAX_COST.logN })),
+  r: required(3, uint({ min: COST.r, max: MAX_COST.r })),
+  p: required(4, uint({ min: COST.p, max: MAX_COST.p })),
+  salt: required(5, bytes({ min: SALT_BYTES, max: SALT_BYTES })),
+  nonce: required(6, bytes({ min: NONCE_BYTES, max: NONCE_BYTES })),
+  /** Followed by the tag of 16 bytes. */
+  sealed: required(7, bytes({ min: TAG_BYTES, max: MAX_CONTENT_BYTES + TAG_BYTES })),
+});
+const CODEC = messageCodec('SealedBox', BOX, { maxBytes: 8_192, maxDepth: 1, maxItems: 15 });
+
+/**
+ * At most 4 KiB under a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). VALIDATION_ERROR for more
+ * bytes and for an empty passphrase.
+ */
+export async function sealBox(content: Uint8Array, passphrase: string): Promise<Uint8Array> {
+  if (passphrase === '') throw new AtmoError('VALIDATION_ERROR', 'The passphrase is empty; give one that nobody guesses');
+  const [salt, nonce] = [Uint8Array.from(randomBytes(SALT_BYTES)), Uint8Array.from(randomBytes(NONCE_BYTES))];
+  const key = await passphraseKey({ passphrase, salt, cost: COST }, KEY_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  const sealed = Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()]);
+  return CODEC.encode({ format: FORMAT, ...COST, salt, nonce, sealed });
+}
+
+/** PERMISSION_DENIED for the wrong passphrase or changed bytes, which look alike; VALIDATION_ERROR for what is no sealed box. */
+export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint8Array> {
+  const { salt, nonce, sealed, ...cost } = CODEC.decode(box);
+  const key = await passphraseKey({ passphrase, salt, cost }, KEY_BYTES);
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+  const content = decipher.update(sealed.subarray(0, -TAG_BYTES));
+  try {
+    return Uint8Array.from(Buffer.concat([content, decipher.final()]));
+  } catch {
+    throw new AtmoError('PERMISSION_DENIED', 'The passphrase is not the one that it was sealed with, or the bytes were changed; try again');
+  }
+}
+
+/** What a guess of a passphrase costs (RFC 7914). */
+export interface ScryptCost {
+  /** Logarithm of N to the base of 2. */
+  readonly logN: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** What a key is made from. */
+interface Derivation {
+  readonly passphrase: string;
+  readonly salt: Uint8Array;
+  readonly cost: ScryptCost;
+}
+
+const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
+
+/** So many bytes from a passphrase, by scrypt. Whoever opens what another has sealed bounds the cost before. */
+export async function passphraseKey({ passphrase, salt, cost: { logN, r, p } }: Derivation, byteCount: number): Promise<Buffer> {
+  const N = 2 ** logN;
+  // Twice what RFC 7914 needs; Node refuses more than 32 MiB otherwise.
+  const maxmem = 2 * 128 * N * r;
+  // The same letters typed on another system have other bytes before normalisation (RFC 8265 §4.2.2).
+  return derive(passphrase.normalize('NFC'), salt, byteCount, { N, r, p, maxmem });
+}

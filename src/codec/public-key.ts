@@ -1,0 +1,77 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { Point } from '@noble/ed25519';
+import { AtmoError } from '../core/errors.ts';
+import type { HubId } from '../core/ids.ts';
+import { sha256Hex } from './hashes.ts';
+
+const RAW_KEY = /^[A-Za-z0-9_-]{43}$/;
+/** Keys that a hub meets again and again; the oldest goes first. */
+const MAX_CACHED = 1024;
+const checked = new Map<string, KeyObject>();
+
+/**
+ * The public key of 32 raw bytes in base64url. VALIDATION_ERROR unless they are the one encoding (RFC 8032 §5.1.3) of a
+ * point of the curve whose order is not small: under a key of small order one signature fits many messages. The check
+ * takes about as long as three verifications; its good results are remembered.
+ */
+export function publicKeyOf(raw: string): KeyObject {
+  const known = checked.get(raw);
+  if (known) return known;
+  requireSoundPoint(raw);
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' });
+  remember(raw, key);
+  return key;
+}
+
+/** The 32 raw bytes of an Ed25519 key's public half, base64url. VALIDATION_ERROR for a key of another kind. */
+export function rawPublicKey(key: KeyObject): string {
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new AtmoError('VALIDATION_ERROR', `The key is not an Ed25519 key but ${key.asymmetricKeyType}`);
+  const { x } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' });
+  if (x === undefined) throw new AtmoError('VALIDATION_ERROR', 'The key has no public part');
+  return x;
+}
+
+/** A new private key from the system's random source. */
+export function generatePrivateKey(): KeyObject {
+  return generateKeyPairSync('ed25519').privateKey;
+}
+
+function requireSoundPoint(raw: string): void {
+  const bytes = Buffer.from(raw, 'base64url');
+  // The last of 43 characters has two bits to spare: only zeros there, or one key had four names.
+  if (!RAW_KEY.test(raw) || bytes.toString('base64url') !== raw) refuse('is not 32 bytes in base64url without padding');
+  if (pointOf(bytes).isSmallOrder()) refuse('is a point of small order, for which anybody can make signatures');
+}
+
+function pointOf(bytes: Uint8Array): Point {
+  try {
+    return Point.fromBytes(bytes);
+  } catch (cause) {
+    throw new AtmoError('VALIDATION_ERROR', 'The public key is not the canonical encoding of a point of Ed25519', {}, { cause });
+  }
+}
+
+function remember(raw: string, key: KeyObject): void {
+  const [oldest] = checked.keys();
+  if (checked.size >= MAX_CACHED && oldest !== undefined) checked.delete(oldest);
+  checked.set(raw, key);
+}
+
+function refuse(problem: string): never {
+  throw new AtmoError('VALIDATION_ERROR', `The public key ${problem}`);
+}
+
+/** `hub-` and the first 16 hex digits of the SHA-256 of a hub's raw Ed25519 key (32 bytes, base64url). */
+export function hubIdOf(publicKey: string): HubId {
+  return `hub-${idOf(publicKey)}` as HubId;
+}
+
+/** The same for a mesh and its root key: `mesh-` and 16 hex digits. */
+export function meshIdOf(rootKey: string): string {
+  return `mesh-${idOf(rootKey)}`;
+}
+
+function idOf(publicKey: string): string {
+  return sha256Hex(Buffer.from(publicKey, 'base64url')).slice(0, 16);
+}

@@ -1,0 +1,34 @@
+import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+
+const CAMERA = optionalSection({
+  rpicam: { type: 'integer', minimum: 0, maximum: 7, description: 'Number of a camera at the board (rpicam-still --list-cameras)' },
+  device: { type: 'string', pattern: '^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$', description: 'A camera of the kernel (V4L2)' },
+  url: {
+    type: 'string',
+    pattern: '^(https?|rtsps?)://[^\\s@]+$',
+    description: 'A camera in the network: a stream (rtsp) or a picture (http)',
+  },
+  stream: { type: 'boolean', default: false, description: 'What is at an http address goes on for ever, as MJPEG does' },
+  credentials: { ...SECRET_SOURCE, description: 'user:password for the url' },
+});
+
+/** JSON Schema of `connectors.cameras`; the keys are the ids of cameras. */
+export const CAMERAS_SECTION = {
+  type: 'object',
+  minProperties: 1,
+  maxProperties: 64,
+  propertyNames: { pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' },
+  additionalProperties: CAMERA,
+} as const;
+
+/** The cameras of the house by their ids. */
+export type CamerasConfig = Readonly<Record<string, CameraConfig>>;
+
+/** One of them: exactly one of `rpicam`, `device` and `url`. */
+export interface CameraConfig {
+  readonly rpicam?: number;
+  readonly device?: string;
+  readonly url?: string;
+  readonly stream: boolean;
+  readonly credentials?: string;
+}

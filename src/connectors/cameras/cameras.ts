@@ -1,0 +1,224 @@
+import { isoTime, orAborted } from '../../core/clock.ts';
+import { readSecret } from '../../core/config/config-section.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import { IMAGE_MEMBER, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { Capability } from '../../tools/registry/capability-catalogue.ts';
+import { permittedNames } from '../caller-permissions.ts';
+import { callEndpoint } from '../http-client/endpoint-call.ts';
+import { mediaTypeOf, pictureSize } from '../media-type.ts';
+import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
+import {
+  deviceInput,
+  FRAME_FORMATS,
+  type Frame,
+  type FrameRequest,
+  type FrameSource,
+  ffmpegFrame,
+  networkInput,
+  type PictureRun,
+  pictureInput,
+  rpicamFrame,
+} from './frame-capture.ts';
+
+/** An answer may have 8 million characters, and base64 makes four of three bytes. */
+const MAX_BYTES = 5_500_000;
+/** What a camera in the network sends before it is made smaller. */
+const MAX_SNAPSHOT_BYTES = 20_971_520;
+
+interface Camera extends CameraConfig {
+  readonly id: string;
+  /** `user:password`. */
+  readonly login?: string;
+}
+
+/** The cameras that the owner configured. Each takes one picture at a time: a device cannot be opened twice. */
+export class Cameras implements FrameSource {
+  readonly #cameras: ReadonlyMap<string, Camera>;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** CONFIG_INVALID for a camera that says no place or several, and for secrets that cannot be read. */
+  constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
+    this.#env = env;
+    this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
+  }
+
+  ids(): readonly string[] {
+    return [...this.#cameras.keys()];
+  }
+
+  async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
+    const camera = this.#cameras.get(id);
+    if (!camera) throw new AtmoError('NOT_FOUND', `There is no camera ${JSON.stringify(id)}; cameras are named in connectors.cameras`);
+    const before = this.#last.get(id) ?? Promise.resolve();
+    const mine = before.then(() => this.#take(camera, request, signal));
+    // Whoever comes next waits for this one, however it ends.
+    this.#last.set(
+      id,
+      mine.catch(() => {}),
+    );
+    return orAborted(mine, signal);
+  }
+
+  async #take(camera: Camera, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
+    try {
+      return await this.#picture(camera, request, signal);
+    } catch (error) {
+      throw withoutLogin(error, camera);
+    }
+  }
+
+  #picture(camera: Camera, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
+    const run = { env: this.#env, signal, maxBytes: MAX_BYTES };
+    if (camera.rpicam !== undefined) return rpicamFrame(camera.rpicam, request, run);
+    if (camera.device !== undefined) return ffmpegFrame(deviceInput(camera.device), request, run);
+    const isPicture = camera.url?.startsWith('http') && !camera.stream;
+    return isPicture ? this.#snapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
+  }
+
+  /** What a camera gives is passed on as it is where it fits the request: a hub without ffmpeg can then still show it. */
+  async #snapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
+    const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
+      if (camera.login !== undefined && isUnauthorized(error)) return undefined;
+      throw error;
+    });
+    // Digest access authentication (RFC 7616) is what ffmpeg knows and `fetch` does not.
+    if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
+    const size = pictureSize(body);
+    if (size && size.type === `image/${request.format}` && fitsWithin(size, request.within) && body.length <= MAX_BYTES) {
+      return { bytes: body, format: request.format, width: size.width, height: size.height };
+    }
+    if (mediaTypeOf(body)?.kind !== 'image') {
+      throw new AtmoError('SERVICE_REFUSED', `The camera ${camera.id} answered with something that is no picture; is its url right?`);
+    }
+    return ffmpegFrame(pictureInput(body), request, run);
+  }
+}
+
+async function snapshotOf({ id, url = '', login }: Camera, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  const { body } = await callEndpoint({
+    service: `The camera ${id}`,
+    url: new URL(url),
+    method: 'GET',
+    headers: login === undefined ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` },
+    isActing: false,
+    signal,
+    maxBytes: MAX_SNAPSHOT_BYTES,
+  });
+  return body;
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof AtmoError && error.code === 'SERVICE_REFUSED' && error.details.status === 401;
+}
+
+function withCredentials({ credentials, ...camera }: Camera, env: NodeJS.ProcessEnv): Camera {
+  const places = [camera.rpicam, camera.device, camera.url].filter((place) => place !== undefined);
+  if (places.length !== 1) {
+    throw new AtmoError('CONFIG_INVALID', `connectors.cameras.${camera.id} has to have exactly one of rpicam, device and url`);
+  }
+  return credentials === undefined ? camera : { ...camera, login: readSecret(credentials, env) };
+}
+
+function withLogin({ url = '', login }: Camera): string {
+  if (login === undefined) return url;
+  const [user = '', ...password] = login.split(':');
+  return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`);
+}
+
+function fitsWithin(size: { readonly width: number; readonly height: number }, within: FrameRequest['within']): boolean {
+  const { width = size.width, height = size.height } = within ?? {};
+  return size.width <= width && size.height <= height;
+}
+
+/** ffmpeg repeats the address that it cannot open. */
+function withoutLogin(error: unknown, { login }: Camera): unknown {
+  if (!(error instanceof AtmoError) || login === undefined) return error;
+  const message = error.message.replaceAll(/\/\/[^\s/@]*@/g, '//').replaceAll(login, '[credentials]');
+  return new AtmoError(error.code, message, error.details);
+}
+
+const LIMIT_MS = 30_000;
+const side = (description: string) => p.integer({ description, minimum: 16, maximum: 8_192, unit: 'px' });
+
+/** What hubs with cameras have (source 000 §5, requires). */
+export const CAMERA_ACCESS: Capability = { type: 'camera_access', description: () => 'Cameras of this home' };
+
+const FRAME = {
+  type: 'object',
+  [IMAGE_MEMBER]: 'image',
+  required: ['image', 'format', 'width', 'height', 'timestamp'],
+  properties: {
+    image: { type: 'string', contentEncoding: 'base64' },
+    format: { enum: FRAME_FORMATS },
+    width: { type: 'integer', 'x-unit': 'px' },
+    height: { type: 'integer', 'x-unit': 'px' },
+    timestamp: { type: 'string', format: 'date-time' },
+  },
+};
+
+/** `get_camera_frame` (source 000 §8.9); without its setting where there are no cameras. */
+export function cameraFrameTool(cameras: Cameras): RegisteredTool {
+  const tool = defineTool(
+    {
+      name: 'get_camera_frame',
+      title: 'Take a picture',
+      description:
+        'Takes a picture with a camera of the house now and answers it in base64. Use it to show or keep the picture; to know what is ' +
+        'to be seen, ask look_through_camera instead.',
+      category: 'sensing',
+      capabilities: ['camera_access'],
+      permissions: ['camera:capture:{camera_id}'],
+      hasSideEffects: false,
+      timeoutMs: LIMIT_MS,
+      retries: 0,
+      preferLocal: true,
+      hopLimit: 1,
+      tags: ['camera', 'image', 'picture'],
+      audit: { logResult: false },
+      examples: cameras
+        .ids()
+        .slice(0, 1)
+        .map((id) => ({ description: 'A small picture', params: { camera_id: id, resolution: { width: 640, height: 480 } } })),
+      parameters: {
+        camera_id: cameraParameter,
+        resolution: p
+          .object(
+            { width: side('Greatest width').optional(), height: side('Greatest height').optional() },
+            {
+              description:
+                'The picture fits into it and keeps its shape; with one side alone the other follows; as the camera gives it when absent',
+            },
+          )
+          .optional(),
+        format: p.enum(FRAME_FORMATS, { description: 'raw is RGB, three bytes for each pixel, row by row', default: 'jpeg' }),
+        quality: p.integer({ description: 'Quality of JPEG; 100 is best', minimum: 1, maximum: 100, default: 85 }),
+      },
+      returns: FRAME,
+    },
+    async ({ camera_id: id, resolution, format, quality }, { signal, clock, permissions }) => {
+      requireCamera(cameras, id, permissions);
+      const atMs = clock.now();
+      const frame = await cameras.capture(id, { format, quality, ...(resolution && { within: resolution }) }, signal);
+      const { width, height, bytes } = frame;
+      return { image: Buffer.from(bytes).toString('base64'), format, width, height, timestamp: isoTime(atMs) };
+    },
+  );
+  return cameras.ids().length > 0 ? tool : unconfigured(tool, 'set connectors.cameras in the configuration');
+}
+
+/** Parameter of every tool on a camera. */
+export const cameraParameter = p.string({
+  description: 'Id of the camera; a wrong one is answered with those that there are',
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
+});
+
+/** NOT_FOUND with the cameras that the caller may use, when there is none of this id. */
+export function requireCamera(cameras: Cameras, id: string, grants: readonly string[]): void {
+  if (cameras.ids().includes(id)) return;
+  const candidates = permittedNames(grants, 'camera:capture', cameras.ids());
+  const known = candidates.length === 0 ? '' : `; there is ${candidates.join(', ')}`;
+  throw new AtmoError('NOT_FOUND', `There is no camera ${id} at this hub${known}`, { candidates });
+}

@@ -1,0 +1,55 @@
+import { SECRET_SOURCE } from '../../core/config/config-section.ts';
+
+const POSTGRES = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['database', 'user'],
+  properties: {
+    host: { type: 'string', minLength: 1, maxLength: 255, default: 'localhost', description: 'Name, address, or folder of its socket' },
+    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5_432 },
+    database: { type: 'string', minLength: 1, maxLength: 63 },
+    user: { type: 'string', minLength: 1, maxLength: 63, description: 'A role that may no more than agents shall; never a superuser' },
+    password: SECRET_SOURCE,
+    tls: { type: 'boolean', default: false, description: 'Encrypted, with a certificate that this machine trusts' },
+  },
+} as const;
+
+/** JSON Schema of `connectors.databases`: databases that agents may ask, by name. */
+export const DATABASES_SECTION = {
+  type: 'object',
+  maxProperties: 50,
+  propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' },
+  additionalProperties: {
+    type: 'object',
+    additionalProperties: false,
+    minProperties: 1,
+    oneOf: [{ required: ['sqlite'] }, { required: ['postgres'] }],
+    properties: {
+      sqlite: { type: 'string', pattern: '^/', maxLength: 1_000, description: 'A file of SQLite, from / on' },
+      postgres: POSTGRES,
+      writable: { type: 'boolean', default: false, description: 'Whether statements may change something' },
+      timeout_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 10, description: 'For one statement' },
+    },
+  },
+} as const;
+
+/** Where a PostgreSQL server is. */
+export interface PostgresConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password?: string;
+  readonly tls: boolean;
+}
+
+interface DatabaseBounds {
+  readonly writable: boolean;
+  readonly timeoutSeconds: number;
+}
+
+/** One database; either a file or a server. */
+export type DatabaseConfig = DatabaseBounds & ({ readonly sqlite: string } | { readonly postgres: PostgresConfig });
+
+/** The databases by name. */
+export type DatabasesConfig = Readonly<Record<string, DatabaseConfig>>;

@@ -1,0 +1,70 @@
+/** What the first bytes of a file say that it is, with the ending that services know it by. */
+export interface MediaType {
+  readonly kind: 'image' | 'audio';
+  /** Such as `image/jpeg`. */
+  readonly type: string;
+  readonly ending: string;
+}
+
+type Signature = MediaType & { readonly at: number; readonly bytes: string };
+
+const image = (ending: string, type: string) => ({ kind: 'image', type: `image/${type}`, ending }) as const;
+const audio = (ending: string, type: string) => ({ kind: 'audio', type: `audio/${type}`, ending }) as const;
+
+/** Magic numbers in Latin-1, as the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats themselves have them. */
+const SIGNATURES: readonly Signature[] = [
+  { ...image('jpg', 'jpeg'), at: 0, bytes: '\xff\xd8\xff' },
+  { ...image('png', 'png'), at: 0, bytes: '\x89PNG\r\n\x1a\n' },
+  { ...image('gif', 'gif'), at: 0, bytes: 'GIF8' },
+  { ...image('webp', 'webp'), at: 8, bytes: 'WEBP' },
+  { ...audio('wav', 'wav'), at: 8, bytes: 'WAVE' },
+  { ...audio('flac', 'flac'), at: 0, bytes: 'fLaC' },
+  { ...audio('ogg', 'ogg'), at: 0, bytes: 'OggS' },
+  { ...audio('mp3', 'mpeg'), at: 0, bytes: 'ID3' },
+  { ...audio('mp3', 'mpeg'), at: 0, bytes: '\xff\xfb' },
+  { ...audio('mp3', 'mpeg'), at: 0, bytes: '\xff\xf3' },
+  { ...audio('m4a', 'mp4'), at: 4, bytes: 'ftyp' },
+  { ...audio('webm', 'webm'), at: 0, bytes: '\x1aE\xdf\xa3' },
+];
+const LONGEST = 16;
+
+/** The type of a file by its content; undefined where it is neither a picture nor sound that services take. */
+export function mediaTypeOf(bytes: Uint8Array): MediaType | undefined {
+  const head = String.fromCharCode(...bytes.subarray(0, LONGEST));
+  const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
+  return found && { kind: found.kind, type: found.type, ending: found.ending };
+}
+
+/** What a picture says of itself. */
+export interface PictureSize {
+  readonly type: 'image/jpeg' | 'image/png';
+  readonly width: number;
+  readonly height: number;
+}
+
+const PNG_WIDTH_AT = 16;
+const PNG_HEIGHT_AT = 20;
+const JPEG_MARKER = 0xff;
+/** SOF0 to SOF15 without DHT, JPG and DAC, which lie among them (ITU-T T.81, table B.1). */
+const isFrameHeader = (code: number): boolean => code >= 0xc0 && code <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(code);
+
+/** Width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for anything else, and where it is cut off. */
+export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
+  const type = mediaTypeOf(bytes)?.type;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (type === 'image/png' && bytes.length >= PNG_HEIGHT_AT + 4) {
+    return { type, width: view.getUint32(PNG_WIDTH_AT), height: view.getUint32(PNG_HEIGHT_AT) };
+  }
+  if (type !== 'image/jpeg') return undefined;
+  const size = jpegSize(view);
+  return size && { type, ...size };
+}
+
+/** Segments follow each other, each with its length, until the one that holds the size. */
+function jpegSize(view: DataView): { readonly width: number; readonly height: number } | undefined {
+  for (let at = 2; at + 9 < view.byteLength; at += 2 + view.getUint16(at + 2)) {
+    if (view.getUint8(at) !== JPEG_MARKER) return undefined;
+    if (isFrameHeader(view.getUint8(at + 1))) return { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
+  }
+  return undefined;
+}

@@ -1,0 +1,118 @@
+import { readSecret } from '../../core/config/config-section.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, valueAt } from '../../core/json.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
+import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } from './messages-config.ts';
+
+const SERVICE = 'The SMS provider';
+const MAX_ID = 256;
+
+/** Hands text messages to the owner's provider over HTTP. CONFIG_INVALID for settings that cannot be. */
+export class SmsSender {
+  readonly #config: SmsConfig;
+  readonly #url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(env: NodeJS.ProcessEnv, config: SmsConfig) {
+    this.#config = config;
+    this.#url = configuredUrl(config.url, 'connectors.sms.url');
+    this.#headers = headersOf(config, config.secret === undefined ? undefined : readSecret(config.secret, env));
+    if (config.format === 'form' && Object.values(config.body).some((value) => typeof value === 'object')) {
+      throw new AtmoError('CONFIG_INVALID', 'connectors.sms.body has lists or objects, which a form cannot hold; set format to json');
+    }
+  }
+
+  /** The provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for an answer without id, PERMISSION_DENIED. */
+  async send(values: SmsValues, signal: AbortSignal): Promise<string> {
+    const { allowedNumbers, idAt } = this.#config;
+    requireAllowedTargets([values.phone], allowedNumbers, 'connectors.sms.allowed_numbers');
+    const answer = await callEndpoint({
+      service: SERVICE,
+      url: this.#url,
+      method: 'POST',
+      headers: this.#headers,
+      body: this.#bodyOf(values),
+      isActing: true,
+      signal,
+    });
+    const id = valueAt(jsonOf({ service: SERVICE }, answer), idAt);
+    if (typeof id === 'string' && id !== '' && id.length <= MAX_ID) return id;
+    if (typeof id === 'number') return String(id);
+    throw new AtmoError(
+      'SERVICE_REFUSED',
+      `${SERVICE} answered ${answer.status} without an id at ${idAt}, so it is not known to have taken it`,
+      {
+        status: answer.status,
+      },
+    );
+  }
+
+  #bodyOf(values: SmsValues): string {
+    const filled = fillTemplate(this.#config.body, values) as Readonly<Record<string, Json>>;
+    if (this.#config.format === 'json') return JSON.stringify(filled);
+    return new URLSearchParams(Object.entries(filled).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  }
+}
+
+function headersOf({ headers = {}, user, format }: SmsConfig, secret: string | undefined): Readonly<Record<string, string>> {
+  const needsSecret = user !== undefined || Object.values(headers).some((value) => value.includes('{secret}'));
+  if (needsSecret && secret === undefined) throw new AtmoError('CONFIG_INVALID', 'connectors.sms uses a secret; set connectors.sms.secret');
+  const filled = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.replaceAll('{secret}', () => secret ?? '')]);
+  return {
+    'content-type': format === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+    ...(user !== undefined && { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` }),
+    ...Object.fromEntries(filled),
+  };
+}
+
+/** What stands in the place of `{phone}` and `{message}`. */
+type SmsValues = Readonly<Record<'phone' | 'message', string>>;
+
+const PLACEHOLDER = /\{(phone|message)\}/g;
+
+/** A body with its placeholders filled, in texts alone; what a value holds is never filled again. */
+function fillTemplate(template: Json, values: SmsValues): Json {
+  if (typeof template === 'string') return template.replaceAll(PLACEHOLDER, (_, name: keyof SmsValues) => values[name]);
+  if (Array.isArray(template)) return template.map((item: Json) => fillTemplate(item, values));
+  if (!isJsonObject(template)) return template;
+  return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fillTemplate(item, values)]));
+}
+
+/** Ten parts of a long message; most providers take no more. */
+const MAX_MESSAGE = 1_530;
+
+/** `send_sms` (source 000 §5). */
+export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
+  return defineTool(
+    {
+      name: 'send_sms',
+      title: 'Send SMS',
+      description:
+        'Sends a text message to a phone; it costs the owner money. Use notify instead to tell somebody of the house something. ' +
+        'Example: {"phone": "+4915112345678", "message": "Water in the cellar!"}',
+      category: 'communicating',
+      capabilities: ['sms'],
+      permissions: ['sms:send'],
+      hasSideEffects: true,
+      needsNetwork: true,
+      isAsyncAllowed: true,
+      tags: ['sms', 'phone', 'message'],
+      parameters: {
+        phone: p.string({ description: 'Number with the code of its country (E.164), such as +4915112345678', pattern: PHONE_PATTERN }),
+        message: p.string({ description: 'Text; about 150 characters are one message to pay for', minLength: 1, maxLength: MAX_MESSAGE }),
+      },
+      returns: {
+        type: 'object',
+        required: ['delivered', 'sid'],
+        properties: {
+          delivered: { type: 'boolean', description: 'True when the provider took the message; whether the phone is on is not known' },
+          sid: { type: 'string', description: "The provider's id of the message" },
+        },
+      },
+      examples: [{ description: 'An alarm', params: { phone: '+4915112345678', message: 'Water in the cellar!' } }],
+    },
+    async ({ phone, message }, { signal }) => ({ delivered: true, sid: await sms.send({ phone, message }, signal) }),
+  );
+}

@@ -1,0 +1,99 @@
+import { isJsonObject, type Json } from '../../core/json.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { answerOf, type ModelRegistry, type NamedModel, requestModel, unusableAnswer } from './model-client.ts';
+import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
+
+const TEXT = { type: 'string', minLength: 1, maxLength: 100_000 } as const;
+const textDescription = 'A text, or a list of up to 256';
+/** Two forms in one, which no builder has: the schema is more exact than its type. */
+const textParameter = {
+  ...p.json({ description: textDescription }),
+  schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
+};
+
+/** `generate_embedding` (source 000 §5): texts as vectors. */
+export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
+  return defineTool(
+    {
+      name: 'generate_embedding',
+      title: 'Generate embeddings',
+      description:
+        'Turns texts into vectors in which near meanings are near. Use it to compare texts yourself; to search in documents there is ' +
+        'rag_search.',
+      category: 'computing',
+      capabilities: ['embeddings'],
+      permissions: ['embedding:create'],
+      hasSideEffects: false,
+      isAsyncAllowed: true,
+      timeoutMs: SHORT_TIMEOUT_MS,
+      retries: 1,
+      tags: ['embedding', 'text', 'model'],
+      examples: [{ description: 'Two texts', params: { text: ['the oven is on', 'somebody is baking'] } }],
+      parameters: { text: textParameter, model: modelParameter },
+      returns: {
+        type: 'object',
+        required: ['embeddings', 'model_used'],
+        properties: {
+          embeddings: { type: 'array', items: { type: 'array', items: { type: 'number' } } },
+          dimensions: { type: 'integer' },
+          model_used: { type: 'string' },
+        },
+      },
+    },
+    async ({ text, model }, { signal }) => {
+      const texts = Array.isArray(text) ? text.map(String) : [String(text)];
+      const name = embedder.modelName(model);
+      const embeddings = await embedder.embed(texts, name, signal);
+      return { embeddings, dimensions: embeddings[0]?.length ?? 0, model_used: name };
+    },
+  );
+}
+
+/** Port: texts as vectors of one model, in which near meanings are near. */
+export interface Embedder {
+  /** The model's name; undefined where none is configured. VALIDATION_ERROR for a name that is none. */
+  modelName(name?: string): string;
+  /** One vector for each text, in their order, all of one length. Errors as those of `askModel`. */
+  embed(texts: readonly string[], model: string, signal: AbortSignal): Promise<readonly (readonly number[])[]>;
+}
+
+/** Services bound how many texts a request may have. */
+const BATCH = 64;
+
+/** Embeddings over `/embeddings` (OpenAI API reference, create embeddings). */
+export class ModelEmbedder implements Embedder {
+  readonly #book: ModelRegistry;
+
+  constructor(book: ModelRegistry) {
+    this.#book = book;
+  }
+
+  modelName(name?: string): string {
+    return this.#book.pick('embeddings', name).name;
+  }
+
+  async embed(texts: readonly string[], name: string, signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+    const model = this.#book.pick('embeddings', name);
+    const vectors: (readonly number[])[] = [];
+    for (let at = 0; at < texts.length; at += BATCH) vectors.push(...(await embedBatch(model, texts.slice(at, at + BATCH), signal)));
+    const width = vectors[0]?.length;
+    if (vectors.some((vector) => vector.length !== width)) throw unusableAnswer(model, 'with vectors of different lengths');
+    return vectors;
+  }
+}
+
+async function embedBatch(model: NamedModel, input: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+  const { data } = answerOf(model, await requestModel(model, { path: '/embeddings', body: { model: model.model, input }, signal }));
+  const rows = Array.isArray(data) ? data.filter(isJsonObject) : [];
+  const vectors = input.map((_, index) => vectorOf(rows.find((row) => row.index === index)?.embedding ?? rows[index]?.embedding));
+  return vectors.map((vector) => {
+    if (vector) return vector;
+    throw unusableAnswer(model, `with vectors for ${rows.length} of ${input.length} texts`);
+  });
+}
+
+function vectorOf(embedding: Json | undefined): readonly number[] | undefined {
+  if (!Array.isArray(embedding) || embedding.length === 0) return undefined;
+  return embedding.every((value): value is number => typeof value === 'number') ? embedding : undefined;
+}

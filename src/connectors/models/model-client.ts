@@ -1,0 +1,154 @@
+import { readSecret } from '../../core/config/config-section.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { callEndpoint, type EndpointResponse, jsonOf } from '../http-client/endpoint-call.ts';
+import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
+
+/** A model with all that it takes to ask it. */
+export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
+  /** What the owner calls it. */
+  readonly name: string;
+  /** For messages. */
+  readonly service: string;
+  /** Base address without a slash at its end. */
+  readonly baseUrl: string;
+  readonly key?: string;
+}
+
+/** The models that the owner configured. */
+export class ModelRegistry {
+  readonly #models: ReadonlyMap<string, NamedModel>;
+  readonly #defaults: ModelsConfig['defaults'];
+
+  /** CONFIG_INVALID for a model whose endpoint is not there, a default that cannot do its task, and secrets that cannot be read. */
+  constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
+    const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
+      const secret = key === undefined ? {} : { key: readSecret(key, env) };
+      return [name, { service: `The model endpoint ${name}`, baseUrl: url.replace(/\/+$/, ''), ...secret }] as const;
+    });
+    const byName = new Map(endpoints);
+    this.#models = new Map(
+      Object.entries(config?.models ?? {}).map(([name, { endpoint, ...model }]) => {
+        const found = byName.get(endpoint);
+        if (!found) throw invalid(`connectors.models.models.${name} names the endpoint ${endpoint}, which is not among the endpoints`);
+        return [name, { ...model, ...found, name }];
+      }),
+    );
+    this.#defaults = config?.defaults ?? {};
+    this.#checkDefaults();
+  }
+
+  /** The tasks that at least one model has. */
+  tasks(): readonly ModelTask[] {
+    return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
+  }
+
+  /** Names of the models that have a task. */
+  names(task: ModelTask): readonly string[] {
+    return this.#having(task).map(({ name }) => name);
+  }
+
+  /** The model of a name, else the default one of the task. VALIDATION_ERROR names those that can do the task. */
+  pick(task: ModelTask, name: string | undefined): NamedModel {
+    const able = this.#having(task);
+    const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
+    const found = able.find((model) => model.name === wanted);
+    if (found) return found;
+    const names = able.map((model) => model.name);
+    throw new AtmoError('VALIDATION_ERROR', `No model ${JSON.stringify(wanted)} for ${task} is configured; there is ${names.join(', ')}`, {
+      candidates: names,
+    });
+  }
+
+  /** The model of a name, whatever its tasks are. VALIDATION_ERROR names all. */
+  named(name: string): NamedModel {
+    const found = this.#models.get(name);
+    if (found) return found;
+    const names = [...this.#models.keys()];
+    throw new AtmoError('VALIDATION_ERROR', `No model ${JSON.stringify(name)} is configured; there is ${names.join(', ')}`, {
+      candidates: names,
+    });
+  }
+
+  #having(task: ModelTask): readonly NamedModel[] {
+    return [...this.#models.values()].filter(({ tasks }) => tasks.includes(task));
+  }
+
+  #checkDefaults(): void {
+    for (const [task, name] of Object.entries(this.#defaults)) {
+      if (this.#having(task as ModelTask).some((model) => model.name === name)) continue;
+      throw invalid(`connectors.models.defaults.${task} names ${name}, which is no model with the task ${task}`);
+    }
+  }
+}
+
+function invalid(message: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', message);
+}
+
+/** A request to a model. */
+export interface ModelRequest {
+  /** Below the base address, such as `/chat/completions`. */
+  readonly path: string;
+  /** JSON, to which the model's own options are added, or a form with files. */
+  readonly body: JsonObject | FormData;
+  readonly signal: AbortSignal;
+  readonly onPart?: (part: Uint8Array) => void;
+}
+
+/** Vectors of some hundred texts, or the events of some ten thousand words. */
+const MAX_BYTES = 16_777_216;
+
+/** Asks a model; errors as those of `callEndpoint`, never with the key in them. A request computes and changes nothing. */
+export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
+  try {
+    return await callEndpoint({
+      service: model.service,
+      url: new URL(`${model.baseUrl}${request.path}`),
+      method: 'POST',
+      headers: headersOf(model, request.body),
+      body: withOptions(model, request.body),
+      isActing: false,
+      signal: request.signal,
+      maxBytes: MAX_BYTES,
+      ...(request.onPart && { onPart: request.onPart }),
+    });
+  } catch (error) {
+    throw withoutKey(error, model.key);
+  }
+}
+
+/** The JSON object of a model's answer. SERVICE_REFUSED when it is none, or when it is an error under a status of success. */
+export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
+  const json = jsonOf(model, answer);
+  if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
+  if (isJsonObject(json.error)) throw unusableAnswer(model, `an error: ${String(json.error.message ?? 'without a reason').slice(0, 300)}`);
+  return json;
+}
+
+/** SERVICE_REFUSED for an answer that is not what the API promises. */
+export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
+  return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
+}
+
+/** The owner's options win over what a caller asks for. */
+function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
+  if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
+  for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  return body;
+}
+
+/** `fetch` writes the type of a form itself, with its boundary. */
+function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Record<string, string>> {
+  return {
+    accept: 'application/json, text/event-stream',
+    ...(!(body instanceof FormData) && { 'content-type': 'application/json' }),
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
+}
+
+/** Some services repeat the key that they refuse. */
+function withoutKey(error: unknown, key: string | undefined): unknown {
+  if (!(error instanceof AtmoError) || key === undefined || !error.message.includes(key)) return error;
+  return new AtmoError(error.code, error.message.replaceAll(key, '[key]'), error.details);
+}

@@ -1,0 +1,89 @@
+import { AtmoError } from '../../core/errors.ts';
+import { p } from '../../tools/definition/define-tool.ts';
+import type { ToolContext } from '../../tools/definition/tool-definition.ts';
+import { hasPermission } from '../caller-permissions.ts';
+import { type MediaType, mediaTypeOf } from '../media-type.ts';
+import type { FetchPublic } from '../web/public-fetch.ts';
+
+/** Parameter of every tool that asks a model. */
+export const modelParameter = p
+  .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
+  .optional();
+
+/** A parameter that takes bytes, or says where they are. */
+export const mediaParameter = (description: string) =>
+  p.string({
+    description,
+    minLength: 1,
+    anyOf: [
+      { type: 'string', description: 'The bytes', contentEncoding: 'base64' },
+      { type: 'string', description: 'An address, a data: URI, or base64 of other forms' },
+    ],
+  });
+
+/** Time limits of source 000 §8, in milliseconds. */
+export const LONG_TIMEOUT_MS = 120_000;
+export const SHORT_TIMEOUT_MS = 60_000;
+
+/** Pictures of cameras and some minutes of speech, in base64. */
+export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
+
+/** A picture or a recording, held in memory. */
+export interface Media extends MediaType {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+type Caller = Pick<ToolContext, 'signal' | 'permissions'>;
+
+interface MediaRequest {
+  readonly kind: MediaType['kind'];
+  readonly context: Caller;
+  readonly fetchPublic: FetchPublic;
+}
+
+const WEB_URL = /^https?:\/\//i;
+const DATA_URI = /^data:[^,]{0,200};base64,/;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+/** Pictures of cameras and some minutes of speech. */
+export const MAX_MEDIA_MB = 20;
+const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
+
+/**
+ * What a parameter `image` or `audio` means: `data:…;base64,…`, base64, or an http or https address, for which the caller needs
+ * net:read. Errors: VALIDATION_ERROR for what is none of these or no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above
+ * 20 MiB, those of the fetch.
+ */
+export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
+  const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));
+  const type = mediaTypeOf(bytes);
+  if (type?.kind === kind) return { ...type, bytes };
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `What ${kind} names is ${type?.type ?? 'of an unknown form'} and no ${kind}; ${KNOWN_FORMATS[kind]}`,
+  );
+}
+
+const KNOWN_FORMATS = { image: 'JPEG, PNG, GIF and WebP are known', audio: 'WAV, MP3, FLAC, Ogg, M4A and WebM are known' } as const;
+
+async function fetched(url: string, context: Caller, fetchPublic: FetchPublic): Promise<Uint8Array<ArrayBuffer>> {
+  if (!hasPermission(context.permissions, 'net:read')) throw lacksNetPermission();
+  const { signal } = context;
+  const { status, body } = await fetchPublic({ url, signal, maxBytes: MAX_BYTES });
+  if (status >= 200 && status < 300) return body;
+  throw new AtmoError('SERVICE_REFUSED', `The address answered ${status} instead of a file`, { status });
+}
+
+function lacksNetPermission(): AtmoError {
+  const required = ['net:read'];
+  return new AtmoError('PERMISSION_DENIED', 'To name an address of the web takes the permission net:read; give the file in base64', {
+    required,
+  });
+}
+
+function decoded(text: string): Uint8Array<ArrayBuffer> {
+  const plain = text.replaceAll(/\s/g, '');
+  if (!BASE64.test(plain)) {
+    throw new AtmoError('VALIDATION_ERROR', 'The media is neither base64, nor a data: URI with base64, nor an http(s) address');
+  }
+  return new Uint8Array(Buffer.from(plain, 'base64'));
+}

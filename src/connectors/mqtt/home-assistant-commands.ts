@@ -1,0 +1,89 @@
+import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
+import type { JsonObject } from '../../core/json.ts';
+
+/** The call that a command stands for. */
+export interface BridgeCommand {
+  readonly tool: string;
+  readonly params: JsonObject;
+}
+
+/** What can be commanded; the reading that shows a thing is where it is set. */
+export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
+
+const PERCENT_MAX = 100;
+const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
+/** What the lines of the board belong to; each output has tools of its own. */
+const BOARD_LINES = 'gpio';
+/** Maps: what the broker says is no name of a member. */
+const ON_OFF = new Map([
+  ['ON', 'turn_on'],
+  ['OFF', 'turn_off'],
+]);
+const COVER_ENDS = new Map([
+  ['OPEN', PERCENT_MAX],
+  ['CLOSE', 0],
+]);
+/** Modes that `set_thermostat` takes, in the words of Home Assistant too. */
+export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
+
+/** What is set where a reading is shown; undefined for readings that only tell. */
+export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
+  if (device === BOARD_LINES && kind === 'switch') return 'output';
+  if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
+  if (kind === 'brightness' && /^brightness(_\d+)?$/.test(name)) return 'brightness';
+  if (kind === 'setpoint' && name === 'heating_setpoint') return 'heating_setpoint';
+  if (kind === 'thermostat_mode' && name === 'mode') return 'mode';
+  return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
+}
+
+/** What somebody needs who sets it: a permission, and a tool that is there only for what can be set; devices have theirs in common. */
+export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
+  if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
+  return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
+}
+
+/** The call for what was published for a reading; undefined when it is nothing that the reading's device can be told. */
+export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand | undefined {
+  const kind = commandKindOf(sensor);
+  return kind && COMMANDS[kind](sensor, payload.trim());
+}
+
+type CommandParser = (sensor: SensorInfo, payload: string) => BridgeCommand | undefined;
+
+const COMMANDS: Readonly<Record<CommandKind, CommandParser>> = {
+  output: ({ name }, payload) => {
+    const action = ON_OFF.get(payload);
+    return action === undefined ? undefined : { tool: `gpio:${name}_${action}`, params: {} };
+  },
+  on_off: (sensor, payload) => {
+    const action = ON_OFF.get(payload);
+    return action === undefined ? undefined : controlDevice(sensor, action);
+  },
+  brightness: (sensor, payload) => {
+    const brightness = percentOf(payload);
+    if (brightness === undefined) return undefined;
+    return brightness === 0 ? controlDevice(sensor, 'turn_off') : controlDevice(sensor, 'set_brightness', { brightness });
+  },
+  heating_setpoint: ({ device }, payload) =>
+    NUMBER.test(payload) ? { tool: 'set_thermostat', params: { device_id: device, target_temp: Number(payload) } } : undefined,
+  mode: ({ device }, payload) => {
+    const mode = THERMOSTAT_MODES.find((known) => known === payload);
+    return mode && { tool: 'set_thermostat', params: { device_id: device, mode } };
+  },
+  cover: (sensor, payload) => {
+    if (payload === 'STOP') return controlDevice(sensor, 'stop');
+    const openPercent = COVER_ENDS.get(payload) ?? percentOf(payload);
+    return openPercent === undefined ? undefined : { tool: 'set_cover', params: { device_id: sensor.device, open_percent: openPercent } };
+  },
+};
+
+/** Actions carry the same number of the endpoint as the readings do. */
+function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
+  const suffix = /_\d+$/.exec(name)?.[0] ?? '';
+  return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };
+}
+
+function percentOf(payload: string): number | undefined {
+  const percent = NUMBER.test(payload) ? Math.round(Number(payload)) : -1;
+  return percent >= 0 && percent <= PERCENT_MAX ? percent : undefined;
+}

@@ -1,0 +1,320 @@
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { Reading, SensorInfo } from '../../core/devices/sensor-readings.ts';
+import { parseDeviceId, slug } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type CommandKind, commandKindOf, THERMOSTAT_MODES } from './home-assistant-commands.ts';
+import type { BridgeConfig } from './mqtt-config.ts';
+
+/** What the home on the broker is made from. */
+export interface HomeSnapshot {
+  readonly readings: readonly Reading[];
+  readonly devices: Pick<DeviceDirectory, 'get'>;
+  readonly hub: BridgedHub;
+  readonly isControlled: (sensor: SensorInfo) => boolean;
+}
+
+/** Everything that the broker has to keep for the home as it is now: payloads by topic. */
+export function retainedMessages(
+  { readings, devices, hub, isControlled }: HomeSnapshot,
+  topics: BridgeTopics,
+): ReadonlyMap<string, string> {
+  const states = new Map<string, string>();
+  for (const [id, own] of Map.groupBy(readings, ({ sensor }) => sensor.device)) {
+    const device = devices.get(parseDeviceId(id));
+    const bridged: BridgedDevice = { id, readings: own, ...(device && { device }), isControlled };
+    for (const entity of entitiesOf(bridged, topics)) states.set(...discoveryMessage(entity, bridged, { topics, hub }));
+    const isAway = own.every(({ reachability }) => reachability === 'unreachable');
+    states.set(topics.available(id), isAway ? 'offline' : 'online');
+    for (const reading of own) states.set(topics.state(reading.sensor.id), statePayload(reading));
+  }
+  return states;
+}
+
+/** One entity of Home Assistant (home-assistant.io/integrations/mqtt, discovery). */
+interface HomeAssistantEntity {
+  readonly component: 'sensor' | 'binary_sensor' | 'light' | 'switch' | 'climate' | 'cover';
+  /** The reading that it is made from. */
+  readonly main: Reading;
+  /** What only this component has; topics among it. */
+  readonly config: JsonObject;
+}
+
+/** A device with its readings. */
+interface BridgedDevice {
+  readonly id: string;
+  readonly readings: readonly Reading[];
+  /** Absent for what the board itself has. */
+  readonly device?: Device;
+  /** Whether commands for what a reading shows are taken. */
+  readonly isControlled: (sensor: SensorInfo) => boolean;
+}
+
+/** What Home Assistant shows of a device: what can be controlled as that, everything else as a sensor. */
+function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
+  const controlled = controlledEntities(device, topics);
+  const shown = new Set(controlled.flatMap(({ readings }) => readings));
+  const sensors = device.readings
+    .filter((reading) => !shown.has(reading) && reading.value !== null)
+    .map((reading) => sensorEntity(reading, topics));
+  return [...controlled.map(({ entity }) => entity), ...sensors];
+}
+
+interface ControlledEntity {
+  readonly entity: HomeAssistantEntity;
+  /** The readings that need no entity of their own any more. */
+  readonly readings: readonly Reading[];
+}
+
+function controlledEntities(device: BridgedDevice, topics: BridgeTopics): readonly ControlledEntity[] {
+  return device.readings.flatMap((reading): readonly ControlledEntity[] => {
+    if (!device.isControlled(reading.sensor)) return [];
+    switch (commandKindOf(reading.sensor)) {
+      case 'output':
+      case 'on_off':
+        return [onOffEntity(device, reading, topics)];
+      case 'mode':
+        return climateEntity(device, reading, topics);
+      case 'cover':
+        return [{ entity: coverEntity(reading, topics), readings: [reading] }];
+      default:
+        return [];
+    }
+  });
+}
+
+function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics): ControlledEntity {
+  const isLight = device.device?.deviceTypes[0]?.endsWith('Light') === true;
+  const suffix = main.sensor.name.slice('is_on'.length);
+  const brightness = isLight ? device.readings.find(({ sensor }) => sensor.name === `brightness${suffix}`) : undefined;
+  const config = {
+    command_topic: topics.command(main.sensor.id),
+    ...(brightness && {
+      brightness_state_topic: topics.state(brightness.sensor.id),
+      brightness_command_topic: topics.command(brightness.sensor.id),
+      brightness_scale: 100,
+      // Else a light that is dimmed is told two things at once.
+      on_command_type: 'brightness',
+    }),
+  };
+  return { entity: { component: isLight ? 'light' : 'switch', main, config }, readings: brightness ? [main, brightness] : [main] };
+}
+
+function climateEntity(device: BridgedDevice, mode: Reading, topics: BridgeTopics): readonly ControlledEntity[] {
+  const find = (wanted: CommandKind) => device.readings.find(({ sensor }) => commandKindOf(sensor) === wanted);
+  const setpoint = find('heating_setpoint');
+  if (!setpoint) return [];
+  const present = device.readings.find(({ sensor }) => sensor.name === 'temperature' && sensor.kind === 'temperature');
+  const cools = device.readings.some(({ sensor }) => sensor.name === 'cooling_setpoint');
+  const config = {
+    modes: THERMOSTAT_MODES.filter((word) => cools || word === 'off' || word === 'heat'),
+    mode_state_topic: topics.state(mode.sensor.id),
+    mode_command_topic: topics.command(mode.sensor.id),
+    temperature_state_topic: topics.state(setpoint.sensor.id),
+    temperature_command_topic: topics.command(setpoint.sensor.id),
+    ...(present && { current_temperature_topic: topics.state(present.sensor.id) }),
+    temperature_unit: 'C',
+    precision: 0.1,
+    temp_step: 0.5,
+  };
+  return [{ entity: { component: 'climate', main: mode, config }, readings: [mode, setpoint] }];
+}
+
+function coverEntity(main: Reading, topics: BridgeTopics): HomeAssistantEntity {
+  const topic = topics.command(main.sensor.id);
+  const config = { position_topic: topics.state(main.sensor.id), set_position_topic: topic, command_topic: topic };
+  return { component: 'cover', main, config };
+}
+
+function sensorEntity(main: Reading, topics: BridgeTopics): HomeAssistantEntity {
+  const { sensor, value } = main;
+  const isBinary = typeof value === 'boolean';
+  const known = isBinary ? binaryClass(sensor.kind) : typeof value === 'number' ? measurementClass(sensor) : {};
+  return { component: isBinary ? 'binary_sensor' : 'sensor', main, config: { state_topic: topics.state(sensor.id), ...known } };
+}
+
+/** Whose home it is. */
+export interface BridgedHub {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Topic and payload with which Home Assistant learns of an entity. */
+function discoveryMessage(
+  entity: HomeAssistantEntity,
+  device: BridgedDevice,
+  { topics, hub }: { readonly topics: BridgeTopics; readonly hub: BridgedHub },
+): readonly [topic: string, payload: string] {
+  const { component, main, config } = entity;
+  const id = main.sensor.id.replaceAll('/', '_');
+  const payload: JsonObject = {
+    name: entityName(entity, device),
+    unique_id: `${topics.node}_${id}`,
+    ...(component !== 'climate' && component !== 'cover' && { state_topic: topics.state(main.sensor.id) }),
+    ...config,
+    availability: [{ topic: topics.status }, { topic: topics.available(device.id) }],
+    availability_mode: 'all',
+    device: deviceOf(device, topics),
+    origin: { name: 'atmosphere-edge', sw_version: hub.version },
+  };
+  return [topics.discovery(component, id), JSON.stringify(payload)];
+}
+
+/** What is the device itself has no name of its own (home-assistant.io, has_entity_name). */
+function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
+  const isDevice = component !== 'sensor' && component !== 'binary_sensor';
+  const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
+  if (isDevice && !hasOthers) return null;
+  const words = main.sensor.name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function deviceOf({ id, device, readings }: BridgedDevice, { node }: BridgeTopics): JsonObject {
+  const area = device?.area ?? readings[0]?.sensor.area;
+  return {
+    identifiers: [`${node}_${id}`],
+    name: device?.name ?? id,
+    ...(device && { manufacturer: device.vendor.name, model: device.product.name }),
+    ...(device?.softwareVersion !== undefined && { sw_version: device.softwareVersion }),
+    ...(area !== undefined && { suggested_area: area }),
+  };
+}
+
+/** Where the home stands on the broker. */
+export class BridgeTopics {
+  /** What tells this hub from others in topics and ids. */
+  readonly node: string;
+  readonly #base: string;
+  readonly #discoveryPrefix: string;
+
+  constructor(hubName: string, { baseTopic, discoveryPrefix }: Pick<BridgeConfig, 'baseTopic' | 'discoveryPrefix'>) {
+    const name = slug(hubName, '-') || 'hub';
+    this.node = `atmosphere-${name}`;
+    this.#base = baseTopic ?? `atmosphere/${name}`;
+    this.#discoveryPrefix = discoveryPrefix;
+  }
+
+  /** `online`, or `offline` as the hub's last will. */
+  get status(): string {
+    return `${this.#base}/status`;
+  }
+
+  /** Where commands that failed are told. */
+  get errors(): string {
+    return `${this.#base}/errors`;
+  }
+
+  /** Where Home Assistant tells that it has started. */
+  get homeAssistantStatus(): string {
+    return `${this.#discoveryPrefix}/status`;
+  }
+
+  /** Every command. */
+  get commandFilter(): string {
+    return this.command('#');
+  }
+
+  /** Every entity that a hub of this name ever announced. */
+  get discoveryFilter(): string {
+    return this.discovery('+', '+');
+  }
+
+  available(device: string): string {
+    return `${this.#base}/available/${device}`;
+  }
+
+  state(sensor: string): string {
+    return `${this.#base}/state/${sensor}`;
+  }
+
+  command(sensor: string): string {
+    return `${this.#base}/set/${sensor}`;
+  }
+
+  /** The sensor that a command is about; undefined for topics that are none. */
+  sensorOfCommand(topic: string): string | undefined {
+    const prefix = this.command('');
+    return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
+  }
+
+  /** Where Home Assistant looks for an entity (home-assistant.io/integrations/mqtt, discovery topic). */
+  discovery(component: string, entity: string): string {
+    return `${this.#discoveryPrefix}/${component}/${this.node}/${entity}/config`;
+  }
+
+  isDiscovery(topic: string): boolean {
+    const [prefix, component, node, entity, last, ...more] = topic.slice(this.#discoveryPrefix.length).split('/');
+    const isWhole = prefix === '' && component !== undefined && entity !== undefined && more.length === 0;
+    return topic.startsWith(this.#discoveryPrefix) && isWhole && node === this.node && last === 'config';
+  }
+}
+
+/** How Home Assistant shows readings: its device classes, for the units that it knows for them. */
+interface SensorClass {
+  readonly deviceClass: string;
+  readonly units: readonly string[];
+}
+
+/** By kind of the reading (home-assistant.io/integrations/sensor, device class). */
+const SENSOR_CLASSES: ReadonlyMap<string, SensorClass> = new Map(
+  Object.entries({
+    temperature: { deviceClass: 'temperature', units: ['°C', '°F', 'K'] },
+    setpoint: { deviceClass: 'temperature', units: ['°C', '°F', 'K'] },
+    humidity: { deviceClass: 'humidity', units: ['%'] },
+    soil_moisture: { deviceClass: 'moisture', units: ['%'] },
+    illuminance: { deviceClass: 'illuminance', units: ['lx'] },
+    pressure: { deviceClass: 'pressure', units: ['hPa', 'kPa', 'Pa', 'bar', 'mbar'] },
+    power: { deviceClass: 'power', units: ['W', 'kW', 'mW'] },
+    voltage: { deviceClass: 'voltage', units: ['V', 'mV'] },
+    battery_voltage: { deviceClass: 'voltage', units: ['V', 'mV'] },
+    current: { deviceClass: 'current', units: ['A', 'mA'] },
+    frequency: { deviceClass: 'frequency', units: ['Hz', 'kHz'] },
+    battery: { deviceClass: 'battery', units: ['%'] },
+    co2: { deviceClass: 'carbon_dioxide', units: ['ppm'] },
+    carbon_monoxide: { deviceClass: 'carbon_monoxide', units: ['ppm'] },
+    pm1: { deviceClass: 'pm1', units: ['µg/m³'] },
+    pm25: { deviceClass: 'pm25', units: ['µg/m³'] },
+    pm10: { deviceClass: 'pm10', units: ['µg/m³'] },
+    nitrogen_dioxide: { deviceClass: 'nitrogen_dioxide', units: ['µg/m³'] },
+    ozone: { deviceClass: 'ozone', units: ['µg/m³'] },
+    time_left: { deviceClass: 'duration', units: ['s', 'min', 'h'] },
+  }),
+);
+
+/** Of readings that are true or false (home-assistant.io/integrations/binary_sensor, device class); `on` is what is told here. */
+const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    occupancy: 'occupancy',
+    contact: 'opening',
+    leak: 'moisture',
+    rain: 'moisture',
+    freeze: 'cold',
+    fault: 'problem',
+    battery_alert: 'battery',
+  }),
+);
+
+/** Members of the announcement of a measurement. Only what is counted up for ever may be summed, and that is energy. */
+function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
+  if (unit === '') return {};
+  if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };
+  const found = SENSOR_CLASSES.get(kind);
+  const isKnown = found?.units.includes(unit) === true;
+  return { ...(isKnown && { device_class: found.deviceClass }), unit_of_measurement: unit, state_class: 'measurement' };
+}
+
+/** The class of what is true or false; none where Home Assistant has no word for it. */
+function binaryClass(kind: string): Readonly<Record<string, string>> {
+  const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
+  return deviceClass === undefined ? {} : { device_class: deviceClass };
+}
+
+/** Longest state that Home Assistant takes. */
+const MAX_STATE = 255;
+
+/** A value as Home Assistant reads it; `None` is what it calls unknown. */
+export function statePayload({ value, sensor }: Pick<Reading, 'value' | 'sensor'>): string {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'ON' : 'OFF';
+  return sensor.kind === 'thermostat_mode' ? String(value).toLowerCase() : String(value).slice(0, MAX_STATE);
+}

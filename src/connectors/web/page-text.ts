@@ -1,0 +1,352 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AtmoError } from '../../core/errors.ts';
+
+/** A page as it came. */
+export interface Page {
+  readonly html: string;
+  /** Links are relative to it. */
+  readonly url: string;
+}
+
+/** What hears the tags and texts of a page. */
+interface PageHandler {
+  onopentag(name: string, attributes: Record<string, string>): void;
+  ontext(text: string): void;
+  onclosetag(name: string): void;
+}
+
+interface ReadingBounds {
+  readonly signal: AbortSignal;
+  /** True as soon as the rest is not needed. */
+  readonly isEnough?: () => boolean;
+}
+
+const SLICE_CHARACTERS = 16_384;
+/** Beyond any page for people; at such depths a parser takes ever longer for each tag. */
+const MAX_DEPTH = 1_000;
+
+/**
+ * Reads a page as Markdown or text without scripts and styles, until more than `maxCharacters` are written. SERVICE_REFUSED for a
+ * page that no person could have meant.
+ */
+export async function pageText(
+  { html, url }: Page,
+  form: PageFormat,
+  { signal, maxCharacters }: { readonly signal: AbortSignal; readonly maxCharacters: number },
+): Promise<string> {
+  const writer = new PageWriter(url, form);
+  await parsePage(html, writer, { signal, isEnough: () => writer.length > maxCharacters });
+  return writer.text;
+}
+
+/** Feeds HTML to a handler, a piece at a time so that other work goes on meanwhile. Errors as those of `pageText`. */
+export async function parsePage(html: string, handler: PageHandler, { signal, isEnough }: ReadingBounds): Promise<void> {
+  const { Parser } = await import('htmlparser2');
+  const parser = new Parser(boundedDepth(handler));
+  for (let at = 0; at < html.length && !isEnough?.(); at += SLICE_CHARACTERS) {
+    signal.throwIfAborted();
+    parser.write(html.slice(at, at + SLICE_CHARACTERS));
+    await nextTurn();
+  }
+  parser.end();
+}
+
+function boundedDepth(handler: PageHandler): PageHandler {
+  let depth = 0;
+  return {
+    onopentag: (name, attributes) => {
+      depth++;
+      if (depth > MAX_DEPTH) throw new AtmoError('SERVICE_REFUSED', `The page nests more than ${MAX_DEPTH} tags; it is not for reading`);
+      handler.onopentag(name, attributes);
+    },
+    ontext: (text) => handler.ontext(text),
+    onclosetag: (name) => {
+      depth--;
+      handler.onclosetag(name);
+    },
+  };
+}
+
+/** What becomes of a page: Markdown with links and marks, or its words alone. */
+export type PageFormat = 'markdown' | 'text';
+
+/** Never for readers. */
+const HIDDEN = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'iframe',
+  'object',
+  'canvas',
+  'head',
+  'title',
+  'select',
+  'textarea',
+]);
+const BLOCKS = new Set(
+  'address article aside blockquote dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section summary table ul'.split(
+    ' ',
+  ),
+);
+const MARKS: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', code: '`' };
+/** Deeper ones stand as those around them: otherwise a small page could become an endless text. */
+const MAX_INDENTS = 8;
+const SAFE_LINK = /^(https?|mailto|tel):/;
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** Writes a page down while a parser of HTML reads it: a handler for htmlparser2. */
+class PageWriter {
+  readonly #flow = new TextBuilder();
+  readonly #baseUrl: string;
+  readonly #isMarkdown: boolean;
+  /** Targets of the links that are open. */
+  readonly #links: string[] = [];
+  readonly #indents: string[] = [];
+  /** The next number of each list that is open; undefined where it has none. */
+  readonly #lists: (number | undefined)[] = [];
+  #hidden = 0;
+  #preformatted = 0;
+  #cells = 0;
+
+  constructor(baseUrl: string, form: PageFormat) {
+    this.#baseUrl = baseUrl;
+    this.#isMarkdown = form === 'markdown';
+  }
+
+  get length(): number {
+    return this.#flow.length;
+  }
+
+  get text(): string {
+    return this.#flow.text;
+  }
+
+  onopentag(name: string, attributes: Attributes): void {
+    if (HIDDEN.has(name)) this.#hidden++;
+    if (this.#hidden > 0) return;
+    if (BLOCKS.has(name)) this.#flow.breakLine(2);
+    this.#openStructure(name, attributes);
+    if (this.#isMarkdown) this.#openMark(name, attributes);
+    else if (name === 'img') this.#flow.appendFolded(attributes.alt ?? '');
+  }
+
+  ontext(text: string): void {
+    if (this.#hidden > 0) return;
+    if (this.#preformatted > 0) this.#flow.appendVerbatim(text);
+    else this.#flow.appendFolded(text);
+  }
+
+  onclosetag(name: string): void {
+    const wasHidden = this.#hidden > 0;
+    if (HIDDEN.has(name)) this.#hidden = Math.max(0, this.#hidden - 1);
+    if (wasHidden) return;
+    if (this.#isMarkdown) this.#closeMark(name);
+    this.#closeStructure(name);
+    if (BLOCKS.has(name)) this.#flow.breakLine(2);
+  }
+
+  #openStructure(name: string, attributes: Attributes): void {
+    if (name === 'br' || name === 'tr') this.#flow.breakLine(1);
+    if (name === 'tr') this.#cells = 0;
+    if ((name === 'td' || name === 'th') && this.#cells++ > 0) this.#flow.appendFolded(' | ');
+    if (name === 'ul') this.#lists.push(undefined);
+    if (name === 'ol') this.#lists.push(Number.parseInt(attributes.start ?? '1', 10) || 1);
+    if (name === 'li') this.#openItem();
+    if (name === 'blockquote') this.#indent(this.#isMarkdown ? '> ' : '');
+    if (name === 'pre') this.#openPreformatted();
+    if (name === 'hr' && this.#isMarkdown) this.#flow.appendVerbatim('---');
+  }
+
+  #openItem(): void {
+    const number = this.#lists.at(-1);
+    const item = number === undefined ? '- ' : `${number}. `;
+    if (number !== undefined) this.#lists[this.#lists.length - 1] = number + 1;
+    this.#flow.breakLine(1);
+    this.#indent(' '.repeat(item.length));
+    if (this.#indents.length <= MAX_INDENTS) this.#flow.item = item;
+  }
+
+  #openPreformatted(): void {
+    if (this.#preformatted++ === 0 && this.#isMarkdown) this.#flow.appendVerbatim('```\n');
+  }
+
+  #closeStructure(name: string): void {
+    if (name === 'ul' || name === 'ol') this.#lists.pop();
+    if (name === 'li') this.#flow.item = '';
+    if (name === 'li' || name === 'blockquote') this.#outdent();
+    if (name === 'pre' && --this.#preformatted === 0 && this.#isMarkdown) this.#flow.appendVerbatim('\n```');
+    if (name === 'li') this.#flow.breakLine(1);
+  }
+
+  #openMark(name: string, { href, src, alt = '' }: Attributes): void {
+    const mark = this.#markOf(name);
+    if (mark !== undefined) this.#flow.openMark(mark);
+    if (/^h[1-6]$/.test(name)) this.#flow.lead = `${'#'.repeat(Number(name[1]))} `;
+    if (name === 'a') this.#openLink(this.#absolute(href));
+    const picture = name === 'img' ? this.#absolute(src) : '';
+    if (picture !== '') this.#flow.appendFolded(`![${alt}](${picture})`);
+  }
+
+  #openLink(target: string): void {
+    this.#links.push(target);
+    if (target !== '') this.#flow.openMark('[');
+  }
+
+  #closeMark(name: string): void {
+    const mark = this.#markOf(name);
+    if (mark !== undefined) this.#flow.closeMark(mark);
+    if (/^h[1-6]$/.test(name)) this.#flow.lead = '';
+    const target = name === 'a' ? (this.#links.pop() ?? '') : '';
+    if (target !== '') this.#flow.closeMark(`](${target})`);
+  }
+
+  #markOf(name: string): string | undefined {
+    if (this.#preformatted > 0) return undefined;
+    return Object.hasOwn(MARKS, name) ? MARKS[name] : undefined;
+  }
+
+  /** Empty for what leads nowhere, such as `javascript:`. */
+  #absolute(reference: string | undefined): string {
+    const url = reference === undefined ? null : URL.parse(reference, this.#baseUrl);
+    if (!url || !SAFE_LINK.test(url.href)) return '';
+    return url.href.replaceAll('(', '%28').replaceAll(')', '%29');
+  }
+
+  #indent(indent: string): void {
+    this.#indents.push(indent);
+    this.#applyIndent();
+  }
+
+  #outdent(): void {
+    this.#indents.pop();
+    this.#applyIndent();
+  }
+
+  #applyIndent(): void {
+    this.#flow.prefix = this.#indents.slice(0, MAX_INDENTS).join('');
+  }
+}
+
+/** Lines of text that grow: white space is folded as browsers do, blocks get lines of their own. */
+class TextBuilder {
+  /** None is empty. One text would be copied whole by each change of it, and pages may have thousands of those. */
+  readonly #parts: string[] = [];
+  /** The parts that are open marks, by their place. */
+  readonly #marks: number[] = [];
+  #length = 0;
+  #prefix = '';
+  #item = '';
+  #lead = '';
+  #breaks = 0;
+  #isSpaceDue = false;
+  /** Behind an opening mark there is no space. */
+  #isTight = false;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get text(): string {
+    return this.#parts.join('').trim();
+  }
+
+  /** What every line from now on begins with, such as `> `. */
+  set prefix(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** What the next line has instead of the end of its prefix, such as `- `. */
+  set item(item: string) {
+    this.#item = item;
+  }
+
+  /** What the next line has before its text, such as `## `; inside of marks there are no lines. */
+  set lead(lead: string) {
+    if (this.#marks.length === 0) this.#lead = lead;
+  }
+
+  /** Text in which any white space is one space, and none at the beginning of a line. */
+  appendFolded(text: string): void {
+    const words = text.replaceAll(/[\s\u00a0]+/g, ' ');
+    if (words.startsWith(' ')) this.#space();
+    const bare = words.trim();
+    if (bare === '') return;
+    this.#begin();
+    this.#add(bare);
+    this.#isTight = false;
+    this.#isSpaceDue = words.endsWith(' ');
+  }
+
+  /** Text as it is, line by line. */
+  appendVerbatim(text: string): void {
+    this.#begin();
+    this.#add(text.replaceAll(/\r?\n/g, `\n${this.#prefix}`));
+    this.#isTight = false;
+  }
+
+  /** Begins a new line before the next text; with 2 an empty one is between. Inside of marks it is a space. */
+  breakLine(lines: 1 | 2): void {
+    if (this.#length === 0) return;
+    if (this.#marks.length > 0) this.#space();
+    else this.#breaks = Math.max(this.#breaks, lines);
+  }
+
+  /** A mark that stands close to the text behind it, such as `**`. */
+  openMark(mark: string): void {
+    this.#begin();
+    this.#marks.push(this.#parts.length);
+    this.#add(mark);
+    this.#isTight = true;
+  }
+
+  /** The mark that ends it; both vanish where there is nothing between them. */
+  closeMark(mark: string): void {
+    const at = this.#marks.pop() ?? 0;
+    this.#isTight = false;
+    if (this.#parts.length > at + 1) {
+      this.#add(mark);
+      return;
+    }
+    this.#drop();
+    if (this.#parts.at(-1)?.endsWith(' ') === true) this.#add(this.#drop().slice(0, -1));
+    this.#isSpaceDue = true;
+  }
+
+  /** A space at the beginning of marked text belongs before the mark. */
+  #space(): void {
+    const at = this.#marks.at(-1) ?? 0;
+    if (!this.#isTight) this.#isSpaceDue = true;
+    else if (/\S$/.test(this.#parts[at - 1]?.slice(-1) ?? '')) {
+      this.#parts.splice(at, 0, ' ');
+      this.#length += 1;
+      this.#marks[this.#marks.length - 1] = at + 1;
+    }
+  }
+
+  #begin(): void {
+    const isFirst = this.#length === 0;
+    if (isFirst || this.#breaks > 0) {
+      this.#add(isFirst ? '' : `\n${this.#prefix.trimEnd()}`.repeat(this.#breaks - 1).concat('\n'));
+      this.#add(this.#prefix.slice(0, this.#prefix.length - this.#item.length) + this.#item + this.#lead);
+      this.#item = '';
+      this.#lead = '';
+    } else if (this.#isSpaceDue) this.#add(' ');
+    this.#breaks = 0;
+    this.#isSpaceDue = false;
+  }
+
+  #add(text: string): void {
+    if (text === '') return;
+    this.#parts.push(text);
+    this.#length += text.length;
+  }
+
+  #drop(): string {
+    const last = this.#parts.pop() ?? '';
+    this.#length -= last.length;
+    return last;
+  }
+}

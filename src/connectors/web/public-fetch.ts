@@ -1,0 +1,178 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import type { IncomingMessage } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import { orAborted } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { certificateFailure, connectionCode } from '../http-client/connection-failure.ts';
+import { headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
+import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
+
+/** A request to an address that an agent chose. */
+export interface PublicRequest {
+  readonly url: string;
+  /** GET when absent. */
+  readonly method?: 'GET' | 'HEAD';
+  readonly signal: AbortSignal;
+  /** Longest body, after decompression. */
+  readonly maxBytes: number;
+  /** Value of the header `accept`. */
+  readonly accept?: string;
+}
+
+/** An answer with any status but a redirect that was followed. */
+export interface PublicResponse {
+  readonly status: number;
+  /** Where the answer came from in the end. */
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** Port: fetches from the public internet whatever address somebody names. */
+export type FetchPublic = (request: PublicRequest) => Promise<PublicResponse>;
+
+/** Port: the addresses of a name. */
+export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+interface PublicFetchOptions {
+  /** Private hosts that the owner lets agents reach, in the forms of `hostRule`. */
+  readonly allowedHosts?: readonly string[];
+  /** The machine's resolver when absent. */
+  readonly resolve?: ResolveHost;
+  /** How the network turns addresses of IPv6 into those of IPv4; asked of the resolver when absent. */
+  readonly translation?: () => Promise<EmbeddedIpv4>;
+  /** For the whole of it, redirects included; 30 s when absent. */
+  readonly timeoutMs?: number;
+}
+
+interface Attempt extends PublicRequest {
+  readonly addresses: readonly LookupAddress[];
+  readonly target: URL;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/**
+ * A fetch for addresses that come from agents: HTTP and HTTPS only, nothing private. Every answer of the DNS is checked, and the
+ * connection goes to the checked addresses, so that a name cannot point elsewhere a moment later; each redirect is judged anew.
+ * Errors of the fetch: VALIDATION_ERROR (no such address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE
+ * (not reached), SERVICE_REFUSED (redirects without end, garbage), PAYLOAD_TOO_LARGE, TIMEOUT, or what the signal aborts with.
+ */
+export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
+  const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
+  const isAllowed = hostRule(allowedHosts);
+  const addressesOf = async (target: URL, signal: AbortSignal) => {
+    const addresses = await resolveTarget(target, { resolve, signal });
+    const hasIpv6 = addresses.some(({ family, address }) => family === 6 && isPublicAddress(address));
+    const embedded = hasIpv6 ? await orAborted(translation(), signal) : embeddedIpv4([]);
+    if (addresses.every(({ address }) => isPublicAddress(address, embedded) || isAllowed(target, address))) return addresses;
+    throw forbidden(target);
+  };
+  return async (request) => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([request.signal, limit]);
+    try {
+      return await followRedirects({ ...request, signal }, addressesOf);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      if (limit.aborted) throw new AtmoError('TIMEOUT', `${quotedUrl(request.url)} did not answer in full within ${timeoutMs} ms`);
+      throw error;
+    }
+  };
+}
+
+async function followRedirects(
+  request: PublicRequest,
+  addressesOf: (target: URL, signal: AbortSignal) => Promise<readonly LookupAddress[]>,
+): Promise<PublicResponse> {
+  let target = parseWebUrl(request.url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const addresses = await addressesOf(target, request.signal);
+    const response = await sendAttempt({ ...request, addresses, target });
+    const { location } = response.headers;
+    if (location === undefined || !REDIRECTS.includes(response.statusCode ?? 0)) return readResponse(request, target, response);
+    response.destroy();
+    target = parseWebUrl(location, target);
+  }
+  throw new AtmoError('SERVICE_REFUSED', `${quotedUrl(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
+}
+
+/** The address as a URL that may be asked for, without a fragment. VALIDATION_ERROR. */
+function parseWebUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid(`${quotedUrl(text)}: only http and https can be fetched`);
+  if (url.username !== '' || url.password !== '') throw invalid('An address with a user name or password is not fetched; take it out');
+  url.hash = '';
+  return url;
+}
+
+async function resolveTarget(
+  { hostname }: URL,
+  { resolve, signal }: { readonly resolve: ResolveHost; readonly signal: AbortSignal },
+): Promise<readonly LookupAddress[]> {
+  const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(literal);
+  if (family !== 0) return [{ address: literal, family }];
+  const addresses = await orAborted(resolve(hostname), signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw unreachable(hostname, connectionCode(error));
+  });
+  if (addresses.length === 0) throw unreachable(hostname, 'ENOTFOUND');
+  return addresses;
+}
+
+async function resolveHost(hostname: string): Promise<readonly LookupAddress[]> {
+  return lookup(hostname, { all: true });
+}
+
+function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses }: Attempt): Promise<IncomingMessage> {
+  const lookup = pinnedLookup(addresses);
+  return sendRequest({ url: target, method, headers: { accept }, signal, lookup }, (code) =>
+    signal.aborted ? signal.reason : unreachable(target.hostname, code),
+  );
+}
+
+/** Asking the DNS again could get another answer than the one that was judged. */
+function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
+  const [first = { address: '', family: 4 }] = addresses;
+  return (_, { all }, done) => {
+    if (all) done(null, [...addresses]);
+    else done(null, first.address, first.family);
+  };
+}
+
+async function readResponse(
+  { method = 'GET', ...request }: PublicRequest,
+  target: URL,
+  response: IncomingMessage,
+): Promise<PublicResponse> {
+  const { statusCode: status = 0 } = response;
+  const brokenOff = (code: string) =>
+    request.signal.aborted
+      ? request.signal.reason
+      : new AtmoError('SERVICE_REFUSED', `The answer broke off or cannot be unpacked (${code})`, { status });
+  const body = await readDecodedBody(response, { method, maxBytes: request.maxBytes }, brokenOff);
+  return { status, url: target.href, headers: headersOf(response), body };
+}
+
+function forbidden({ hostname }: URL): AtmoError {
+  const message = `${hostname} is not on the public internet; the owner may allow it in connectors.web.allowed_hosts`;
+  return new AtmoError('PERMISSION_DENIED', message, { host: hostname });
+}
+
+function unreachable(hostname: string, code: string): AtmoError {
+  const certificate = certificateFailure(hostname, code);
+  if (certificate) return certificate;
+  return new AtmoError('SERVICE_UNAVAILABLE', `${hostname} cannot be reached (${code})`, { host: hostname, reason: code });
+}
+
+function invalid(message: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message);
+}
+
+function quotedUrl(url: string): string {
+  return JSON.stringify(url.slice(0, 200));
+}

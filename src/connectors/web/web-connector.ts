@@ -1,0 +1,58 @@
+import { readSecret } from '../../core/config/config-section.ts';
+import { lazy } from '../../core/lifecycle.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import type { Capability } from '../../tools/registry/capability-catalogue.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import type { ConnectorsConfig } from '../connectors-config.ts';
+import { FileRoots } from '../files/file-roots.ts';
+import { hostRule } from './address-policy.ts';
+import { fetchTools } from './fetch-tools.ts';
+import { htmlScraperTool } from './html-scraper.ts';
+import type { FetchPublic } from './public-fetch.ts';
+import { searchWebTool } from './searxng.ts';
+import { textTools } from './text-tools.ts';
+import type { SearchConfig, WebConfig } from './web-config.ts';
+
+const INTERNET: Capability = { type: 'internet', description: () => 'Pages of the web, searched and read' };
+const ALIASES = {
+  tool_http_get: 'core:http_get',
+  tool_html_scraper: 'core:html_scraper',
+  tool_json_parse: 'core:json_parse',
+  tool_text_search: 'core:text_search',
+};
+
+/** Tools that fetch and search the web, and two that work on texts alone. CONFIG_INVALID for a network or secret that is none. */
+export function openWeb(
+  { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
+  { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
+): Connector {
+  const roots = files?.roots ?? {};
+  return {
+    tools: [...pageTools(web), searchTool(search, env), ...textTools({ files: new FileRoots(roots, stateDir), roots })],
+    aliases: ALIASES,
+    capabilities: web.enabled || search ? [INTERNET] : [],
+  };
+}
+
+function pageTools({ enabled, allowedHosts }: WebConfig): readonly RegisteredTool[] {
+  const fetchPublic = lazyFetch(allowedHosts);
+  const tools = [...fetchTools(fetchPublic), htmlScraperTool(fetchPublic)];
+  return enabled ? tools : tools.map((tool) => unconfigured(tool, 'set connectors.web.enabled to true in the configuration'));
+}
+
+function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): RegisteredTool {
+  if (!search) return unconfigured(searchWebTool({ url: '' }), 'set connectors.search.url in the configuration to a SearXNG server');
+  const { token, ...server } = search;
+  return searchWebTool({ ...server, ...(token !== undefined && { token: readSecret(token, env) }) });
+}
+
+/**
+ * The fetch of `publicFetch`, loaded by the first request: HTTP, TLS and decompression take megabytes that a hub whose agents
+ * never look into the web need not hold. CONFIG_INVALID at once for a network that is none.
+ */
+export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
+  hostRule(allowedHosts);
+  const made = lazy(async () => (await import('./public-fetch.ts')).publicFetch({ allowedHosts }));
+  return async (request) => (await made())(request);
+}

@@ -1,0 +1,284 @@
+import { describeTargets, deviceElement, type NamedDevice, nameText, readsIn, verbOf } from '../devices/action-descriptions.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { escapeAllHidden } from '../untrusted-text.ts';
+import type { Effect, Risk } from './authorizer.ts';
+import type { Principal } from './principal.ts';
+
+/** How a request for approval stands. `approved` waits to be used; the last three are final. */
+export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/** The name of a person who approves. */
+export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+
+/** What a person says to a request. */
+export type ApprovalDecision = 'approve' | 'deny';
+
+/** A program that a call starts. */
+export interface PlannedProgram {
+  /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
+  readonly kind: 'cmd' | 'image' | 'module' | 'script';
+  readonly program: string;
+  /** With places such as `{file}` where the parameters are not known yet. */
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** What the owner lets it use, by name and in words. Without any it reaches nothing of the home. */
+  readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
+  /** Marks of its code and of files among its arguments that somebody could write: another content, another mark. */
+  readonly versions: readonly string[];
+}
+
+/** A call that will be made once a person agrees, with all that it makes in turn. */
+export interface PlannedCall {
+  /** Canonical id of the tool; the name as it was written where no tool has it now. */
+  readonly tool: string;
+  readonly title: string;
+  /** Parameters with secrets masked; as they are written where results of earlier steps decide on them. */
+  readonly params: JsonObject;
+  /** SHA-256, hex, over the tool's definition and all that it runs, whatever it is called with; empty where no tool has the name. */
+  readonly definition: string;
+  /** SHA-256, hex, over all parameters in full, however short `params` shows them; secrets count sealed with a key of the hub. */
+  readonly arguments: string;
+  /** Results of earlier steps fill places in `params`. */
+  readonly open?: true;
+  readonly program?: PlannedProgram;
+  /** What is touched, as far as it is known. */
+  readonly targets: readonly string[];
+  /** Those of them that are only read; absent without any. */
+  readonly reads?: readonly string[];
+  readonly steps?: readonly PlannedCall[];
+}
+
+/** A request for approval as people see it; snake_case since it leaves by every door. */
+export interface ApprovalView {
+  readonly approval_id: string;
+  readonly state: ApprovalState;
+  /** Id of the agent that asks. */
+  readonly agent_id: string;
+  /** Canonical id of the tool. */
+  readonly tool: string;
+  readonly title: string;
+  /** With secrets masked. */
+  readonly params: JsonObject;
+  /** What will really be touched. */
+  readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
+  /** Devices among that, by the names and in the rooms that they have now. */
+  readonly devices: readonly NamedDevice[];
+  /** The program or the steps that will run; absent for a call that has neither. */
+  readonly runs?: PlannedCall;
+  /** Distinct persons who have to approve. */
+  readonly needed: number;
+  readonly given: number;
+  readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
+  readonly denied_by?: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly hub: string;
+  readonly call_hash: string;
+  readonly trace_id: string;
+}
+
+/** One person's word about one request. */
+export interface SignedDecision {
+  readonly approvalId: string;
+  readonly decision: ApprovalDecision;
+  readonly person: string;
+  /** COSE_Sign1 over the statement (docs/approvals.md), base64url. */
+  readonly signature: string;
+}
+
+/** A request and, as `principalKey`, whose it is. */
+export interface OwnedApproval {
+  readonly principalKey: string;
+  readonly view: ApprovalView;
+}
+
+/** Port: the requests that wait for people, and what people say to them. */
+export interface ApprovalService {
+  /** Newest first; closed ones stay for an hour. */
+  list(): readonly OwnedApproval[];
+  get(approvalId: string): OwnedApproval | undefined;
+  /**
+   * NOT_FOUND (unknown), CONFLICT (expired, used, denied, or the person has approved already), PERMISSION_DENIED (own
+   * request, no such person, a key that does not count, a signature over something else).
+   */
+  decide(decision: SignedDecision): Promise<ApprovalView>;
+}
+
+/** A key with which a person signs decisions. One person may have several, on phone and laptop, and counts once. */
+export interface ApproverKey {
+  readonly person: string;
+  /** First 16 hex digits of the SHA-256 of the raw key. */
+  readonly keyId: string;
+  /** Raw Ed25519 public key, 32 bytes, base64url. */
+  readonly key: string;
+  readonly label: string;
+  readonly enrolledAt: string;
+}
+
+/** Port: whose keys count. */
+export interface ApproverDirectory {
+  /** Sorted by person, then in the order of enrolment. */
+  list(): readonly ApproverKey[];
+  /** VALIDATION_ERROR (name or key), CONFLICT (a key that is somebody's already, or too many). */
+  enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
+  /** NOT_FOUND, or CONFLICT for the last key of all. */
+  remove(keyId: string): Promise<ApproverKey>;
+}
+
+/** A dangerous call that people have to agree to. */
+export interface ApprovalRequest {
+  readonly principal: Principal;
+  readonly toolId: string;
+  /** Name of the tool for people. */
+  readonly title: string;
+  /** Parameters with secrets masked, for people to read. */
+  readonly params: JsonObject;
+  /**
+   * SHA-256, hex, of the RFC 8785 form of tool, arguments and the definition of all that will run; secrets count sealed with a key
+   * of the hub.
+   */
+  readonly callHash: string;
+  readonly effects: readonly Effect[];
+  /** What will run, with secrets masked. */
+  readonly plan: PlannedCall;
+  readonly personsNeeded: number;
+  readonly traceId: string;
+}
+
+/** Where the approval of a call stands. */
+export type ApprovalStatus =
+  | { readonly state: 'approved'; readonly approvalId: string; readonly by: readonly string[] }
+  | {
+      readonly state: 'pending';
+      readonly approvalId: string;
+      readonly expiresAt: string;
+      readonly needed: number;
+      readonly given: number;
+      /** The request in a sentence for people. */
+      readonly summary: string;
+      /** What will run, a line for each program and step. */
+      readonly willDo: readonly string[];
+    }
+  | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
+
+/** Port: whether people have approved a dangerous call. An approval serves one call, of one principal, once. */
+export interface ApprovalQueue {
+  /** Uses the approval up when there is one, else files the request and tells the admins. */
+  check(request: ApprovalRequest): Promise<ApprovalStatus>;
+  /** The same without using it up: would it be approved now? Files the request as well. */
+  peek(request: ApprovalRequest): Promise<ApprovalStatus>;
+  /** The call that used the approval up dispatched nothing: it may be tried again until the approval expires. */
+  giveBack(approvalId: string): void;
+}
+
+/** Longest value of a parameter in a sentence; the whole stands in `params`. */
+const MAX_SHOWN_LENGTH = 120;
+const PLAIN = /^[\w.:@/+-]{1,64}$/;
+/** What stands for a secret value. */
+const SECRET = '[secret]';
+
+type DevicesByName = ApprovalView['devices'];
+
+/** What people are asked, in one line: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. Ids stand in the request's members. */
+export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
+  const steps = runs?.steps?.length ?? 0;
+  const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${counted(steps, 'step')}` : '';
+  const targets = effects.map(({ target }) => target);
+  return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
+}
+
+/** What will run, one line for the program and each step, with all arguments; empty for a call that has neither. */
+export function plannedStepLines({ runs, devices }: Pick<ApprovalView, 'runs' | 'devices'>): readonly string[] {
+  if (!runs) return [];
+  return [...(runs.program ? [programLine(runs.program)] : []), ...stepLines(runs, devices, '')];
+}
+
+function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: string): readonly string[] {
+  return steps.flatMap((step, index) => {
+    const number = `${above}${index + 1}.`;
+    const what =
+      step.definition === ''
+        ? `${shortValue(step.tool)}, which no tool is called now${inBrackets(step.params, fullValue)}`
+        : describeCall(step, { devices, work: '', wording: fullValue });
+    const program = step.program ? `. ${programLine(step.program)}` : '';
+    return [`${number} ${what}${program}`, ...stepLines(step, devices, number)];
+  });
+}
+
+/**
+ * What a call does, with its arguments. Its title is left out where the words for its effects say the same, and its id where it names
+ * what it touches: a title says what the author of a tool wants it to say, and effects are what it does.
+ */
+function describeCall(
+  { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
+  { devices, work, wording }: { readonly devices: DevicesByName; readonly work: string; readonly wording: (value: Json) => string },
+): string {
+  const { does, touches } = describeTargets(
+    targets.filter((target) => target !== tool),
+    devices,
+    new Set(reads),
+  );
+  const isRaw = isRawCall(params, targets);
+  const given = inBrackets(furtherParams(params, { targets, devices, isRaw }), wording);
+  if (does !== '' && touches === '' && work === '' && (isRaw || isTitleOfActions(title, targets))) return `${does}${given}`;
+  const ways = [...(does === '' ? [] : [`does this: ${does}`]), ...(touches === '' ? [] : [`touches ${touches}`])];
+  const named = `${nameText(title)}${given}`;
+  return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
+}
+
+/** True where the parameters name the cluster and the command or attribute that all targets are. */
+function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
+  const elements = targets.map(deviceElement);
+  return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));
+}
+
+function isTitleOfActions(title: string, targets: readonly string[]): boolean {
+  return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
+}
+
+/** Parameters that say more than the words for the targets do. */
+function furtherParams(
+  params: JsonObject,
+  { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
+): JsonObject {
+  const isNamed = (id: Json) => devices.some((device) => device.id === id) && targets.some((target) => target.split('/', 1)[0] === id);
+  const isSaid = (name: string, value: Json) =>
+    (name === 'device_id' && isNamed(value)) ||
+    (isRaw && ['cluster', 'command', 'attribute'].includes(name)) ||
+    (isRaw && (name === 'endpoint' || (name === 'params' && JSON.stringify(value) === '{}')));
+  return Object.fromEntries(Object.entries(params).filter(([name, value]) => !isSaid(name, value)));
+}
+
+function programLine({ args, cwd, powers, ...program }: PlannedProgram): string {
+  const given = args.length > 0 ? ` with ${args.map(fullValue).join(' ')}` : '';
+  const where = cwd === undefined ? '' : ` in ${fullValue(cwd)}`;
+  const may = powers.flatMap(({ name, allows }) => allows.map((power) => `${power} (${name})`));
+  return `Runs ${programName(program)}${given}${where}. It may ${may.length > 0 ? may.join(', ') : 'reach nothing of the home'}`;
+}
+
+function programName({ kind, program }: Pick<PlannedProgram, 'kind' | 'program'>): string {
+  return `the ${kind === 'cmd' ? 'program' : kind} ${fullValue(program)}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function inBrackets(params: JsonObject, wording: (value: Json) => string = shortValue): string {
+  const given = Object.entries(params).map(([name, value]) => `${shortValue(name)}: ${wording(value)}`);
+  return given.length > 0 ? ` (${given.join(', ')})` : '';
+}
+
+/** Quoted unless it is one plain word: what an agent writes into a parameter must not read like part of the sentence. */
+function shortValue(value: Json): string {
+  const text = fullValue(value);
+  const hidden = text.length - MAX_SHOWN_LENGTH;
+  return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
+}
+
+/** The same without an end: what runs is never cut. */
+function fullValue(value: Json): string {
+  if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
+  return escapeAllHidden(JSON.stringify(value));
+}

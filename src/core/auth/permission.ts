@@ -1,0 +1,208 @@
+import { AtmoError } from '../errors.ts';
+
+/**
+ * Permissions `namespace:action[:resource]` and the grants over them (source 000 §6, with the holes of its matcher
+ * closed). Comparison is byte by byte. A grant is one of
+ *
+ *     *               everything but the namespace `admin`
+ *     ns:*            everything of a namespace
+ *     ns:act          the action where it has no resource, and nothing else
+ *     ns:act:*        the action with any resource, and without one
+ *     ns:act:res      the action on this resource
+ *     ns:act:path/*   the action on every resource below the path
+ *     ns:act:@type/light, ns:act:@area/kitchen
+ *                     the action on every device of a type or area, as they are when asked
+ */
+export interface Permission {
+  readonly namespace: string;
+  readonly action: string;
+  readonly resource?: string;
+}
+
+/** What a grant covers, in a form that is compared without looking at its text again. */
+export type Grant =
+  | { readonly kind: 'everything' }
+  | { readonly kind: 'namespace'; readonly namespace: string }
+  | { readonly kind: 'action'; readonly namespace: string; readonly action: string }
+  | { readonly kind: 'any-resource'; readonly namespace: string; readonly action: string }
+  | { readonly kind: 'resource'; readonly namespace: string; readonly action: string; readonly resource: string }
+  /** `path` ends with a slash. */
+  | { readonly kind: 'path'; readonly namespace: string; readonly action: string; readonly path: string }
+  | { readonly kind: 'group'; readonly namespace: string; readonly action: string; readonly group: ResourceGroup };
+
+/** Devices of a type (`light`) or in an area (`living-room`), by their slugs. */
+export interface ResourceGroup {
+  readonly by: 'type' | 'area';
+  readonly name: string;
+}
+
+/** Port: which resources belong to a group now. A reading belongs where its device does. */
+export interface ResourceGroups {
+  isMember(resource: string, group: ResourceGroup): boolean;
+}
+
+/** Port: which devices of other hubs belong to a group, by what each hub tells of its own. */
+export interface RemoteGroups {
+  isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
+}
+
+const ADMIN = 'admin';
+const MAX_LENGTH = 256;
+const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
+const SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
+const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
+
+/** Nobody belongs to any group: for places that know no devices. */
+export const NO_GROUPS: ResourceGroups = { isMember: () => false };
+
+/** Requirements that were parsed before: every list of tools asks for the same ones. */
+const parsedPermissions = new Map<string, Permission>();
+const MAX_PARSED_PERMISSIONS = 8_192;
+
+/** A requirement; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource. */
+export function parsePermission(text: string): Permission | undefined {
+  const known = parsedPermissions.get(text);
+  if (known) return known;
+  const permission = readPermission(text);
+  if (!permission || text.length > MAX_LENGTH) return permission;
+  if (parsedPermissions.size >= MAX_PARSED_PERMISSIONS) parsedPermissions.clear();
+  parsedPermissions.set(text, permission);
+  return permission;
+}
+
+function readPermission(text: string): Permission | undefined {
+  const [namespace = '', action = '', resource, ...rest] = text.split(':');
+  if (!WORD.test(namespace) || !WORD.test(action) || rest.length > 0) return undefined;
+  if (resource === undefined) return { namespace, action };
+  return isResource(resource) ? { namespace, action, resource } : undefined;
+}
+
+/** Grants that were parsed before: the same few come with every new token. */
+const parsedGrants = new Map<string, Grant | undefined>();
+const MAX_PARSED = 1_024;
+
+/** A grant; undefined when any part of it is malformed. */
+export function parseGrant(text: string): Grant | undefined {
+  if (parsedGrants.has(text)) return parsedGrants.get(text);
+  const grant = readGrant(text);
+  if (parsedGrants.size >= MAX_PARSED) parsedGrants.clear();
+  if (text.length <= MAX_LENGTH) parsedGrants.set(text, grant);
+  return grant;
+}
+
+function readGrant(text: string): Grant | undefined {
+  if (text === '*') return { kind: 'everything' };
+  const [namespace = '', action = '', resource, ...rest] = text.split(':');
+  if (!WORD.test(namespace) || rest.length > 0) return undefined;
+  if (action === '*') return resource === undefined ? { kind: 'namespace', namespace } : undefined;
+  if (!WORD.test(action)) return undefined;
+  if (resource === undefined) return { kind: 'action', namespace, action };
+  return parseResourceGrant({ namespace, action }, resource);
+}
+
+/** A grant of the owner's or a token's list; VALIDATION_ERROR names it and the forms that exist. */
+export function requireGrant(text: string): Grant {
+  const grant = parseGrant(text);
+  if (grant) return grant;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `${JSON.stringify(text.slice(0, 80))} is not a permission that can be granted; the forms are *, ns:*, ns:action, ns:action:*, ns:action:resource, ns:action:path/*, ns:action:@type/NAME and ns:action:@area/NAME in lower case`,
+    { permission: text.slice(0, MAX_LENGTH) },
+  );
+}
+
+/** True when the grant gives what is required. */
+export function covers(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
+  if (grant.kind === 'everything') return required.namespace !== ADMIN;
+  if (grant.namespace !== required.namespace) return false;
+  if (grant.kind === 'namespace') return true;
+  if (grant.action !== required.action) return false;
+  const { resource } = required;
+  switch (grant.kind) {
+    case 'action':
+      return resource === undefined;
+    case 'any-resource':
+      return true;
+    case 'resource':
+      return resource === grant.resource;
+    case 'path':
+      return resource?.startsWith(grant.path) ?? false;
+    case 'group':
+      return resource !== undefined && groups.isMember(resource, grant.group);
+  }
+}
+
+/** True when whatever `child` covers, now and later, `parent` covers too. */
+export function includesGrant(parent: Grant, child: Grant): boolean {
+  if (child.kind === 'everything') return parent.kind === 'everything';
+  if (parent.kind === 'everything') return child.namespace !== ADMIN;
+  if (parent.namespace !== child.namespace) return false;
+  if (parent.kind === 'namespace') return true;
+  if (child.kind === 'namespace' || parent.action !== child.action) return false;
+  switch (parent.kind) {
+    case 'action':
+      return child.kind === 'action';
+    case 'any-resource':
+      return true;
+    case 'resource':
+      return child.kind === 'resource' && child.resource === parent.resource;
+    case 'path':
+      return isBelow(child, parent.path);
+    case 'group':
+      return child.kind === 'group' && child.group.by === parent.group.by && child.group.name === parent.group.name;
+  }
+}
+
+/** Those of `permissions` that none of `held` includes: to give these away would be to give more than one has. VALIDATION_ERROR. */
+export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
+  const grants = held.map(requireGrant);
+  return permissions.filter((permission) => {
+    const wanted = requireGrant(permission);
+    return !grants.some((grant) => includesGrant(grant, wanted));
+  });
+}
+
+/** What both lists give: a grant of either that the other includes. Where two overlap in part only, nothing. VALIDATION_ERROR. */
+export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
+  const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
+  const common = permissions.flatMap((text) => {
+    const wanted = requireGrant(text);
+    if (bounds.some(({ grant }) => includesGrant(grant, wanted))) return [text];
+    return bounds.filter(({ grant }) => includesGrant(wanted, grant)).map((bound) => bound.text);
+  });
+  return [...new Set(common)];
+}
+
+/** True when the grant is about the resource of the requirement, or could be, whatever its action. */
+export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
+  if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
+  return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);
+}
+
+/** True when the grant covers the action, or any action when it is absent, on at least one resource that could exist. */
+export function coversSome(grant: Grant, { namespace, action }: { readonly namespace: string; readonly action?: string }): boolean {
+  if (grant.kind === 'everything') return namespace !== ADMIN;
+  if (grant.namespace !== namespace) return false;
+  return grant.kind === 'namespace' || (grant.kind !== 'action' && (action === undefined || grant.action === action));
+}
+
+function parseResourceGrant(head: { readonly namespace: string; readonly action: string }, resource: string): Grant | undefined {
+  if (resource.length > MAX_LENGTH) return undefined;
+  if (resource === '*') return { kind: 'any-resource', ...head };
+  const group = GROUP.exec(resource);
+  if (group) return { kind: 'group', ...head, group: { by: group[1] === 'type' ? 'type' : 'area', name: group[2] ?? '' } };
+  if (isResource(resource)) return { kind: 'resource', ...head, resource };
+  if (!resource.endsWith('/*') || !isResource(resource.slice(0, -2))) return undefined;
+  return { kind: 'path', ...head, path: resource.slice(0, -1) };
+}
+
+/** A leading `@` would name a group instead of one resource. */
+function isResource(text: string): boolean {
+  if (text.length > MAX_LENGTH || text.startsWith('@')) return false;
+  return text.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
+}
+
+function isBelow(child: Grant, path: string): boolean {
+  if (child.kind === 'resource') return child.resource.startsWith(path);
+  return child.kind === 'path' && child.path.startsWith(path);
+}

@@ -1,0 +1,152 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { nearestTexts } from '../edit-distance.ts';
+import { AtmoError } from '../errors.ts';
+import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
+import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
+
+/**
+ * Parses YAML (or JSON, its subset) and checks it against a JSON Schema; defaults of the schema are filled in.
+ * Throws CONFIG_INVALID whose message names file, line, what is wrong and what is allowed.
+ */
+export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
+  const { document, lines, value } = parsed(text, file);
+  const validate = new Ajv2020(OPTIONS).compile(relevantSchema(schema, value));
+  if (validate(value)) return value;
+  const [error] = validate.errors ?? [];
+  if (error === undefined) throw invalid(file, 1, 'the file is not allowed');
+  const path = pointerKeys(error.instancePath);
+  const key = wrongKey(error);
+  const line = key === undefined ? lineAt(document, lines, path) : lineOfKey(document, lines, path, key);
+  throw invalid(file, line, missingKey(error, path) ?? describe(error, path, schema));
+}
+
+/** What a YAML text says, and where. */
+export interface LocatedYaml {
+  readonly value: unknown;
+  /** The line of a place, or of the nearest one around it that is there. */
+  lineOf(path: readonly (string | number)[]): number;
+}
+
+/** Parses YAML (or JSON) without a schema, for what is checked record by record. CONFIG_INVALID with file and line. */
+export function locatedYaml(text: string, file: string): LocatedYaml {
+  const { document, lines, value } = parsed(text, file);
+  return { value, lineOf: (path) => lineAt(document, lines, path) };
+}
+
+function parsed(text: string, file: string) {
+  const lines = new LineCounter();
+  try {
+    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+    const mistake = document.errors[0];
+    if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
+    return { document, lines, value: (document.toJS() ?? {}) as unknown };
+  } catch (error) {
+    // Aliases without end and nesting without end are thrown as errors of other classes.
+    if (error instanceof AtmoError) throw error;
+    throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
+  }
+}
+
+/** What the parser says, without its own place and picture. */
+function yamlMistake(message: string): string {
+  const words = (message.split('\n')[0] ?? 'not YAML').replace(/ at line \d+, column \d+:?$/, '');
+  return words.startsWith('Tabs') ? `${words}; use spaces` : words;
+}
+
+/** A member that nobody knows, or whose name is not allowed. */
+function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
+  const unknown: unknown = params.additionalProperty;
+  return typeof unknown === 'string' ? unknown : propertyName;
+}
+
+/** Where a key itself stands; what belongs to it may begin lines below. */
+function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly string[], name: string): number {
+  const map = document.getIn(path, true);
+  const key = isMap(map) ? map.items.map((pair) => pair.key).find((node) => isScalar(node) && String(node.value) === name) : undefined;
+  return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
+}
+
+/** The nearest place that there is, outwards. */
+function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
+  const node = document.getIn(path, true);
+  if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
+  return path.length === 0 ? 1 : lineAt(document, lines, path.slice(0, -1));
+}
+
+/**
+ * The schemas are our own, and tests hold them against the schema of schemas: that one takes longer to compile than they do. What was
+ * compiled goes when the file was read.
+ */
+const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
+
+/** A key that is missing, with one that is not known in its place: most often the two are one, misspelled. */
+function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
+  const { missingProperty: missing }: { missingProperty?: unknown } = params;
+  if (typeof missing !== 'string') return undefined;
+  const known = Object.keys((parentSchema?.properties ?? {}) as object);
+  const unknown = Object.keys((data ?? {}) as object).find((key) => known.length > 0 && !known.includes(key));
+  return `${dottedPath(path)} has no "${missing}"${unknown === undefined ? '' : `; "${unknown}" is not known there`}`;
+}
+
+const dottedPath = (path: readonly string[]): string => (path.length > 0 ? path.join('.') : 'the file');
+
+function describe(error: ErrorObject, path: readonly string[], schema: JsonSchema): string {
+  const { params, propertyName } = error;
+  const where = dottedPath(path);
+  if (typeof params.additionalProperty === 'string') return `unknown key "${params.additionalProperty}" in ${where}${hint(error, schema)}`;
+  if (propertyName !== undefined) return `the name "${propertyName}" in ${where} ${error.message ?? 'is not allowed'}`;
+  if (Array.isArray(params.allowedValues)) return `${where} must be one of ${params.allowedValues.join(', ')}`;
+  if (params.pattern === WRITTEN_LINE) return `${where} holds characters that nobody sees: ${escapeAllHidden(String(error.data))}`;
+  if (error.keyword === 'type') return `${where} must be ${TYPE_WORDS[String(params.type)] ?? params.type}`;
+  return `${where} ${error.message ?? 'is not allowed'}`;
+}
+
+/** The key that was meant, else all that there are; from the whole schema, since what was compiled lacks what the file lacks. */
+function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
+  const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
+  const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
+  const [near] = nearestTexts(String(params.additionalProperty), known, 1);
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  return known.length === 0 ? '' : `; allowed: ${known.join(', ')}`;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  object: 'a mapping of keys to values',
+  array: 'a list',
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+function invalid(file: string, line: number, problem: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', `${file}, line ${line}: ${problem}`, { file, line });
+}
+
+/**
+ * The part of a schema that a value can meet: members that the value lacks go, unless a default or the schema itself names them. It
+ * decides, fills in and tells the same, and it takes a fraction of the time and memory to compile where the schema is large.
+ */
+export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
+  const { properties, required, additionalProperties } = schema;
+  if (!isJsonObject(value)) return schema;
+  const known: Readonly<Record<string, unknown>> = isSchema(properties) ? properties : {};
+  const named: readonly unknown[] = Array.isArray(required) ? required : [];
+  const met = Object.entries(known).flatMap(([name, part]) => {
+    if (Object.hasOwn(value, name)) return [[name, partOf(part, value[name])]];
+    if (isSchema(part) && 'default' in part) return [[name, partOf(part, part.default)]];
+    // The names of members that have to be there help to tell which is misspelt.
+    return named.includes(name) ? [[name, {}]] : [];
+  });
+  const hasMore = Object.keys(value).some((name) => !Object.hasOwn(known, name));
+  return {
+    ...schema,
+    ...(isSchema(properties) && { properties: Object.fromEntries(met) as JsonSchema }),
+    ...(isSchema(additionalProperties) && !hasMore && { additionalProperties: {} }),
+  };
+}
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
+
+const partOf = (part: unknown, value: unknown): unknown => (isSchema(part) ? relevantSchema(part, value) : part);

@@ -1,0 +1,85 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../errors.ts';
+import type { JsonSchema } from '../json.ts';
+
+/** The schema of a part of the configuration file whose keys are all known; it is there with its defaults where the file has none. */
+export const section = (properties: Readonly<Record<string, JsonSchema>>) =>
+  ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
+
+/** The same for a part that is only there where the owner wrote it. */
+export const optionalSection = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []) =>
+  ({ type: 'object', additionalProperties: false, properties, required }) as const;
+
+/**
+ * A part of the file with the keys that its schema names in camelCase; names that the owner chose (`additionalProperties`) stay
+ * as they are.
+ */
+export function camelKeys(value: unknown, schema: JsonSchema): unknown {
+  if (Array.isArray(value)) return value.map((item) => camelKeys(item, schemaAt(schema, 'items')));
+  if (typeof value !== 'object' || value === null) return value;
+  const known = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      const own = Object.hasOwn(known, key) ? known[key] : undefined;
+      return own ? [camelCase(key), camelKeys(item, own)] : [key, camelKeys(item, schemaAt(schema, 'additionalProperties'))];
+    }),
+  );
+}
+
+function schemaAt(schema: JsonSchema, keyword: string): JsonSchema {
+  const inner = schema[keyword];
+  return typeof inner === 'object' && inner !== null ? (inner as JsonSchema) : {};
+}
+
+function camelCase(key: string): string {
+  return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** JSON Schema of a setting that says where a secret is, and never what it is: the configuration file may be read by others. */
+export const SECRET_SOURCE = {
+  type: 'string',
+  pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|credential:[A-Za-z0-9._-]+)$',
+} as const;
+
+const READABLE_BY_OTHERS = 0o077;
+
+/**
+ * The secret of a setting: `env:NAME`, `file:/path` (its owner's alone, mode 0600) or `credential:NAME` (systemd.exec(5),
+ * LoadCredential). White space around it is taken away. CONFIG_INVALID says which is missing, never what it held.
+ */
+export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
+  const [kind, ...rest] = source.split(':');
+  const place = rest.join(':');
+  const secret = kind === 'env' ? env[place] : readFile(kind === 'credential' ? credentialPath(place, env) : place, kind === 'file');
+  if (secret === undefined || secret.trim() === '') throw invalid(`${source} holds no secret; set it, or take the setting away`);
+  return secret.trim();
+}
+
+function credentialPath(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.ProcessEnv): string {
+  if (folder) return join(folder, name);
+  throw invalid(`credential:${name} needs a unit with LoadCredential=${name}:/path; systemd gave this process no credentials`);
+}
+
+function readFile(path: string, isPrivate: boolean): string {
+  try {
+    const { mode } = statSync(path);
+    // systemd makes credentials readable for the service alone, whatever their mode says.
+    if (!isPrivate || (mode & READABLE_BY_OTHERS) === 0) return readFileSync(path, 'utf8');
+  } catch {
+    throw invalid(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);
+  }
+  throw invalid(`The secret in ${path} can be read by others; run chmod 600 ${JSON.stringify(path)}`);
+}
+
+function invalid(message: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', message);
+}
+
+/** What came of reading the configuration again: keys of the file, with dots. */
+export interface ConfigReload {
+  /** They changed, and hold from now on. */
+  readonly applied: readonly string[];
+  /** They differ from what the hub runs with, and hold after its next start. */
+  readonly needsRestart: readonly string[];
+}

@@ -1,0 +1,198 @@
+import { escapeAllHidden, isVisible } from '../untrusted-text.ts';
+import { readableWords } from './matter-names.ts';
+
+/** A device by what people call it, and where it is. */
+export interface NamedDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly area?: string | null;
+  /** How many parts it has that a call may mean; not known when absent. */
+  readonly parts?: number;
+  /** Another device has the same name in the same room. */
+  readonly shares_name?: boolean;
+}
+
+/** An effect of a call, as far as words are found for it. */
+interface DescribedEffect {
+  readonly target: string;
+  readonly permission: string;
+}
+
+/** What commands and writes do to a device, and their paths; what is not here is named in the words of Matter. */
+const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
+  'Turn on': 'OnOff/On',
+  'Turn on for a time': 'OnOff/OnWithTimedOff',
+  'Turn off': 'OnOff/Off OnOff/OffWithEffect',
+  Switch: 'OnOff/Toggle',
+  'Set the level of': 'LevelControl/MoveToLevel LevelControl/MoveToLevelWithOnOff',
+  'Change the level of': 'LevelControl/Step LevelControl/StepWithOnOff',
+  'Set the color of':
+    'ColorControl/MoveToHue ColorControl/MoveToSaturation ColorControl/MoveToHueAndSaturation ColorControl/MoveToColor ColorControl/MoveToColorTemperature',
+  Lock: 'DoorLock/LockDoor',
+  Unlock: 'DoorLock/UnlockDoor',
+  Unbolt: 'DoorLock/UnboltDoor',
+  'Unlock for a time': 'DoorLock/UnlockWithTimeout',
+  'Set a user of': 'DoorLock/SetUser',
+  'Delete a user of': 'DoorLock/ClearUser',
+  'Set a credential of': 'DoorLock/SetCredential',
+  'Delete a credential of': 'DoorLock/ClearCredential',
+  Open: 'ValveConfigurationAndControl/Open WindowCovering/UpOrOpen',
+  Close: 'ValveConfigurationAndControl/Close WindowCovering/DownOrClose',
+  Move: 'WindowCovering/GoToLiftPercentage ClosureControl/MoveTo',
+  Tilt: 'WindowCovering/GoToTiltPercentage',
+  'Move a panel of': 'ClosureDimension/SetTarget ClosureDimension/Step',
+  Calibrate: 'ClosureControl/Calibrate',
+  Stop: 'WindowCovering/StopMotion ClosureControl/Stop OperationalState/Stop OvenCavityOperationalState/Stop',
+  Start: 'OperationalState/Start OvenCavityOperationalState/Start',
+  'Set the cooking of': 'MicrowaveOvenControl/SetCookingParameters',
+  Pause: 'OperationalState/Pause RvcOperationalState/Pause',
+  Resume: 'OperationalState/Resume RvcOperationalState/Resume',
+  'Set the temperature of': 'Thermostat/OccupiedHeatingSetpoint Thermostat/OccupiedCoolingSetpoint',
+  'Change the temperature of': 'Thermostat/SetpointRaiseLower',
+  'Set the speed of': 'FanControl/PercentSetting FanControl/FanMode',
+  'Set the mode of': 'Thermostat/SystemMode RvcRunMode/ChangeToMode RvcCleanMode/ChangeToMode',
+  'Set the smoke sensitivity of': 'SmokeCoAlarm/SmokeSensitivityLevel',
+  Test: 'SmokeCoAlarm/SelfTestRequest',
+  'Run an action of': 'Actions/InstantAction',
+};
+const VERBS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ELEMENTS_OF_VERBS).flatMap(([verb, elements]) => elements.split(' ').map((element) => [element, verb])),
+);
+
+const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
+/** More than these are counted before some of them are named. */
+const MAX_TARGETS = 6;
+const MAX_NAMES = 12;
+
+/** A command or attribute of a device, as the target of an effect names it: `front-door/1/DoorLock/UnlockDoor`. */
+export interface DeviceElement {
+  readonly device: string;
+  readonly part: string;
+  readonly cluster: string;
+  readonly element: string;
+}
+
+/** Undefined for a target that is another thing, such as a device as a whole, a program or a tool. */
+export function deviceElement(target: string): DeviceElement | undefined {
+  const [device, part, cluster, element, ...rest] = target.split('/');
+  if (!device || !part || !cluster || !element || rest.length > 0 || !/^\d+$/.test(part)) return undefined;
+  return { device, part, cluster, element };
+}
+
+/** What it does to its device, such as `Unlock`; undefined where nobody has found a word for it yet. */
+export function verbOf({ cluster, element }: DeviceElement): string | undefined {
+  return VERBS.get(`${cluster}/${element}`);
+}
+
+/** Targets of effects as a person reads them. */
+export interface TargetDescription {
+  /** What is done to devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; empty where no target says it. */
+  readonly does: string;
+  /** Devices as a whole and other things, such as `Front door (hall)`; empty without any. */
+  readonly touches: string;
+}
+
+const READS = /^(device|sensor):read(:|$)/;
+const NO_READS: ReadonlySet<string> = new Set();
+
+/** The targets that are only read. */
+export function readsIn(effects: readonly DescribedEffect[]): ReadonlySet<string> {
+  const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
+  return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
+}
+
+/**
+ * The targets in words: each device by name and room, what is done to several devices once before all of them. `reads` are those that are
+ * only read.
+ */
+export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
+  const all = [...new Set(targets)];
+  const elements = all.flatMap((target) => {
+    const element = deviceElement(target);
+    return element ? [{ ...element, isRead: reads.has(target) }] : [];
+  });
+  const things = all.filter((target) => deviceElement(target) === undefined);
+  const groups = Map.groupBy(elements, (element) =>
+    element.isRead ? `Read the ${readableWords(element.element)} of` : (verbOf(element) ?? `${describeElement(element)}:`),
+  );
+  const does = [...groups].map(([verb, group]) => `${verb} ${listed(locationsOf(group, devices))}`);
+  const touches = [...new Set(things.map((target) => describeOtherTarget(target, devices)))];
+  return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
+}
+
+/** The same in one line. */
+export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
+  const { does, touches } = describeTargets(targets, devices, reads);
+  return [does, touches].filter((text) => text !== '').join('; ');
+}
+
+/** What a call did to devices, of the effects that the journal has of it; empty where it named none. */
+export function describeCompleted(effects: unknown, devices: readonly NamedDevice[]): string {
+  const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
+    const { target, permission } = Object(effect);
+    return { target: String(target), permission: String(permission) };
+  });
+  const targets = all.map(({ target }) => target).filter((target) => deviceElement(target));
+  return targetText(targets, devices, readsIn(all));
+}
+
+/** What a device calls itself, or an agent its tool, quoted unless it reads like nothing but a name. */
+export function nameText(name: string): string {
+  return PLAIN_NAME.test(name) && isVisible(name) ? name : escapeAllHidden(JSON.stringify(name));
+}
+
+function describeElement({ cluster, element }: DeviceElement): string {
+  const text = `${readableWords(cluster)}, ${readableWords(element)}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The device by name and room; by its id where it is not known. */
+export function deviceText(id: string, devices: readonly NamedDevice[]): string {
+  const device = devices.find((one) => one.id === id);
+  if (!device) return id;
+  const isShared = device.shares_name ?? devices.some((other) => areNamesakes(other, device));
+  const name = isShared ? `${nameText(device.name)} [${id}]` : nameText(device.name);
+  return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
+}
+
+/** True for two devices that name and room do not tell apart. */
+export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
+  const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
+  return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
+}
+
+/** Devices, each part of one apart where several are meant. */
+function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
+  const parts = Map.groupBy(elements, ({ device }) => device);
+  return [...parts].flatMap(([id, own]) => {
+    const numbers = [...new Set(own.map(({ part }) => part))];
+    const name = deviceText(id, devices);
+    if (numbers.length > 1) return [`${name}, parts ${numbers.join(' and ')}`];
+    const parts = devices.find((one) => one.id === id)?.parts;
+    const isWhole = parts === undefined ? numbers[0] === '1' : parts === 1;
+    return [isWhole ? name : `${name}, part ${numbers[0]}`];
+  });
+}
+
+function describeOtherTarget(target: string, devices: readonly NamedDevice[]): string {
+  const [id = '', ...path] = target.split('/');
+  if (!devices.some((one) => one.id === id)) return target;
+  const name = deviceText(id, devices);
+  const what = path.filter((segment) => !/^(\d+|all)$/.test(segment));
+  return what.length === 0 ? name : `${what.map(readableWords).join(', ')} of ${name}`;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= MAX_TARGETS ? names.join(', ') : `${names.length} devices: ${some(names)}`;
+}
+
+function countedThings(names: readonly string[], things: readonly string[], devices: readonly NamedDevice[]): string {
+  const areDevices = things.every((target) => devices.some(({ id }) => id === target.split('/', 1)[0]));
+  const places = areDevices && things.length > names.length ? ` in ${things.length} places` : '';
+  return `${names.length} ${areDevices ? 'devices' : 'things'}${places}: ${some(names)}`;
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');
+}

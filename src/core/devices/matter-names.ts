@@ -1,0 +1,95 @@
+/** `RvcOperationalState` → `rvc_operational_state`, `PM25` → `pm25`; the words of a Matter name in snake_case. */
+export function snakeCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+}
+
+/** What a name is called that only its manufacturer has: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
+const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
+/** Clusters of manufacturers begin here (Core §7.18.2.3). */
+const FIRST_VENDOR_CLUSTER = 0xfc00;
+
+/** `snake`, where what has no name is called by its number: `Cluster0xfff1fc01` → `vendor_1`, `Attr0xfff10002` → `attribute_2`. */
+export function readableName(name: string): string {
+  const { kind, id = 0 } = unnamed(name) ?? {};
+  if (kind === undefined) return snakeCase(name);
+  const own = id % 0x1_0000;
+  if (kind === 'Attr') return `attribute_${own}`;
+  return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
+}
+
+/** The same with the number of the manufacturer, where two of them use one number: `vendor_65521_1`. */
+export function readableNameWithVendor(name: string): string {
+  const { kind, id = 0 } = unnamed(name) ?? {};
+  const [first, ...rest] = readableName(name).split('_');
+  return kind === undefined ? snakeCase(name) : [first, Math.floor(id / 0x1_0000), ...rest].join('_');
+}
+
+function unnamed(name: string): { readonly kind: string; readonly id: number } | undefined {
+  const [, kind, hex = ''] = UNNAMED.exec(name) ?? [];
+  return kind === undefined ? undefined : { kind, id: Number.parseInt(hex, 16) };
+}
+
+/** Two names as one in which no words stand twice in a row: `account_login` and `login` are `account_login`. */
+export function joinNames(first: string, second: string): string {
+  const [before, after] = [first.split('_'), second.split('_')];
+  const repeated = after.findLastIndex((_, at) => before.slice(-at - 1).join('_') === after.slice(0, at + 1).join('_'));
+  return [...before, ...after.slice(repeated + 1)].join('_');
+}
+
+/** `OnOffLight` → `on off light`. */
+export function readableWords(name: string): string {
+  return readableName(name).replaceAll('_', ' ');
+}
+
+/**
+ * Words that values of devices had before they were called plainly, and the words of today. What an owner wrote into rules, grants,
+ * automations and calls with the former ones means the same; `rename` in device-profiles says the same for what devices tell.
+ */
+export const VALUE_ALIASES: Readonly<Record<string, string>> = {
+  is_charging: 'charging',
+  is_not_charging: 'not_charging',
+  is_at_full_charge: 'full',
+  move_to_fully_closed: 'closed',
+  move_to_fully_open: 'open',
+  move_to_pedestrian_position: 'pedestrian',
+  move_to_ventilation_position: 'ventilation',
+  move_to_signature_position: 'signature',
+  current_hue_and_current_saturation: 'hue_and_saturation',
+  current_x_and_current_y: 'chromaticity',
+  color_temperature_mireds: 'color_temperature',
+  setpoint_hold_on: 'on',
+  setpoint_hold_off: 'off',
+  no_lockout: 'unlocked',
+  lockout1: 'level_1',
+  lockout2: 'level_2',
+  lockout3: 'level_3',
+  lockout4: 'level_4',
+  lockout5: 'level_5',
+  numbers1: '1',
+  numbers2: '2',
+  numbers3: '3',
+  numbers4: '4',
+  numbers5: '5',
+  numbers6: '6',
+  numbers7: '7',
+  numbers8: '8',
+  numbers9: '9',
+  number11: '11',
+  number12: '12',
+  number0_or_number10: '0',
+  f1_blue: 'blue',
+  f2_red: 'red',
+  f3_green: 'green',
+  f4_yellow: 'yellow',
+};
+
+/** The word of today for a word that a value has or had, in any letter case; every other text in lower case. */
+export function canonicalValue(text: string): string {
+  const word = text.toLowerCase();
+  return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;
+}

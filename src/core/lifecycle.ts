@@ -1,0 +1,45 @@
+/** Something that runs over time. A constructor does nothing observable; `start` once, dispose any number of times. */
+export interface Service extends AsyncDisposable {
+  start(): Promise<void>;
+}
+
+/** Starts services in order and disposes them in reverse; a failed start disposes what had started. */
+export class ServiceStack implements AsyncDisposable {
+  readonly #started: AsyncDisposable[] = [];
+
+  /** Takes something that needs no start, to dispose it in its turn. */
+  own(part: AsyncDisposable): void {
+    this.#started.push(part);
+  }
+
+  async start(service: Service): Promise<void> {
+    this.#started.push(service);
+    try {
+      await service.start();
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const errors: unknown[] = [];
+    for (let service = this.#started.pop(); service; service = this.#started.pop()) {
+      try {
+        await service[Symbol.asyncDispose]();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
+
+/** A value that is made when it is first asked for, and then kept: for tables that a hub may never look into. */
+export function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,98 @@
+import type { JsonSchema } from '../../core/json.ts';
+import { mapSchema } from '../../tools/schema/schema-walk.ts';
+import { CALL_SCHEMAS, HOME_SCHEMAS, TOOL_SCHEMAS } from './schemas.ts';
+
+const publicSchemas = new WeakMap<JsonSchema, JsonSchema>();
+
+/** A schema for other programs, made once for each: without the keywords `x-…` that only the hub reads. */
+export function publicSchema(schema: JsonSchema): JsonSchema {
+  const known = publicSchemas.get(schema);
+  if (known) return known;
+  const made = mapSchema(schema, (child) => ({
+    ...Object.fromEntries(Object.entries(child).filter(([keyword]) => !keyword.startsWith('x-'))),
+    ...(isOpenObject(child) && { additionalProperties: true }),
+  }));
+  publicSchemas.set(schema, made);
+  return made;
+}
+
+/** It is what JSON Schema says of it anyway; generators of clients take an object without members for one that has none. */
+function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
+  return type === 'object' && properties === undefined && additionalProperties === undefined;
+}
+
+const TOKEN = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
+};
+
+/** Headers that routes understand; the first are for every one. */
+const HEADERS = {
+  traceparent: header('traceparent', 'Trace of the caller (W3C Trace Context); it goes on to the journal and to other hubs', {
+    pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
+  }),
+  requestId: header('X-Request-ID', 'Id of the request, for log and journal', { maxLength: 64 }),
+  callerScopes: header('X-Caller-Scopes', 'Comma list of read_registry and invoke_tool; narrows what this request may do', {
+    maxLength: 256,
+  }),
+  idempotencyKey: header('Idempotency-Key', 'A repeat with the same key and parameters answers without acting twice', { maxLength: 128 }),
+  sessionId: header('X-Session-Id', 'Session that the call is counted in', { maxLength: 128 }),
+  timeoutMs: header('X-Timeout-Ms', 'Deadline in milliseconds, at most that of the tool', { pattern: '^[0-9]+$' }),
+  hub: header('X-Hub', 'Comma list of the only hubs that may run it', { maxLength: 1_024 }),
+  lastEventId: header('Last-Event-ID', 'Id of the last event that was heard; what came after it comes first', { maxLength: 256 }),
+};
+/** A name of a header of the list. */
+export type HeaderName = keyof typeof HEADERS;
+
+const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+const REFUSALS: Readonly<Record<string, string>> = {
+  400: 'A parameter is missing, unknown or wrong; details name each',
+  401: 'No token that counts here; WWW-Authenticate says what is wanted',
+  403: 'Not allowed: the token, a rule of the owner, or the Host or Origin that was asked from',
+  404: 'There is nothing of this name for the caller; details name what is near',
+  409: 'It contradicts the present state, or the name fits several',
+  413: 'The body is too large',
+  415: 'The body is no JSON',
+  429: 'Too many requests; Retry-After says when the next one is possible',
+};
+/** A status with which a request can be refused. */
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
+
+/** In which form a refusal comes: a problem alone, or the envelope of a call too, where the call was what failed. Both have `error`. */
+export type RefusalForm = 'Refused' | 'RefusedCall';
+const CONTENTS: Readonly<Record<RefusalForm, object>> = {
+  Refused: PROBLEM,
+  RefusedCall: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/FailedCall' } } },
+};
+const OTHERWISE = 'Refused or failed; the status is that of the code';
+
+/** Everything that the document refers to. */
+export const COMPONENTS = {
+  securitySchemes: { token: TOKEN },
+  parameters: HEADERS,
+  responses: Object.fromEntries(
+    Object.entries(CONTENTS).flatMap(([form, content]) =>
+      Object.entries({ ...REFUSALS, Otherwise: OTHERWISE }).map(([status, description]) => [`${form}${status}`, { description, content }]),
+    ),
+  ),
+  schemas: Object.fromEntries(
+    Object.entries({ ...CALL_SCHEMAS, ...TOOL_SCHEMAS, ...HOME_SCHEMAS }).map(([name, schema]) => [name, publicSchema(schema)]),
+  ),
+};
+
+/** References to headers. */
+export function headerRefs(names: readonly HeaderName[]): readonly object[] {
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** Responses for refusals, and for every other failure. */
+export function refusalRefs(statuses: readonly RefusalStatus[], form: RefusalForm = 'Refused'): Readonly<Record<string, object>> {
+  const refer = (name: string | number) => ({ $ref: `#/components/responses/${form}${name}` });
+  return { ...Object.fromEntries(statuses.map((status) => [String(status), refer(status)])), default: refer('Otherwise') };
+}
+
+function header(name: string, description: string, rules: JsonSchema) {
+  return { name, in: 'header', description, schema: { type: 'string', ...rules } };
+}

@@ -1,0 +1,116 @@
+import { type Authenticator, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { EVENT_TYPES, type EventType } from '../../core/events.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { MeshView } from '../../core/mesh-view.ts';
+import { type EventFeed, type EventSink, type EventSubscription, matchesType, type RemoteEventStreams } from '../event-feed.ts';
+import type { EventVisibility } from '../event-visibility.ts';
+import type { Answer } from '../server/answer.ts';
+import { field } from '../server/query.ts';
+import { defineRoute, type Route } from '../server/route.ts';
+import { SSE_HEADERS, TextStream } from '../server/sse.ts';
+
+/** Bytes that may wait for a slow listener before it is let go; what a board can spare for all listeners together. */
+const MAX_PENDING_BYTES = 1_048_576;
+const MAX_LISTENERS = 32;
+/** So that one agent and its children leave places for others. */
+const MAX_LISTENERS_EACH = 8;
+/** Kept for whoever hears nothing yet: a few busy agents must not keep the owner's page from hearing. */
+const FIRST_LISTENERS = 32;
+
+interface EventRouteCollaborators {
+  readonly feed: EventFeed;
+  readonly remote: RemoteEventStreams;
+  readonly mesh: Pick<MeshView, 'peers'>;
+  readonly audience: Pick<EventVisibility, 'mayHear'>;
+  readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+}
+
+/** The stream of those of the hub's events that are for the caller. */
+export function eventRoutes({ feed, remote, mesh, audience, authenticator }: EventRouteCollaborators): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/events',
+      summary:
+        'What happens, as far as it is for the caller: Server-Sent Events, each a CloudEvent in JSON. The header Last-Event-ID resumes; a `gap` event says that some were lost',
+      query: {
+        types: field.text(`comma list of event types or parts such as agi.tool.*; known are ${EVENT_TYPES.join(', ')}`),
+        hub: field.text('of this other hub of the mesh, by id or name; without Last-Event-ID'),
+      },
+      answers: {
+        200: {
+          description: 'each message is an Event in JSON',
+          media: 'text/event-stream',
+          schema: { $ref: '#/components/schemas/Event' },
+        },
+      },
+      handle({ principal, header }, query) {
+        const types = parseTypes(query.types);
+        const account = rootAgentOf(principalKey(principal));
+        refuseTooManyListeners([feed, remote], account);
+        const isStillValid = () => authenticator.isStillValid(principal);
+        if (query.hub !== undefined) {
+          const wish = {
+            hub: hubNamed(query.hub, mesh),
+            account,
+            principal,
+            isStillValid,
+            types: EVENT_TYPES.filter((type) => isWanted(type, types)),
+          };
+          return streamAnswer((sink) => remote.subscribe(sink, wish));
+        }
+        const lastEventId = header('last-event-id');
+        const subscription: EventSubscription = {
+          types,
+          account,
+          ...(lastEventId !== undefined && { lastEventId }),
+          mayHear: (event) => audience.mayHear(event, principal),
+          isStillValid,
+        };
+        return streamAnswer((sink) => feed.subscribe(sink, subscription));
+      },
+    }),
+  ];
+}
+
+function streamAnswer(subscribe: (sink: EventSink) => () => void): Answer {
+  let unsubscribe = () => {};
+  const stream = new TextStream(MAX_PENDING_BYTES, () => unsubscribe());
+  unsubscribe = subscribe({
+    write(chunk) {
+      stream.write(chunk);
+      return stream.hasRoom;
+    },
+    close: () => stream.close(),
+  });
+  return { status: 200, headers: SSE_HEADERS, body: stream.body };
+}
+
+function isWanted(type: EventType, patterns: readonly string[]): boolean {
+  return patterns.length === 0 || patterns.some((pattern) => matchesType(type, pattern));
+}
+
+function hubNamed(text: string, mesh: Pick<MeshView, 'peers'>): HubId {
+  const hub = mesh.peers().find(({ id, name }) => id === text || name === text);
+  if (hub) return hub.id;
+  throw new AtmoError('NOT_FOUND', `There is no hub ${JSON.stringify(text)} in the mesh; list the peers to see who is`);
+}
+
+type ListenerCounts = Pick<EventFeed, 'listenersOf' | 'listenerCount'>;
+
+function refuseTooManyListeners(streams: readonly ListenerCounts[], account: string): void {
+  const own = streams.reduce((count, stream) => count + stream.listenersOf(account), 0);
+  const all = streams.reduce((count, stream) => count + stream.listenerCount, 0);
+  if (own >= MAX_LISTENERS_EACH)
+    throw new AtmoError('RESOURCE_EXCEEDED', `You hear the events ${own} times already; close one stream first`, { listeners: own });
+  if (all >= MAX_LISTENERS + (own === 0 ? FIRST_LISTENERS : 0))
+    throw new AtmoError('RESOURCE_EXCEEDED', 'All places for listeners are taken; try again later', { listeners: all });
+}
+
+function parseTypes(text: string | undefined): readonly string[] {
+  const patterns = text?.split(',').filter((pattern) => pattern !== '') ?? [];
+  const unknown = patterns.filter((pattern) => !EVENT_TYPES.some((type) => matchesType(type, pattern)));
+  if (unknown.length === 0) return patterns;
+  throw new AtmoError('VALIDATION_ERROR', `No event is of type ${unknown.join(', ')}; known are ${EVENT_TYPES.join(', ')}`, { unknown });
+}

@@ -1,0 +1,113 @@
+import type { ToolRegistrar } from '../../calls/registration/tool-registrar.ts';
+import type { ToolUsage, UsageRecord } from '../../calls/usage.ts';
+import type { Authorizer } from '../../core/auth/authorizer.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toHdnRecord } from '../../tools/formats/hdn-record.ts';
+import { type ExecRecord, execJson } from '../../tools/programs/program-tool.ts';
+import type { CallPort, HealthSource } from '../ports.ts';
+import { json } from '../server/answer.ts';
+import { field } from '../server/query.ts';
+import { defineRoute, type Route } from '../server/route.ts';
+import type { ToolCatalogue } from '../tool-catalogue.ts';
+import { isOwnCall, seesAllCalls } from '../visible-home.ts';
+import { timeText } from './device-view.ts';
+
+interface MonitorCollaborators {
+  readonly catalogue: ToolCatalogue;
+  readonly pipeline: CallPort;
+  readonly authorizer: Authorizer;
+  readonly health: HealthSource;
+  readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
+}
+
+/** The two lists that a monitor shows (source 003 §UI integration). */
+export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
+  return [toolsRoute(collaborators), usageRoute(collaborators.pipeline, collaborators.authorizer)];
+}
+
+/** What the hub brings is as old as its run. */
+function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/tools',
+    summary: 'Every tool as a record of the HTTP tool service, for a monitor',
+    query: { created_by: field.choice('only tools of this origin', ['system', 'agent']) },
+    answers: { 200: { description: 'tools', schema: { $ref: '#/components/schemas/ToolRecords' } } },
+    handle(request, { created_by: createdBy }) {
+      const tools = catalogue.all(request.principal, createdBy === undefined ? {} : { createdBy });
+      const { startedAtMs } = health.health();
+      return json({
+        tools: tools.map((tool) => {
+          const { createdAtMs = startedAtMs, exec } = registrations.record(tool.id) ?? {};
+          // A command line may name what only its maker knows of this machine.
+          const program = exec && registrations.isManagedBy(request.principal, tool.id) && { exec };
+          return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...program });
+        }),
+      });
+    },
+  });
+}
+
+function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/tools/usage',
+    summary: "Calls per tool and per agent, and the newest calls: everybody's for owner and admin:audit, else the caller's own of late",
+    query: { limit: field.integer('at most this many calls', 1, 500), agent: field.text('only calls of this agent') },
+    answers: { 200: { description: 'usage', schema: { $ref: '#/components/schemas/Usage' } } },
+    handle({ principal }, { limit = 100, agent }) {
+      const isAll = seesAllCalls(principal, authorizer);
+      const known = isAll
+        ? pipeline.usageHistory()
+        : pipeline.usageHistory(principal.id).filter(({ agentId }) => isOwnCall(principal, agentId));
+      const recent = known.filter((record) => agent === undefined || record.agentId === agent);
+      const counts = isAll ? pipeline.usage() : countedOf(known);
+      const agents = pipeline.agentUsage().filter(({ agentId }) => isAll || isOwnCall(principal, agentId));
+      return json({
+        tools: counts.map(({ toolId, ...totals }) => ({ tool: toolId, ...totalsView(totals) })),
+        agents: agents.map(({ agentId, ...totals }) => ({ agent: agentId, ...totalsView(totals) })),
+        recent: recent.slice(0, limit).map(usageView),
+      });
+    },
+  });
+}
+
+/** What these calls alone come to: the counters of the hub would tell how busy others are. */
+function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
+  const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
+    toolId,
+    calls: own.length,
+    errors: own.filter((record) => record.error !== undefined).length,
+    totalMs: own.reduce((sum, record) => sum + record.durationMs, 0),
+    lastMs: Math.max(...own.map((record) => record.atMs)),
+  }));
+  return counted.sort((a, b) => b.calls - a.calls);
+}
+
+/** The record of source 003, with what a monitor sorts by. */
+interface RecordStatus {
+  readonly createdAtMs: number;
+  readonly isAvailable: boolean;
+  readonly exec?: ExecRecord;
+}
+
+function recordView({ definition }: RegisteredTool, { createdAtMs, isAvailable, exec }: RecordStatus) {
+  const program = exec && { exec: execJson(exec) };
+  return { ...toHdnRecord(definition, createdAtMs), ...program, category: definition.metadata.category, available: isAvailable };
+}
+
+function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsage, 'toolId'>) {
+  return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
+}
+
+/** One record in the form of source 003 §Registry Schema: `{ts, type, tool}` and what else is known. */
+function usageView({ toolId, agentId, atMs, durationMs, error }: UsageRecord) {
+  return {
+    ts: timeText(atMs),
+    type: error === undefined ? 'result' : 'failed',
+    tool: toolId,
+    agent: agentId,
+    duration_ms: durationMs,
+    error,
+  };
+}

@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AtmoError, systemCode } from '../../core/errors.ts';
+import type { Answer } from '../server/answer.ts';
+import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
+
+/** The page loads nothing but its own files, runs no text as code and cannot be framed. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  'media-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types lit-html',
+].join('; ');
+const SHELL_HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
+  'cross-origin-opener-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-cache',
+};
+/** An asset's name holds the hash of its content. */
+const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
+
+/** The monitor page: public, since it holds nothing of the home; what it shows it asks the API for, with a token. */
+export function pageRoutes(files: PageFiles): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/',
+      summary: 'The monitor page for people',
+      access: 'public',
+      answers: { 200: 'text/html' },
+      handle: async (request) => fileAnswer(request, await files.shell(request.header('accept-encoding')), SHELL_HEADERS),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/assets/:name',
+      summary: 'A file of the monitor page; its name changes with its content',
+      access: 'public',
+      answers: { 200: 'a script, style sheet or picture' },
+      async handle(request) {
+        const file = await files.asset(request.path.name ?? '', request.header('accept-encoding'));
+        return fileAnswer(request, file, ASSET_HEADERS);
+      },
+    }),
+  ];
+}
+
+function fileAnswer(request: RouteRequest, { bytes, contentType, coding }: PageFile, headers: Record<string, string>): Answer {
+  const etag = `"${hash('sha256', bytes, 'hex').slice(0, 16)}"`;
+  const about = { ...headers, etag, vary: 'accept-encoding' };
+  if (isKnown(request.header('if-none-match'), etag)) return { status: 304, headers: about, body: '' };
+  return {
+    status: 200,
+    headers: {
+      ...about,
+      'content-type': contentType,
+      'content-length': String(bytes.length),
+      ...(coding && { 'content-encoding': coding }),
+    },
+    body: new Blob([bytes]).stream(),
+  };
+}
+
+function isKnown(header: string | undefined, etag: string): boolean {
+  return header !== undefined && (header.trim() === '*' || header.split(',').some((known) => known.trim().replace(/^W\//, '') === etag));
+}
+
+/** Where scripts/build-page.ts puts the monitor: beside the bundle in a release, in the checkout's dist otherwise. */
+export const PAGE_DIR = join(import.meta.dirname, '../../../dist/page');
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+/** Codings with a ready file beside each one, the smaller first, with the ending of that file. */
+const CODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+/** What the build makes: a name, a hash, an ending. Nothing else is looked for on the disk. */
+const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
+
+/** One file as it goes to a browser. */
+interface PageFile {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  /** The content coding of `bytes` (RFC 9110 §8.4), absent when they are plain. */
+  readonly coding?: string;
+}
+
+/** The files of the built monitor page. */
+export class PageFiles {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** The page itself. NOT_CONFIGURED when it was never built. */
+  async shell(acceptEncoding: string | undefined): Promise<PageFile> {
+    const file = await this.#read('index.html', acceptEncoding);
+    if (file) return file;
+    throw new AtmoError('NOT_CONFIGURED', 'The monitor page is not built; run scripts/setup in the checkout, or install a release');
+  }
+
+  /** A file that the page names. NOT_FOUND for every other name. */
+  async asset(name: string, acceptEncoding: string | undefined): Promise<PageFile> {
+    const file = ASSET.test(name) ? await this.#read(join('assets', name), acceptEncoding) : undefined;
+    if (file) return file;
+    throw new AtmoError('NOT_FOUND', `The page has no file ${JSON.stringify(name.slice(0, 128))}; reload it to get those of this version`);
+  }
+
+  async #read(path: string, acceptEncoding: string | undefined): Promise<PageFile | undefined> {
+    const contentType = CONTENT_TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+    for (const [coding, ending] of CODINGS) {
+      if (!accepts(acceptEncoding, coding)) continue;
+      const bytes = await bytesOf(join(this.#dir, path + ending));
+      if (bytes) return { bytes, contentType, coding };
+    }
+    const bytes = await bytesOf(join(this.#dir, path));
+    return bytes && { bytes, contentType };
+  }
+}
+
+/** Whether an Accept-Encoding names the coding without forbidding it by `q=0` (RFC 9110 §12.5.3). */
+function accepts(header: string | undefined, coding: string): boolean {
+  const ranges = header?.toLowerCase().split(',') ?? [];
+  return ranges.some((range) => {
+    const [name, ...parameters] = range.split(';').map((part) => part.trim());
+    return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+async function bytesOf(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

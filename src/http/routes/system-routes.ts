@@ -1,0 +1,126 @@
+import type { Authorizer } from '../../core/auth/authorizer.ts';
+import { CHALLENGE, challengeStatement } from '../../core/auth/tokens.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { MetricRegistry } from '../metrics.ts';
+import type { HealthSource } from '../ports.ts';
+import { json } from '../server/answer.ts';
+import type { QueryField } from '../server/query.ts';
+import { defineRoute, type Route } from '../server/route.ts';
+import type { CertificateFacts, CertificateManager } from '../tls/certificate-manager.ts';
+import { requirePermission } from '../visible-home.ts';
+
+interface SystemCollaborators {
+  readonly health: HealthSource;
+  readonly metrics: MetricRegistry;
+  readonly clock: Clock;
+  readonly authorizer: Authorizer;
+  /** Signs with the hub's key. */
+  readonly signChallenge: (statement: Uint8Array) => Uint8Array;
+  /** The port on which the hub answers. */
+  port(): number;
+}
+
+const HEALTH = { $ref: '#/components/schemas/Health' };
+const CHALLENGE_FIELD: QueryField<string> = {
+  description: '32 random bytes in base64url',
+  schema: { type: 'string', pattern: CHALLENGE.source },
+  parse: (text) => (CHALLENGE.test(text) ? text : undefined),
+};
+
+/** Health, metrics, and what proves which hub this is. */
+export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
+  const { metrics, authorizer } = collaborators;
+  return [
+    healthRoute(collaborators),
+    defineRoute({
+      method: 'GET',
+      path: '/metrics',
+      summary: 'Metrics in the text form of Prometheus; needs admin:hub',
+      answers: { 200: { description: 'metrics', media: 'text/plain' } },
+      handle({ principal }) {
+        requirePermission(principal, 'admin:hub', authorizer);
+        return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() };
+      },
+    }),
+  ];
+}
+
+function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/healthz',
+    summary:
+      'Whether the hub works; needs no token. A challenge is answered with a signature of the hub: who sends a token can know to whom',
+    access: 'public',
+    query: { challenge: CHALLENGE_FIELD },
+    answers: {
+      200: { description: 'ok or degraded', schema: HEALTH },
+      503: { description: 'starting or stopping', schema: HEALTH },
+    },
+    handle(_request, { challenge }) {
+      const { status, nodeId, version, startedAtMs, problems } = health.health();
+      const uptimeMs = Math.max(0, clock.now() - startedAtMs);
+      const isUp = status === 'ok' || status === 'degraded';
+      const signature = challenge === undefined ? undefined : signChallenge(challengeStatement(port(), challenge));
+      const proof = signature && Buffer.from(signature).toString('base64url');
+      return json({ status, node_id: nodeId, version, uptime_ms: uptimeMs, problems, proof }, isUp ? 200 : 503);
+    },
+  });
+}
+
+interface TlsCollaborators {
+  /** Absent where the door speaks plain HTTP on a loopback address. */
+  readonly keeper: Pick<CertificateManager, 'facts'> | undefined;
+  /** Where clients reach the hub. */
+  url(): string;
+}
+
+/** What clients have to trust, and how people compare it. */
+export function tlsRoutes({ keeper, url }: TlsCollaborators): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/ca.crt',
+      summary: "The certificate of the hub's own authority, for clients to trust once its fingerprint was compared; needs no token",
+      access: 'public',
+      answers: { 200: { description: 'certificate in PEM', media: 'application/x-x509-ca-cert' } },
+      handle() {
+        const authority = keeper?.facts().authority;
+        if (authority) return { status: 200, headers: CERTIFICATE_HEADERS, body: authority.pem };
+        throw new AtmoError(
+          'NOT_FOUND',
+          keeper
+            ? 'The owner brought a certificate: whoever issued it is to be trusted'
+            : 'The hub speaks plain HTTP to its own machine alone: there is no authority',
+        );
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/tls',
+      summary: 'How other machines reach the hub over TLS, and the fingerprint that they compare',
+      answers: {
+        200: { description: '`enabled`, `url`, and with TLS `source`, `fingerprint_sha256`, `names` and when the certificates end' },
+      },
+      handle: () => json(keeper ? certificateView(keeper.facts(), url()) : { enabled: false, url: url() }),
+    }),
+  ];
+}
+
+const CERTIFICATE_HEADERS = {
+  'content-type': 'application/x-x509-ca-cert',
+  'content-disposition': 'attachment; filename="atmosphere-edge-ca.crt"',
+};
+
+function certificateView({ source, fingerprint, names, certificateEndsAtMs, authority }: CertificateFacts, url: string) {
+  return {
+    enabled: true,
+    url,
+    source: source.replace('-', '_'),
+    fingerprint_sha256: fingerprint,
+    names,
+    certificate_ends_at: new Date(certificateEndsAtMs).toISOString(),
+    ...(authority && { authority_ends_at: new Date(authority.endsAtMs).toISOString() }),
+  };
+}

@@ -1,0 +1,82 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+const HOST_HEADER = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const DEFAULT_PORT = { http: '80', https: '443' } as const;
+
+/** What a request says of where it goes and where it comes from. */
+interface Addressing {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/** How the request came in, and which names are the hub's own there. */
+export interface ListenerAddress {
+  readonly scheme: 'http' | 'https';
+  readonly port: number;
+  /** Names and addresses, without brackets, of the hub's certificate; over plain HTTP loopback alone counts. */
+  isOwnName(name: string): boolean;
+}
+
+/**
+ * Why a request's addressing is refused, or undefined when it is fine. The Host check stops DNS rebinding, the Origin
+ * check stops pages of other sites; both hold on every route.
+ */
+export function refuseAddressing({ host, origin }: Addressing, entrance: ListenerAddress): string | undefined {
+  const { scheme, port } = entrance;
+  if (host === undefined || !isOwnHost(host, entrance)) {
+    const whose = scheme === 'http' ? 'a loopback name or address' : "a name or address of the hub's certificate";
+    return `The Host header has to be ${whose} with port ${port}, such as 127.0.0.1:${port}; other names are set by http.tls.names`;
+  }
+  if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host.toLowerCase()}`) {
+    return `Pages of another origin may not call this hub; the Origin has to be ${scheme}://${host}`;
+  }
+  return undefined;
+}
+
+/** Why a target that is a whole URL is refused (RFC 9112 §3.2.2): it has to name the host that the Host header names. */
+export function refuseAbsolute(target: string | undefined, host: string | undefined): string | undefined {
+  if (target === undefined || target.startsWith('/')) return undefined;
+  const authority = URL.parse(target)?.host;
+  if (authority !== undefined && authority === host?.toLowerCase()) return undefined;
+  return 'The hub is no proxy: send the path alone as the target of the request';
+}
+
+function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress): boolean {
+  const [, host, , givenPort] = HOST_HEADER.exec(header) ?? [];
+  if (host === undefined || (givenPort ?? DEFAULT_PORT[scheme]) !== String(port)) return false;
+  const name = host.replace(/^\[|\]$/g, '');
+  return isLoopback(name) || (scheme === 'https' && isOwnName(name));
+}
+
+/**
+ * Who counts as one source: an IPv4 address, a /64 of IPv6 (one household or machine has all of it, RFC 4291 §2.5.4),
+ * or `local` for this machine.
+ */
+export function sourceOf(remoteAddress: string | undefined): string {
+  const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+  if (address === '' || isLoopback(address)) return 'local';
+  return isIPv4(address) ? address : networkOf(address);
+}
+
+function networkOf(address: string): string {
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const before = groupsOf(head);
+  const after = tail === undefined ? [] : groupsOf(tail);
+  const zeros = new Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16).toString(16));
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** True for `localhost` and for addresses that never leave the machine; no name is looked up. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true;
+  const family = isIP(host);
+  return family !== 0 && LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}

@@ -1,0 +1,153 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { AtmoError, ERROR_CODES, type ErrorBody } from '../../core/errors.ts';
+
+/** What a route answers; the door adds the headers that every answer has. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+}
+
+/** A JSON answer. `value` may hold undefined members, they are left out. */
+export function json(value: unknown, status = 200): Answer {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
+}
+
+interface ProblemContext {
+  readonly requestId: string;
+  /** Where HTTP has a status of its own, such as 405 and 415, that the error table does not know. */
+  readonly status?: number;
+  /** Address of the document that tells how the resource is protected (RFC 9728 §5.1), for who came without a good token. */
+  readonly resourceMetadata?: string;
+}
+
+/**
+ * Problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. `error` is what the envelope of a call has
+ * under that name, so that a client reads every error in the same place.
+ */
+export function problem(error: AtmoError, context: ProblemContext): Answer {
+  const { code, message, details, retryable } = error.toBody();
+  const status = context.status ?? ERROR_CODES[code].httpStatus;
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...withMetadata(problemHeaders(error, status), context.resourceMetadata) },
+    body: JSON.stringify({
+      type: `https://atmosphere.dev/errors/${code}`,
+      title: ERROR_CODES[code].meaning,
+      status,
+      detail: message,
+      instance: `urn:request:${context.requestId}`,
+      code,
+      details,
+      retryable,
+      error: { code, message, details, retryable },
+    }),
+  };
+}
+
+/** Headers that belong to an error whatever the form of its body: the challenge (RFC 6750 §3) and when to come back. */
+export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
+  const challenge = challengeOf(error, status);
+  if (challenge !== undefined) return { 'www-authenticate': challenge };
+  const retryAfterMs = error.details.retry_after_ms;
+  if (typeof retryAfterMs === 'number') return { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+  return {};
+}
+
+function withMetadata(headers: Record<string, string>, address: string | undefined): Record<string, string> {
+  const challenge = headers['www-authenticate'];
+  if (challenge === undefined || address === undefined) return headers;
+  return { ...headers, 'www-authenticate': `${challenge}, resource_metadata="${address}"` };
+}
+
+type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;
+
+const REALM = 'Bearer realm="atmosphere-edge"';
+/** A scope-token of RFC 6749 §3.3, which needs no quoting. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+function challengeOf({ code, details }: ChallengedError, status: number): string | undefined {
+  if (status === 401 && code === 'TOKEN_EXPIRED') return `${REALM}, error="invalid_token", error_description="The token has expired"`;
+  if (status === 401) return code === 'UNAUTHENTICATED' ? REALM : `${REALM}, error="invalid_token"`;
+  if (code !== 'PERMISSION_DENIED' || !Array.isArray(details.required)) return undefined;
+  const scopes = details.required.filter((scope) => typeof scope === 'string' && SCOPE.test(scope));
+  return `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`;
+}
+
+/** Errors that HTTP itself knows. */
+export const httpErrors = {
+  mediaType: (given: string): AtmoError =>
+    new AtmoError('VALIDATION_ERROR', `A body has to come as application/json in UTF-8, not as ${JSON.stringify(given)}`, { given }),
+  notAcceptable: (types: readonly string[]): AtmoError =>
+    new AtmoError('NOT_SUPPORTED', `This is told as ${types.join(' or ')} alone; the Accept header leaves that out`, { types: [...types] }),
+  method: (method: string, allowed: readonly string[]): AtmoError =>
+    new AtmoError('NOT_SUPPORTED', `${method} is not possible here; use ${allowed.join(' or ')}`, { allowed: [...allowed] }),
+};
+
+/** Longest request target, in characters. */
+export const MAX_TARGET_CHARS = 8_192;
+
+/** How long a refused connection may take to end. */
+const CUT_AFTER_MS = 2_000;
+
+/** What the parser of HTTP tells when it gives up. */
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Uint8Array;
+}
+
+/** Answers on the bare socket when the parser gave up: too slow (408), too long (414, 431), not HTTP (400). */
+export function refuseUnparsed(error: ParserError, socket: Duplex): void {
+  const [status, refusal] = refusalOf(error);
+  refuseSocket(socket, status, refusal);
+}
+
+/** Writes a whole answer to a socket and ends it; one whose reader has not taken what came before is cut. */
+export function refuseSocket(socket: Duplex, status: number, error: AtmoError): void {
+  if (!socket.writable || socket.writableLength > 0) {
+    socket.destroy();
+    return;
+  }
+  const { headers, body } = problem(error, { requestId: 'none', status });
+  const text = String(body);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${headers['content-type']}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  drainAndCut(socket);
+}
+
+/**
+ * Reads and drops what still comes, so that the other side gets the answer and its end is seen, and cuts it after a while: nobody
+ * else looks after a socket that the parser has given up.
+ */
+function drainAndCut(socket: Duplex): void {
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), CUT_AFTER_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** The error for a request target that is too long (RFC 9110 §15.5.15). */
+export function targetTooLong(): AtmoError {
+  return new AtmoError('PAYLOAD_TOO_LARGE', `Path and query may have at most ${MAX_TARGET_CHARS} characters; send the rest in a body`, {
+    max_characters: MAX_TARGET_CHARS,
+  });
+}
+
+function refusalOf({ code, rawPacket }: ParserError): [status: number, error: AtmoError] {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, new AtmoError('TIMEOUT', 'The request did not arrive in time; send it at once')];
+  if (code === 'HPE_HEADER_OVERFLOW' && isFirstLine(rawPacket)) return [414, targetTooLong()];
+  if (code === 'HPE_HEADER_OVERFLOW') return [431, new AtmoError('PAYLOAD_TOO_LARGE', 'The headers are too large; at most 16 KiB')];
+  return [400, new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
+}
+
+/** True when what came last has no end of a line within the longest target: it is the target that is too long. */
+function isFirstLine(packet: Uint8Array | undefined): boolean {
+  if (packet === undefined) return false;
+  const end = packet.indexOf(0x0a);
+  return end === -1 ? /^[A-Z]+ \//.test(Buffer.from(packet.subarray(0, 16)).toString('latin1')) : end > MAX_TARGET_CHARS;
+}

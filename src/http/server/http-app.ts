@@ -1,0 +1,376 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { type Authenticated, type Authenticator, type Credentials, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
+import { pollSockets } from '../../core/health.ts';
+import type { Logger } from '../../core/logger.ts';
+import { refuseAbsolute, refuseAddressing, sourceOf } from './addresses.ts';
+import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } from './answer.ts';
+import { parseQuery } from './query.ts';
+import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
+import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requireContent } from './request-body.ts';
+import { RESOURCE_METADATA, type RequestHead, type Route, type RouteRequest, type Scope, type Trace, traceOf } from './route.ts';
+
+/** What the door asks and tells. */
+export interface HttpAppCollaborators {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly guesses: TokenGuessLockout;
+  readonly reads: ReadRateLimiter;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Hears every answer, for the metrics. `route` is the pattern, never the caller's text. */
+  onAnswer(method: string, route: string, status: number): void;
+  /** The port that clients have to name in Host and Origin. */
+  port(): number;
+  /** True for the names and addresses, without brackets, under which the hub is reached over TLS. */
+  isOwnName(name: string): boolean;
+}
+
+/** Of a request that came over a socket; tests without one have none. */
+type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
+type HonoContext = Context<HonoEnvironment>;
+/** The application of the door. */
+export type HttpApp = Hono<HonoEnvironment>;
+
+const NOBODY: Authenticated = { principal: { id: 'nobody', kind: 'agent', permissions: [] } };
+const NOTHING = new Uint8Array();
+const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/**
+ * The HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
+ * query, body, handler. Refusals are RFC 9457 problems.
+ */
+export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCollaborators): HttpApp {
+  const door = new RouteDispatcher(routes, collaborators);
+  const app = new Hono<HonoEnvironment>();
+  app.use('*', async (context, next) => door.refuseAddress(context) ?? (await next()));
+  for (const route of routes) {
+    const media = mediaOf(route);
+    app.on(route.method, route.path, (context) => door.answer({ route, media }, context));
+  }
+  for (const path of new Set(routes.map((route) => route.path))) app.all(path, (context) => door.wrongMethod(path, context));
+  app.notFound((context) => door.unknownPath(context));
+  return app;
+}
+
+/** A route, and the media types of its answers. */
+interface ServedRoute {
+  readonly route: Route;
+  readonly media: readonly string[];
+}
+
+class RouteDispatcher {
+  readonly #routes: readonly Route[];
+  readonly #collaborators: HttpAppCollaborators;
+  readonly #largeBodies = new LargeBodySlots();
+
+  constructor(routes: readonly Route[], collaborators: HttpAppCollaborators) {
+    this.#routes = routes;
+    this.#collaborators = collaborators;
+  }
+
+  refuseAddress(context: HonoContext): Response | undefined {
+    const { headers, url } = context.req.raw;
+    const { incoming } = context.env ?? {};
+    const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
+    const { isOwnName, port } = this.#collaborators;
+    const scheme = isEncrypted(incoming, url) ? 'https' : 'http';
+    const reason = refuseAddressing(addressing, { scheme, port: port(), isOwnName }) ?? refuseAbsolute(incoming?.url, addressing.host);
+    if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));
+    if (url.length > MAX_TARGET_CHARS) return this.#refuse(context, targetTooLong(), 414);
+    return undefined;
+  }
+
+  async answer({ route, media }: ServedRoute, context: HonoContext): Promise<Response> {
+    const { headers } = context.req.raw;
+    const trace = traceOf(headers);
+    try {
+      const answer = await this.#run(route, context, { trace, media });
+      const isDocument = route.isDocument === true && route.method === 'GET';
+      return this.#send(context, route.path, trace, isDocument ? await documentAnswer(answer, headers) : answer);
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      this.#logFailure(route, trace, error);
+      const metadata = route.hasResourceMetadata && { resourceMetadata: metadataOf(context.req.raw.url) };
+      return this.#send(context, route.path, trace, problem(error, { ...trace, ...metadata }));
+    }
+  }
+
+  /** What the path can do (RFC 9110 §9.3.7), or 405. */
+  wrongMethod(path: string, context: HonoContext): Response {
+    const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
+    const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
+    const trace = traceOf(context.req.raw.headers);
+    const isAsked = context.req.method === 'OPTIONS';
+    const answer = isAsked ? NO_CONTENT : problem(httpErrors.method(context.req.method, allowed), { ...trace, status: 405 });
+    return this.#send(context, path, trace, { ...answer, headers: { ...answer.headers, allow: allowed.join(', ') } });
+  }
+
+  unknownPath(context: HonoContext): Response {
+    const trace = traceOf(context.req.raw.headers);
+    const candidates = nearestTexts(context.req.path, [...new Set(this.#routes.map((route) => route.path.replace(/\{.*?\}/g, '')))]);
+    const hint = candidates.length > 0 ? `; near it are ${candidates.join(', ')}` : '; GET /openapi.json lists what there is';
+    const error = new AtmoError('NOT_FOUND', `There is no ${JSON.stringify(context.req.path.slice(0, 128))}${hint}`, {
+      nearest: [...candidates],
+    });
+    return this.#send(context, 'unknown', trace, problem(error, trace));
+  }
+
+  async #run(route: Route, context: HonoContext, { trace, media }: RunContext): Promise<Answer> {
+    const request = context.req.raw;
+    // Before the body is read: who has no token costs no more than its headers.
+    const { principal, contentSha256 } = await this.#authenticate(route, context);
+    requireScope(request.headers.get('x-caller-scopes'), route.scope);
+    if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
+    if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
+    const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
+    const path = context.req.param();
+    // A large body counts until its request is answered.
+    using place = new DisposableStack();
+    const largeBound = () => this.#largeBound(route, { principal, path }, place);
+    const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
+    if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
+    if (route.method !== 'GET') await requireClient(context.env?.incoming);
+    const doorRequest: RouteRequest = {
+      principal,
+      path,
+      ...parsed,
+      trace,
+      request,
+      // A getter: the adaptor makes an AbortController only for those who ask.
+      get signal() {
+        return request.signal;
+      },
+      header: (name) => request.headers.get(name) ?? undefined,
+    };
+    return await route.handle(doorRequest, query);
+  }
+
+  /** How long a body may be that is above the common bound; takes a place for it. */
+  #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
+    const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
+    if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
+    return maxBytes;
+  }
+
+  async #authenticate(route: Route, context: HonoContext): Promise<Authenticated> {
+    if (route.access === 'public') return NOBODY;
+    const { authenticator, guesses } = this.#collaborators;
+    const credentials = credentialsOf(context.req.raw);
+    const { bearer } = credentials;
+    if (bearer === undefined) return authenticator.authenticate(credentials);
+    const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
+    const lock = this.#lockOn(source, bearer);
+    // All programs of this machine are one source: a wrong one may not keep out those who have just been given a token.
+    if (lock && source !== 'local') throw lock;
+    try {
+      const authenticated = await authenticator.authenticate(credentials);
+      guesses.succeeded(bearer, rootAgentOf(principalKey(authenticated.principal)));
+      return authenticated;
+    } catch (thrown) {
+      if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);
+      throw lock ?? thrown;
+    }
+  }
+
+  /** Why a source is locked out; undefined where it is not. */
+  #lockOn(source: string, bearer: string): AtmoError | undefined {
+    try {
+      this.#collaborators.guesses.admit(source, bearer);
+      return undefined;
+    } catch (thrown) {
+      return toAtmoError(thrown);
+    }
+  }
+
+  #logFailure(route: Route, trace: Trace, error: AtmoError): void {
+    if (error.code === 'CANCELLED') this.#collaborators.logger.debug('http.client_gone', { route: route.path, requestId: trace.requestId });
+    if (ERROR_CODES[error.code].httpStatus !== 500) return;
+    const reason = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.message;
+    this.#collaborators.logger.error('http.failed', { route: route.path, traceId: trace.traceId, requestId: trace.requestId, reason });
+  }
+
+  #refuse(context: HonoContext, error: AtmoError, status?: number): Response {
+    const trace = traceOf(context.req.raw.headers);
+    return this.#send(context, 'refused', trace, problem(error, { ...trace, ...(status !== undefined && { status }) }));
+  }
+
+  #send(context: HonoContext, route: string, trace: Trace, answer: Answer): Response {
+    const { method } = context.req;
+    this.#collaborators.onAnswer(method, route, answer.status);
+    const { status, body, headers } = method === 'HEAD' ? withoutBody(answer) : answer;
+    // A plain header object keeps the adaptor on its short path: no Headers, no stream.
+    return new Response(status === 304 || status === 204 ? null : body, {
+      status,
+      headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
+    });
+  }
+}
+
+/** Between host and path (RFC 9728 §3.1). */
+function metadataOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${RESOURCE_METADATA}${pathname}`;
+}
+
+/** The connection tells, not the request: a whole URL as its target can claim any scheme. */
+function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: string): boolean {
+  return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
+}
+
+interface RunContext {
+  readonly trace: Trace;
+  readonly media: readonly string[];
+}
+
+const NO_CONTENT: Answer = { status: 204, headers: {}, body: '' };
+
+/** As long as the answer would be (RFC 9110 §9.3.2); a stream ends before it begins. */
+function withoutBody({ status, headers, body }: Answer): Answer {
+  if (body instanceof ReadableStream) {
+    void body.cancel();
+    return { status, headers, body: '' };
+  }
+  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body: '' };
+}
+
+/**
+ * CANCELLED where the client has gone already. A request and the end of its connection may have come long ago, while the hub stood
+ * still: Node tells of the request first, and would let it run.
+ */
+async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
+  if (!incoming) return;
+  await pollSockets(1);
+  const { socket } = incoming;
+  if (socket.destroyed || socket.readableEnded) throw new AtmoError('CANCELLED', 'The client was gone before its request could run');
+}
+
+interface BodyContext {
+  readonly requestId: string;
+  readonly contentSha256: string | undefined;
+  readonly largeBound: () => number;
+}
+
+async function bodyOf(route: Route, request: Request, context: BodyContext): Promise<BodyOrRefusal> {
+  if (route.body !== undefined) return readJsonBody(request, { ...context, takes: route.takes });
+  requireContent(NOTHING, context.contentSha256);
+  return { body: {} };
+}
+
+/** PERMISSION_DENIED when X-Caller-Scopes leaves out what is needed. */
+export function requireScope(header: string | null | undefined, needed: Scope): void {
+  if (header === null || header === undefined) return;
+  const scopes = header.split(',').map((scope) => scope.trim());
+  if (scopes.includes(needed)) return;
+  throw new AtmoError('PERMISSION_DENIED', `X-Caller-Scopes leaves out ${needed}, which this route needs`, { required: [needed] });
+}
+
+function searchOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+}
+
+/** Base64url of at most 2 KiB; a chain of tokens and a proof fit well. */
+const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
+const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
+
+/** Header with the proof that the caller holds the key to which its token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
+const PROOF_HEADER = 'atmo-proof';
+
+/**
+ * What a request brought to show who sends it. UNAUTHENTICATED for another scheme than Bearer (RFC 6750 §2.1; a token in
+ * the query or body never counts), TOKEN_INVALID for a proof that cannot be one.
+ */
+function credentialsOf({ method, url, headers }: Request): Credentials {
+  const operation = `${method} ${targetOf(url)}`;
+  const header = headers.get('authorization');
+  if (header === null) return { operation };
+  const bearer = BEARER.exec(header)?.[1];
+  if (bearer === undefined) throw new AtmoError('UNAUTHENTICATED', 'The Authorization header has to be "Bearer TOKEN"');
+  const proof = headers.get(PROOF_HEADER);
+  if (proof === null) return { bearer, operation };
+  if (PROOF.test(proof)) return { bearer, proof, operation };
+  throw new AtmoError('TOKEN_INVALID', `The ${PROOF_HEADER} header has to be a COSE_Sign1 in base64url of at most 2048 characters`);
+}
+
+/** Path and query as they were sent, percent signs included: a proof is about these very characters. */
+function targetOf(url: string): string {
+  return url.slice(url.indexOf('/', url.indexOf('//') + 2));
+}
+
+const JSON_TYPE = 'application/json';
+const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
+
+/** The media types in which a route can answer: JSON, and what its successful answers name. */
+export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
+  const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
+  return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
+}
+
+/** True when one of the types suits an Accept header (RFC 9110 §12.5.1); one that cannot be read suits everything. */
+export function isAcceptable(accept: string | null, types: readonly string[]): boolean {
+  if (accept === null || accept.includes('*/*') || accept.includes(JSON_TYPE)) return true;
+  const ranges = accept.split(',').map(parseRange);
+  const wanted = ranges.filter((range) => range !== undefined);
+  if (wanted.length === 0) return true;
+  return types.some((type) => wanted.some(({ range, quality }) => quality > 0 && matches(type, range)));
+}
+
+function parseRange(text: string): { readonly range: string; readonly quality: number } | undefined {
+  const [range = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  if (!/^[a-z0-9.+-]+\/([a-z0-9.+-]+|\*)$/.test(range)) return undefined;
+  const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+  return { range, quality: quality === undefined ? 1 : Number(quality) || 0 };
+}
+
+function matches(type: string, range: string): boolean {
+  return range.endsWith('/*') ? type.startsWith(range.slice(0, -1)) : type === range;
+}
+
+/** Shorter ones are not worth it. */
+const MIN_COMPRESSED_BYTES = 1_400;
+const CACHING = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' };
+const compressors = {
+  br: (text: string) => promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  gzip: (text: string) => promisify(gzip)(text, { level: 6 }),
+};
+
+/**
+ * A list or document as the caller wants it: not again when he has it (RFC 9110 §13.1.2), and compressed. Only for answers
+ * without secrets: their size tells something of what is in them, and callers may keep them.
+ */
+async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
+  if (answer.status !== 200 || typeof answer.body !== 'string') return answer;
+  const etag = `W/"${hash('sha1', answer.body, 'base64url')}"`;
+  const kept = { ...answer.headers, ...CACHING, etag };
+  if (isKnown(headers.get('if-none-match'), etag)) return { status: 304, headers: { ...CACHING, etag }, body: '' };
+  const coding = codingFor(headers.get('accept-encoding'));
+  if (coding === undefined || answer.body.length < MIN_COMPRESSED_BYTES) return { ...answer, headers: kept };
+  const bytes = await compressors[coding](answer.body);
+  return { status: 200, headers: { ...kept, 'content-encoding': coding, 'content-length': String(bytes.length) }, body: bytes };
+}
+
+/** Weak comparison (§8.8.3.2): our own tags are all weak. */
+function isKnown(header: string | null, etag: string): boolean {
+  if (header === null) return false;
+  const opaque = etag.slice(2);
+  return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
+}
+
+function codingFor(header: string | null): keyof typeof compressors | undefined {
+  const codings = (header ?? '').split(',').map((text) => text.trim().toLowerCase());
+  const isWanted = (name: string) => codings.some((coding) => coding.split(';')[0]?.trim() === name && !/;\s*q=0(\.0*)?\s*$/.test(coding));
+  if (isWanted('br')) return 'br';
+  return isWanted('gzip') ? 'gzip' : undefined;
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Answer, httpErrors, problem } from './answer.ts';
+
+/** Largest request body, in bytes, of routes that say nothing else. */
+export const MAX_BODY_BYTES = 64 * 1024;
+/** Deepest nesting of arrays and objects; what comes after parsing may recurse safely. */
+const MAX_DEPTH = 32;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
+
+/** A parsed body: `list` beside an empty `body` where a list came. */
+export interface JsonBody {
+  readonly body: JsonObject;
+  readonly list?: readonly Json[];
+}
+
+/** The parsed body, or the answer to send instead. */
+export type BodyOrRefusal = JsonBody | { readonly refusal: Answer; readonly fault?: BodyFault };
+
+/** What is wrong with a body that came whole. */
+export type BodyFault = 'no-json' | 'no-message';
+
+interface BodyOptions {
+  readonly requestId: string;
+  readonly takes: 'object' | 'object-or-list';
+  /** SHA-256, hex, that the raw bytes have to have. */
+  readonly contentSha256?: string | undefined;
+  /** Asked before more than `MAX_BODY_BYTES` are read: how many may come. Throws where they may not come now. */
+  readonly largeBound?: () => number;
+}
+
+/**
+ * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not
+ * parse (400). Throws TOKEN_INVALID when the bytes are not those that the caller's proof speaks of.
+ */
+export async function readJsonBody(request: Request, wish: BodyOptions): Promise<BodyOrRefusal> {
+  const { requestId, contentSha256 } = wish;
+  const type = request.headers.get('content-type');
+  if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
+  const bound = new BodyBound(wish.largeBound);
+  let text: string;
+  try {
+    const declared = request.headers.get('content-length');
+    if (declared !== null) bound.admit(Number(declared));
+    // The adaptor has a short way to the text of a body whose length is known.
+    const isShort = declared !== null && contentSha256 === undefined;
+    text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
+  } catch (error) {
+    if (!(error instanceof AtmoError)) throw new AtmoError('CANCELLED', 'The client went away before its request had come whole');
+    if (error.code !== 'TOKEN_INVALID') return { refusal: unreadBodyAnswer(error, requestId) };
+    throw error;
+  }
+  if (text === '') return { body: {} };
+  if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
+  return parse(text, wish);
+}
+
+/** The bound of one body; the larger one is asked for when it is needed. */
+class BodyBound {
+  readonly #largeBound: (() => number) | undefined;
+  #maxBytes: number | undefined;
+
+  constructor(largeBound: (() => number) | undefined) {
+    this.#largeBound = largeBound;
+  }
+
+  /** PAYLOAD_TOO_LARGE beyond the bound. */
+  admit(bytes: number): void {
+    if (bytes <= MAX_BODY_BYTES) return;
+    this.#maxBytes ??= this.#largeBound?.() ?? MAX_BODY_BYTES;
+    if (bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
+  }
+}
+
+/** TOKEN_INVALID unless these bytes are the content that a proof of possession speaks of. */
+export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
+  if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
+  throw new AtmoError(
+    'TOKEN_INVALID',
+    'The proof of possession is about another body than the one that came; sign the bytes that are sent',
+  );
+}
+
+/** A body is counted while it streams, and left when it grows too large. */
+async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body?.getReader();
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+    size += chunk.value.byteLength;
+    try {
+      bound.admit(size);
+    } catch (error) {
+      await reader?.cancel();
+      throw error;
+    }
+    chunks.push(chunk.value);
+  }
+  const bytes = Buffer.concat(chunks);
+  requireContent(bytes, contentSha256);
+  return new TextDecoder().decode(bytes);
+}
+
+function parse(text: string, { requestId, takes }: BodyOptions): BodyOrRefusal {
+  const invalid = (message: string, fault: BodyFault = 'no-message') => ({
+    refusal: problem(new AtmoError('VALIDATION_ERROR', message), { requestId }),
+    fault,
+  });
+  if (depthOf(text) > MAX_DEPTH) return invalid(`The body nests deeper than ${MAX_DEPTH} levels; send flatter parameters`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalid('The body is not JSON; send an object such as {"name": "value"}', 'no-json');
+  }
+  if (isJsonObject(value)) return { body: value };
+  if (takes === 'object-or-list' && Array.isArray(value)) return { body: {}, list: value };
+  return invalid('The body has to be a JSON object such as {"name": "value"}');
+}
+
+/** Upper bound of the nesting, from the brackets outside of texts. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfText(text, index);
+    else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
+    else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return deepest;
+}
+
+/** Index of the quote that ends the text which begins at `start`. */
+function endOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function tooLarge(maxBytes: number): AtmoError {
+  return new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${maxBytes} bytes here`, { max_bytes: maxBytes });
+}
+
+/** The rest of the body is not worth reading. */
+function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
+  const answer = problem(error, { requestId });
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } };
+}
+
+/** Bodies above the common bound that are held in memory at once; of one account it is one. */
+const MAX_AT_ONCE = 2;
+/** What becomes of a body on its way to a tool: bytes, text, values and what is sent on. */
+const COPIES = 4;
+const RETRY_MS = 2_000;
+
+/** Places for the few bodies that are larger than the common bound, so that a crowd of them never fills the memory of a small board. */
+export class LargeBodySlots {
+  readonly #availableMemory: () => number;
+  readonly #accounts = new Set<string>();
+
+  constructor(availableMemory: () => number = () => process.availableMemory()) {
+    this.#availableMemory = availableMemory;
+  }
+
+  /** Takes a place until it is disposed of. RESOURCE_EXCEEDED with `retry_after_ms` while there is none, or too little memory. */
+  acquire(principal: Principal, bytes: number): Disposable {
+    const account = rootAgentOf(principalKey(principal));
+    if (this.#accounts.has(account)) throw busy('Your last request with a large body is not answered yet');
+    if (this.#accounts.size >= MAX_AT_ONCE) throw busy(`The hub takes ${MAX_AT_ONCE} large bodies at once, and they are here`);
+    if (this.#availableMemory() < COPIES * bytes) throw busy(`The hub has too little memory for a body of ${bytes} bytes at the moment`);
+    this.#accounts.add(account);
+    return { [Symbol.dispose]: () => void this.#accounts.delete(account) };
+  }
+}
+
+function busy(why: string): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `${why}; send it again later`, { retry_after_ms: RETRY_MS });
+}

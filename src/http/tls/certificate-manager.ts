@@ -1,0 +1,147 @@
+import { X509Certificate } from 'node:crypto';
+import { hostname, networkInterfaces } from 'node:os';
+import { type Clock, repeat } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import { repairReporter } from '../../core/files/recoverable-file.ts';
+import type { HubProblems } from '../../core/health.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type CertificateFiles, CertificateFromFiles, type CertificateSource, type ServedCertificate } from './certificate-source.ts';
+import { OwnCertificates, TlsFiles } from './own-certificates.ts';
+import { covers, type MachineNames, namesOf } from './tls-names.ts';
+
+/** What the owner wants of TLS. */
+export interface TlsOptions {
+  /** Folder for the hub's own authority and certificate. */
+  readonly directory: string;
+  /** More names under which clients reach the hub. */
+  readonly names: readonly string[];
+  /** The owner's own certificate, instead of one of the hub's authority. */
+  readonly files?: CertificateFiles;
+}
+
+interface CertificateManagerCollaborators {
+  readonly clock: Clock;
+  /** Milliseconds since 1970, never before what is known to have passed. */
+  readonly time: { now(): number };
+  readonly logger: Logger;
+  readonly events: Pick<EventBus, 'emit'>;
+  readonly problems: Pick<HubProblems, 'raise'>;
+  readonly machine?: () => MachineNames;
+}
+
+/** What people and clients may know of the hub's certificate. */
+export interface CertificateFacts {
+  /** Whose certificate it is: one of the hub's own authority, or the owner's. */
+  readonly source: 'own-authority' | 'files';
+  /** SHA-256 of the authority's certificate, or of the owner's own, as AA:BB:…. */
+  readonly fingerprint: string;
+  readonly names: readonly string[];
+  readonly certificateEndsAtMs: number;
+  /** PEM, and when it ends; absent with the owner's own certificate. */
+  readonly authority?: { readonly pem: string; readonly endsAtMs: number };
+}
+
+/** New addresses and new files count after this long at the latest. */
+const CHECK_MS = 60_000;
+
+/** Keeps the hub's certificate right while it runs: names, time and files are looked at every minute. */
+export class CertificateManager implements Service {
+  readonly #parts: CertificateManagerCollaborators;
+  readonly #options: TlsOptions;
+  readonly #source: CertificateSource;
+  #served: ServedCertificate | undefined;
+  #problem: string | undefined;
+  #stop = () => {};
+  #tell: (served: ServedCertificate) => void = () => {};
+
+  /** `host`: where the door listens. */
+  constructor(collaborators: CertificateManagerCollaborators, options: TlsOptions & { readonly host: string }) {
+    this.#parts = collaborators;
+    this.#options = options;
+    const { machine = thisMachine } = collaborators;
+    const { names: configured, host } = options;
+    const names = { all: () => namesOf({ host, configured, ...machine() }), configured };
+    this.#source = options.files
+      ? new CertificateFromFiles(options.files)
+      : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
+  }
+
+  /** CONFIG_INVALID or STORAGE_FAILED when there is no certificate to serve. */
+  async start(): Promise<void> {
+    this.#serve(this.#source.current(this.#parts.time.now()));
+    this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop();
+  }
+
+  /** What is served now. CONFLICT before the start. */
+  get served(): ServedCertificate {
+    if (this.#served) return this.#served;
+    throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
+  }
+
+  /** Hears of every other certificate that is served from then on. */
+  onChange(listener: (served: ServedCertificate) => void): void {
+    this.#tell = listener;
+  }
+
+  /** True for names and addresses, without brackets, that the certificate or the owner says are the hub's. */
+  isOwnName(name: string): boolean {
+    return covers(this.served.names, name) || covers(this.#options.names, name);
+  }
+
+  facts(): CertificateFacts {
+    const { chain, authority, names } = this.served;
+    const own = new X509Certificate(chain);
+    const root = authority === undefined ? undefined : new X509Certificate(authority);
+    return {
+      source: root ? 'own-authority' : 'files',
+      fingerprint: (root ?? own).fingerprint256,
+      names,
+      certificateEndsAtMs: Date.parse(own.validTo),
+      ...(root && { authority: { pem: root.toString(), endsAtMs: Date.parse(root.validTo) } }),
+    };
+  }
+
+  /** What cannot be read now is served on as it was. */
+  #check(): void {
+    try {
+      const served = this.#source.current(this.#parts.time.now());
+      this.#problem = undefined;
+      if (served.chain !== this.#served?.chain || served.key !== this.#served.key) this.#serve(served);
+    } catch (thrown) {
+      this.#warn(toAtmoError(thrown).message);
+    }
+  }
+
+  #serve(served: ServedCertificate): void {
+    const before = this.#served;
+    this.#served = served;
+    const { madeBecause } = served;
+    if (before === undefined && madeBecause === undefined) return;
+    this.#tell(served);
+    const { fingerprint, certificateEndsAtMs } = this.facts();
+    const ends = new Date(certificateEndsAtMs).toISOString();
+    this.#parts.logger.info('tls.certificate', { fingerprint, ends, ...(madeBecause !== undefined && { reason: madeBecause }) });
+    if (before?.authority !== undefined && before.authority !== served.authority) {
+      this.#warn(`The hub has a new authority, which every client has to trust anew: ${fingerprint}`);
+    }
+  }
+
+  /** Once for each problem. */
+  #warn(message: string): void {
+    if (this.#problem === message) return;
+    this.#problem = message;
+    this.#parts.logger.warn('tls.problem', { message });
+    this.#parts.events.emit('hub.warning', 'tls', { warning: 'tls.problem', message });
+  }
+}
+
+function thisMachine(): MachineNames {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return { hostName: hostname(), addresses };
+}

@@ -1,0 +1,218 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import { type OnRepaired, RecoverableFile } from '../../core/files/recoverable-file.ts';
+import type { CertificateSource, ServedCertificate } from './certificate-source.ts';
+import { namesIn } from './tls-names.ts';
+import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, permits } from './x509.ts';
+
+const DAY_MS = 86_400_000;
+const AUTHORITY_DAYS = 3_650;
+/** What browsers accept of a server (CA/Browser Forum BR §6.3.2). */
+const SERVER_DAYS = 397;
+const RENEW_BEFORE_DAYS = 30;
+/** A board without a clock may wake in the past: what people have to trust by hand counts from a time that has surely passed. */
+const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
+
+interface Authority {
+  readonly certificate: X509Certificate;
+  readonly key: KeyObject;
+}
+
+/** Under which names clients reach the hub. */
+interface HubNames {
+  /** All of them, the best one first. */
+  readonly all: () => readonly string[];
+  /** Those that the owner gave it: an authority that may not vouch for one of them gives way to another. */
+  readonly configured: readonly string[];
+}
+
+/** The hub's own authority, made once for ten years, and the certificate that it signs for the hub whenever that is due. */
+export class OwnCertificates implements CertificateSource {
+  readonly #files: TlsFiles;
+  readonly #names: HubNames;
+
+  constructor(files: TlsFiles, names: HubNames) {
+    this.#files = files;
+    this.#names = names;
+  }
+
+  current(nowMs: number): ServedCertificate {
+    const authority = this.#authority(nowMs);
+    const wanted = this.#names.all().filter((name) => mayVouch(authority, name));
+    const present = this.#present();
+    const reason = present ? renewalReason(present.certificate, { authority, wanted, nowMs }) : 'there was none';
+    if (present && reason === undefined) return servedCertificate(present.certificate, present.key, authority);
+    const made = this.#make(authority, wanted, nowMs);
+    return {
+      ...servedCertificate(new X509Certificate(made.certificate), made.key, authority),
+      ...(reason !== undefined && { madeBecause: reason }),
+    };
+  }
+
+  #authority(nowMs: number): Authority {
+    const key = this.#files.read('ca.key');
+    const text = this.#files.read('ca.crt');
+    // A key alone is left of a first start that was cut off: nobody trusts it yet.
+    if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
+    const authority = this.#parsed(text, key);
+    const endsMs = Date.parse(authority.certificate.validTo);
+    const isEnding = nowMs > endsMs - RENEW_BEFORE_DAYS * DAY_MS;
+    const isTooNarrow = !this.#names.configured.every((name) => mayVouch(authority, name.toLowerCase()));
+    return isEnding || isTooNarrow ? this.#makeAuthority(nowMs) : authority;
+  }
+
+  #parsed(text: string, key: string): Authority {
+    const authority = pairOf(text, key);
+    if (authority?.certificate.ca) return authority;
+    const [certificate, secret] = [this.#files.path('ca.crt'), this.#files.path('ca.key')];
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${certificate} and ${secret} are no authority and its key. Restore both from a backup, or delete both: the next start makes a new authority, which every client then has to trust anew`,
+      { path: certificate },
+    );
+  }
+
+  #makeAuthority(nowMs: number): Authority {
+    const untilMs = nowMs + AUTHORITY_DAYS * DAY_MS;
+    const year = new Date(untilMs).getUTCFullYear();
+    const names = this.#names.all();
+    const name = `atmosphere-edge ${names[0] ?? 'hub'} until ${year}`;
+    const made = makeAuthority(name, nameScopeFor(names), { fromMs: AUTHORITY_FROM_MS, untilMs });
+    this.#files.write('ca.key', made.key);
+    this.#files.write('ca.crt', made.certificate);
+    return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
+  }
+
+  /** Undefined for what is not there or damaged: it is made anew, no client knows it. */
+  #present() {
+    const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
+    const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
+    return pair && key !== undefined ? { certificate: pair.certificate, key } : undefined;
+  }
+
+  #make(authority: Authority, names: readonly string[], nowMs: number) {
+    const fromMs = Math.max(nowMs - DAY_MS, AUTHORITY_FROM_MS);
+    const untilMs = Math.min(fromMs + SERVER_DAYS * DAY_MS, Date.parse(authority.certificate.validTo));
+    const issuer = { name: authority.certificate.subject.replace(/^CN=/, ''), key: authority.key };
+    const made = makeServerCertificate(issuer, names, { fromMs, untilMs });
+    this.#files.write('server.key', made.key);
+    this.#files.write('server.crt', made.certificate);
+    return made;
+  }
+}
+
+/** One from before scopes vouches for everything. */
+function mayVouch({ certificate }: Authority, name: string): boolean {
+  const scope = nameScopeOf(certificate);
+  return scope === undefined || permits(scope, name);
+}
+
+interface CertificateNeeds {
+  readonly authority: Authority;
+  readonly wanted: readonly string[];
+  readonly nowMs: number;
+}
+
+/** Why another certificate is due; undefined while this one does. */
+function renewalReason(certificate: X509Certificate, { authority, wanted, nowMs }: CertificateNeeds): string | undefined {
+  if (!certificate.verify(authority.certificate.publicKey)) return 'the authority is another one';
+  if (nowMs < Date.parse(certificate.validFrom)) return 'the clock was ahead when it was made';
+  if (nowMs > Date.parse(certificate.validTo) - RENEW_BEFORE_DAYS * DAY_MS) return 'it ends soon';
+  const present = new Set(namesIn(certificate));
+  const missing = wanted.filter((name) => !present.has(name));
+  return missing.length > 0 ? `the hub is also reached as ${missing.join(', ')}` : undefined;
+}
+
+function pairOf(text: string, keyText: string): Authority | undefined {
+  try {
+    const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
+    return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
+  } catch {
+    // Damaged; the caller says what that means. The parser's reason could quote a key.
+    return undefined;
+  }
+}
+
+function servedCertificate(certificate: X509Certificate, key: string, authority: Authority): ServedCertificate {
+  const root = authority.certificate.toString();
+  return { chain: `${certificate.toString()}${root}`, key, authority: root, names: namesIn(certificate) };
+}
+
+type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
+
+/** The folder of the hub's own certificates and keys; everything in it is its user's alone. */
+export class TlsFiles {
+  readonly #directory: string;
+  readonly #onRepaired: OnRepaired;
+
+  constructor(directory: string, onRepaired: OnRepaired) {
+    this.#directory = directory;
+    this.#onRepaired = onRepaired;
+  }
+
+  path(name: FileName): string {
+    return join(this.#directory, name);
+  }
+
+  /** Undefined when there is none. STORAGE_FAILED when other users could read it too. */
+  read(name: FileName): string | undefined {
+    const path = this.path(name);
+    return guarded(path, () => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      const mode = found?.isFile() ? found.mode : 0;
+      if ((mode & 0o077) === 0) return this.#kept(name).read();
+      throw new AtmoError(
+        'STORAGE_FAILED',
+        `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run chmod 600 ${path}; if others were on this machine, delete the folder instead: the next start makes new certificates`,
+        { path },
+      );
+    });
+  }
+
+  /** On the disk when it returns; a crash leaves the old text or the new one. */
+  write(name: FileName, text: string): void {
+    const path = this.path(name);
+    guarded(path, () => {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      this.#kept(name).write(text);
+    });
+  }
+
+  #kept(name: FileName): RecoverableFile {
+    const isWhole = name.endsWith('.key') ? isKey : isCertificate;
+    return new RecoverableFile({ path: this.path(name), isWhole, onRepaired: this.#onRepaired });
+  }
+}
+
+function guarded<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${path} cannot be read or written; free space or mend its permissions (${reason})`,
+      { path },
+      { cause },
+    );
+  }
+}
+
+function isKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).type === 'private';
+  } catch {
+    return false;
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,144 @@
+import { ApprovalStore } from '../auth/approvals/approval-store.ts';
+import { ApproverRegistry, OwnerApproverKey } from '../auth/approvals/approver-registry.ts';
+import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
+import { HubKey } from '../auth/hub-key.ts';
+import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
+import { RuleStore } from '../auth/rules/rule-store.ts';
+import { type HubMembership, MeshTokens } from '../auth/tokens/mesh-tokens.ts';
+import { ProofOfPossession, ReplayCache } from '../auth/tokens/proof-of-possession.ts';
+import { RevocationList } from '../auth/tokens/revocation-list.ts';
+import { TokenAuthenticator } from '../auth/tokens/token-authenticator.ts';
+import { IssuerTrust, TokenSeal } from '../auth/tokens/token-chain.ts';
+import { TokenIssuer, TokenRecords } from '../auth/tokens/token-issuer.ts';
+import { TokenRateLimiter } from '../auth/tokens/token-rate-limiter.ts';
+import { TokenRefusalLog } from '../auth/tokens/token-refusal.ts';
+import { TokenVerifier } from '../auth/tokens/token-verifier.ts';
+import { buildTimeMs, SystemClockEvidence, TrustedClock } from '../auth/trusted-clock.ts';
+import type { RemoteGroups, ResourceGroups } from '../core/auth/permission.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceFacts } from '../core/devices/device-names.ts';
+import type { EventBus } from '../core/events.ts';
+import { repairReporter } from '../core/files/recoverable-file.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { AuditStore } from '../storage/audit/audit-store.ts';
+import type { StateAnchors } from '../storage/state-anchors.ts';
+import type { HubConfig } from './config/config.ts';
+
+/** What the access room needs of the rest of the hub. */
+export interface AuthCollaborators {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly problems: HubProblems;
+  readonly fileAnchors: StateAnchors;
+  readonly store: KeyValueStore;
+  readonly snapshotDirectory: string;
+  /** What is known of devices for grants by type or area, and for rules. */
+  readonly devices: ResourceGroups & DeviceFacts;
+  /** What other hubs tell of theirs. */
+  readonly devicesElsewhere: RemoteGroups;
+  /** Opens the membership in a mesh, once key and time are there. */
+  readonly openStanding: (identity: Identity) => Promise<HubMembership>;
+}
+
+/** Who may do what here, and the proof of what was done. */
+export interface Auth {
+  readonly key: HubKey;
+  readonly time: TrustedClock;
+  readonly audit: AuditStore;
+  readonly credential: OwnerCredential;
+  readonly authenticator: TokenAuthenticator;
+  readonly authorizer: GrantAuthorizer;
+  readonly tokens: TokenIssuer;
+  /** Ended tokens, here and on other hubs. */
+  readonly revocations: RevocationList;
+  /** What this hub shows other hubs for those who call. */
+  readonly meshTokens: MeshTokens;
+  readonly rateLimiter: TokenRateLimiter;
+  readonly approvers: ApproverRegistry;
+  readonly approvals: ApprovalStore;
+  readonly rules: RuleStore;
+}
+
+/** What stands before anybody can be known. */
+export type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
+type TokenServices = Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
+
+/** Opens everything that decides about calls, each part started when the next one needs it. */
+export async function openAuth(ground: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
+  const identity = await openIdentity(ground, config, stack);
+  const tokens = await openTokens(ground, identity, stack);
+  const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = ground;
+  const { audit, time, key } = identity;
+  const approvers = new ApproverRegistry({ store, time, audit });
+  await stack.start(new OwnerApproverKey({ approvers, logger, onRepaired: repairReporter(ground) }, config.stateDir));
+  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
+  await stack.start(approvals);
+  const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
+  const book = { clock, time, logger, events, audit, problems: ground.problems, store, facts: devices };
+  const rules = new RuleStore(book, config.rulesFile, { mustExist });
+  await stack.start(rules);
+  const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
+  return {
+    key,
+    time,
+    audit,
+    credential: identity.credential,
+    authenticator: tokens.authenticator,
+    authorizer,
+    tokens: tokens.tokens,
+    revocations: tokens.revocations,
+    meshTokens: tokens.meshTokens,
+    rateLimiter: new TokenRateLimiter(clock),
+    approvers,
+    approvals,
+    rules,
+  };
+}
+
+async function openIdentity(ground: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Identity> {
+  const { clock, logger, events, problems, fileAnchors, store, snapshotDirectory } = ground;
+  const { stateDir } = config;
+  const onRepaired = repairReporter(ground);
+  const key = new HubKey(stateDir, onRepaired);
+  await stack.start(key);
+  const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
+  const time = new TrustedClock({ clock, store, evidence: new SystemClockEvidence() }, options);
+  await stack.start(time);
+  const places = { directory: stateDir, snapshotDirectory, hubId: key.hubId };
+  const audit = new AuditStore({ clock, logger, events, problems, fileAnchors, anchors: store }, { ...places, ...config.audit });
+  await stack.start(audit);
+  const credential = new OwnerCredential(stateDir, onRepaired);
+  await stack.start(credential);
+  return { key, time, audit, credential };
+}
+
+async function openTokens(ground: AuthCollaborators, identity: Identity, stack: ServiceStack): Promise<TokenServices> {
+  const { clock, logger, events, store, openStanding } = ground;
+  const { key: hub, time, audit } = identity;
+  const { hubId } = hub;
+  const mesh = await openStanding(identity);
+  const meshId = () => mesh.meshId();
+  const issuers = new IssuerTrust({ hub, mesh });
+  const revocations = new RevocationList({ hub, issuers, store, time, logger });
+  await stack.start(revocations);
+  const replays = new ReplayCache({ store, time });
+  await stack.start(replays);
+  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
+  const parts = {
+    verifier,
+    owner: new OwnerAuthenticator(identity.credential),
+    proofs: new ProofOfPossession({ replays, time }, hubId),
+    refusals: new TokenRefusalLog({ audit, clock, logger }),
+    seal: new TokenSeal(hub.privateKey),
+  };
+  return {
+    authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
+    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }, { meshId }),
+    revocations,
+    meshTokens: new MeshTokens({ hub, mesh, time }),
+  };
+}

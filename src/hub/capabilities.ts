@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import type { Capability } from '../tools/registry/capability-catalogue.ts';
+
+/** What every hub has (source 000 §5, requires). */
+export const OWN_CAPABILITIES: readonly Capability[] = [
+  { type: 'sensor_access', description: () => 'Readings of the sensors of this home, now and over time' },
+  { type: 'agent_runtime', description: () => 'Automations that run on this hub under tokens of their own' },
+];
+
+const some = (what: string) => (count: number) => `${what} of a Matter/Thread bridge with ${count} devices`;
+
+/** What comes with a Matter fabric (source 000 §7, bridge capability). */
+export const DEVICE_CAPABILITIES: readonly Capability[] = [
+  { type: 'matter_bridge', description: (count) => `Matter/Thread bridge with ${count} devices`, hasDevices: true },
+  { type: 'device_control', description: some('Devices') },
+  { type: 'light_control', description: some('Lights') },
+  { type: 'thermostat_control', description: some('Thermostats') },
+];
+
+/** The kernel is asked again after this time. */
+const CACHE_MS = 3_000;
+/** Bits of a route's flags (linux/route.h, linux/ipv6_route.h): up; unreachable or prohibited; an address of this machine itself. */
+const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
+const LINK_LOCAL_4 = /FEA9$/i;
+const LINK_LOCAL_6 = /^(?:fe[89ab]|ff)/i;
+
+/** Whether a packet of this hub could reach another machine: what tools with `requires.network` take. */
+export class NetworkRoutes {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #root: string;
+  #known: { readonly isOnline: boolean; readonly untilMs: number } | undefined;
+
+  /** `root` stands for `/` in tests. */
+  constructor(clock: Pick<Clock, 'monotonic'>, root = '/') {
+    this.#clock = clock;
+    this.#root = root;
+  }
+
+  /**
+   * True where a route leads out of this machine by an interface that is not down, to more than its own link. A default route is none
+   * that is asked for: a house without the internet has services of its own. True also where the kernel does not say.
+   */
+  isOnline(): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (!this.#known || nowMs >= this.#known.untilMs) this.#known = { isOnline: this.#look(), untilMs: nowMs + CACHE_MS };
+    return this.#known.isOnline;
+  }
+
+  #look(): boolean {
+    const tables = [
+      this.#read('proc/net/route')?.split('\n').slice(1).map(routeOf4),
+      this.#read('proc/net/ipv6_route')?.split('\n').map(routeOf6),
+    ].filter((table) => table !== undefined);
+    return tables.length === 0 || tables.flat().some((route) => route !== undefined && this.#leadsOut(route));
+  }
+
+  #leadsOut({ device, flags, isOfLink }: KernelRoute): boolean {
+    if ((flags & UP) === 0 || (flags & REJECT) !== 0 || (flags & LOCAL) !== 0 || isOfLink || device === 'lo') return false;
+    return !/down/.test(this.#read(`sys/class/net/${device}/operstate`) ?? '');
+  }
+
+  #read(path: string): string | undefined {
+    try {
+      return readFileSync(join(this.#root, path), 'utf8');
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+interface KernelRoute {
+  readonly device: string;
+  readonly flags: number;
+  /** Link-local or multicast: it leads to no other network. */
+  readonly isOfLink: boolean;
+}
+
+function routeOf4(line: string): KernelRoute | undefined {
+  const [device, destination = '', , flags = ''] = line.split(/\s+/);
+  return device ? { device, flags: Number.parseInt(flags, 16), isOfLink: LINK_LOCAL_4.test(destination) } : undefined;
+}
+
+function routeOf6(line: string): KernelRoute | undefined {
+  const [destination = '', , , , , , , , flags = '', device] = line.trim().split(/\s+/);
+  return device ? { device, flags: Number.parseInt(flags, 16), isOfLink: LINK_LOCAL_6.test(destination) } : undefined;
+}
+
+/** What a hub with a processor for graphics or neural networks has. */
+export const GPU: Capability = { type: 'gpu', description: () => 'A processor for graphics or neural networks' };
+
+/** NVIDIA, AMD's compute interface, Hailo and Coral. */
+const ACCELERATORS = ['dev/nvidia0', 'dev/kfd', 'dev/hailo0', 'dev/apex_0'];
+const RENDER_NODE = /^renderD\d+$/;
+/** Drivers of render nodes that models run on. Those of small boards (v3d, panfrost, …) and of virtual machines are none. */
+const GPU_DRIVERS = /^DRIVER=(?:i915|xe|amdgpu|nvidia|nouveau)$/m;
+
+/** Whether the machine has such a processor; `root` stands for `/` in tests. */
+export function hasGpu(root = '/'): boolean {
+  if (ACCELERATORS.some((path) => existsSync(join(root, path)))) return true;
+  const nodes = namesIn(join(root, 'dev/dri')).filter((name) => RENDER_NODE.test(name));
+  return nodes.some((name) => GPU_DRIVERS.test(textOf(join(root, 'sys/class/drm', name, 'device/uevent'))));
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

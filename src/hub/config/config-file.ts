@@ -1,0 +1,151 @@
+import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
+import { section } from '../../core/config/config-section.ts';
+import type { AttestationPolicy } from '../../core/devices/device-administration.ts';
+import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
+import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
+
+const positive = { type: 'integer', minimum: 1 };
+const names = { type: 'array', items: { type: 'string' }, default: [] };
+/** Tools that carry an address of the public internet and nothing else. */
+const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'];
+
+/** JSON Schema of the configuration file. */
+export const CONFIG_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    log: { enum: LOG_LEVELS, default: 'info' },
+    http: section({
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 },
+      tls: section({
+        enabled: { type: 'boolean' },
+        names: { ...names, items: { type: 'string', pattern: '^[A-Za-z0-9.:-]{1,253}$' }, maxItems: 32 },
+        certificate_file: { type: 'string', minLength: 1 },
+        key_file: { type: 'string', minLength: 1 },
+      }),
+    }),
+    capabilities: section({ gpu: { type: 'boolean' } }),
+    matter: section({
+      enabled: { type: 'boolean', default: true },
+      interface: { type: 'string', minLength: 1 },
+      attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
+      ble: { type: 'boolean', default: false },
+      cluster_models: { type: 'string' },
+      updates: { type: 'string', minLength: 1 },
+    }),
+    tools: section({
+      manifest: { type: 'string' },
+      bootstrap: { type: 'string', minLength: 1 },
+      allowed_permissions: { type: 'array', items: { type: 'string', minLength: 1 } },
+      disabled: names,
+      fail_over: { ...names, default: READS_PUBLIC_PAGES },
+      max_concurrent: { ...positive, maximum: 10_000, default: 256 },
+      max_queued: { ...positive, maximum: 100_000, default: 1024 },
+      max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
+      max_calls_per_session: { ...positive, maximum: 1_000_000, default: 10_000 },
+      max_params_bytes: { ...positive, maximum: 65_536, default: 65_536 },
+      default_timeout_ms: { ...positive, maximum: 600_000, default: 30_000 },
+      invalid_results: { enum: ['error', 'warn'], default: 'error' },
+      undescribed_parameters: { enum: ['keep', 'refuse'], default: 'keep' },
+      log_calls: { type: 'boolean', default: true },
+      dynamic_registration: { type: 'boolean', default: true },
+      plugins: names,
+      features: { type: 'object', additionalProperties: names, default: {} },
+    }),
+    mesh: section({
+      name: { type: 'string', minLength: 1, maxLength: 64 },
+      host: { type: 'string', default: '' },
+      port: { type: 'integer', minimum: 0, maximum: 65535, default: 8082 },
+      interfaces: names,
+      peers: { ...names, items: { type: 'string', minLength: 1, maxLength: 261 }, maxItems: 64 },
+      announce_addresses: { ...names, items: { type: 'string', minLength: 1, maxLength: 261 }, maxItems: 8 },
+      announce_devices: { type: 'boolean', default: true },
+      discovery: { type: 'boolean', default: true },
+      relay: { type: 'boolean', default: true },
+      max_peers: { ...positive, maximum: 256, default: 64 },
+      pre_shared_key_file: { type: 'string' },
+    }),
+    sensors: SENSORS_SECTION,
+    connectors: CONNECTORS_SECTION,
+    rules: { type: 'string' },
+    roles: {
+      type: 'object',
+      default: {},
+      propertyNames: { pattern: '^[a-z][a-z0-9_-]{0,31}$' },
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['permissions'],
+        properties: {
+          permissions: { type: 'array', minItems: 1, items: { type: 'string' } },
+          ttl_seconds: { ...positive },
+          max_hops: { type: 'integer', minimum: 0, maximum: 16 },
+          rate_per_minute: positive,
+          features: names,
+        },
+      },
+    },
+    clock: section({ trust: { enum: ['auto', 'always', 'never'], default: 'auto' } }),
+    audit: section({
+      keep_days: { ...positive, default: 365 },
+      max_mb: { ...positive, default: 256 },
+    }),
+    profiles: { type: 'string' },
+    history: section({
+      raw_days: { ...positive, default: 7 },
+      five_minute_days: { ...positive, default: 30 },
+      hourly_days: { ...positive, default: 365 },
+    }),
+  },
+} as const;
+
+/** The file as it was checked against the schema, defaults filled in. */
+export interface ConfigFile {
+  log: LogLevel;
+  http: { host: string; port: number; tls: { enabled?: boolean; names: string[]; certificate_file?: string; key_file?: string } };
+  /** What the machine has, where the hub does not see it. */
+  capabilities: { gpu?: boolean };
+  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string; updates?: string };
+  tools: {
+    manifest?: string;
+    bootstrap?: string;
+    allowed_permissions?: string[];
+    disabled: string[];
+    fail_over: string[];
+    max_concurrent: number;
+    max_queued: number;
+    max_concurrent_per_caller: number;
+    max_calls_per_session: number;
+    max_params_bytes: number;
+    default_timeout_ms: number;
+    invalid_results: 'error' | 'warn';
+    undescribed_parameters: 'keep' | 'refuse';
+    log_calls: boolean;
+    dynamic_registration: boolean;
+    plugins: string[];
+    features: Record<string, string[]>;
+  };
+  mesh: {
+    name?: string;
+    host: string;
+    port: number;
+    interfaces: string[];
+    peers: string[];
+    announce_addresses: string[];
+    announce_devices: boolean;
+    discovery: boolean;
+    relay: boolean;
+    max_peers: number;
+    pre_shared_key_file?: string;
+  };
+  /** In the form of the file; `camelKeys` makes the settings of the rooms. */
+  sensors: unknown;
+  connectors: unknown;
+  rules?: string;
+  roles: Record<string, { permissions: string[]; ttl_seconds?: number; max_hops?: number; rate_per_minute?: number; features: string[] }>;
+  clock: { trust: 'auto' | 'always' | 'never' };
+  audit: { keep_days: number; max_mb: number };
+  profiles?: string;
+  history: { raw_days: number; five_minute_days: number; hourly_days: number };
+}

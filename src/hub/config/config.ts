@@ -1,0 +1,398 @@
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../connectors/connectors-config.ts';
+import { parseGrant } from '../../core/auth/permission.ts';
+import { parseCheckedYaml } from '../../core/config/checked-yaml.ts';
+import { type ConfigReload, camelKeys } from '../../core/config/config-section.ts';
+import type { AttestationPolicy } from '../../core/devices/device-administration.ts';
+import { AtmoError, systemCode } from '../../core/errors.ts';
+import { OwnerFile } from '../../core/files/owner-file.ts';
+import { acceptedTextInCopy } from '../../core/files/recoverable-file.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
+import type { MeshSettings } from '../../mesh/mesh-session.ts';
+import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config.ts';
+import { checkRoles } from '../../tools/builtin/token-roles.ts';
+import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
+
+/** A key of the configuration, with dots, that names a file or folder, and its absolute path. */
+export interface ConfiguredPath {
+  readonly key: string;
+  readonly path: string;
+}
+
+/** What a token minted for a role may do. */
+export interface RoleConfig {
+  readonly permissions: readonly string[];
+  readonly ttlSeconds?: number;
+  readonly maxHops?: number;
+  readonly ratePerMinute?: number;
+  readonly features: readonly string[];
+}
+
+/** How the door speaks to other machines. */
+export interface TlsConfig {
+  /** Absent: TLS wherever the door listens on more than a loopback address. */
+  readonly isEnabled?: boolean;
+  /** More names under which clients reach the hub. */
+  readonly names: readonly string[];
+  /** The owner's own certificate. */
+  readonly files?: { readonly certificateFile: string; readonly keyFile: string };
+}
+
+/** Everything the owner can set; the file's keys are the members in snake_case. */
+export interface HubConfig {
+  /** Reads the file again; absent where the configuration comes from a program. CONFIG_INVALID changes nothing. */
+  reload?(): ConfigReload;
+  /** Why the settings are not those of the file, but those that were taken of it last; undefined when they are the same. */
+  problem?(): string | undefined;
+  readonly stateDir: string;
+  readonly logLevel: LogLevel;
+  readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
+  readonly matter: {
+    readonly isEnabled: boolean;
+    /** Network interface; all when absent. */
+    readonly interface?: string;
+    readonly attestation: AttestationPolicy;
+    readonly isBleEnabled: boolean;
+    /** Folder with JSON models of manufacturers' clusters. */
+    readonly clusterModelsDir: string;
+    /** Folder with software images for devices. */
+    readonly updatesDir: string;
+  };
+  readonly tools: {
+    readonly manifestFile: string;
+    /** The first of these that is there has tools to register at each start. */
+    readonly bootstrapFiles: readonly [string, ...string[]];
+    /** Grants that cover what registered tools may need; everything but administration when absent. */
+    readonly allowedPermissions?: readonly string[];
+    readonly disabled: readonly string[];
+    /** Tools whose calls may go to another hub when what they need cannot be reached from this one. */
+    readonly failOver: readonly string[];
+    readonly maxConcurrent: number;
+    readonly maxQueued: number;
+    readonly maxConcurrentPerCaller: number;
+    readonly maxCallsPerSession: number;
+    /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
+    readonly maxParamsBytes: number;
+    /** For tools that state none of their own. */
+    readonly defaultTimeoutMs: number;
+    /** Whether a result that breaks its tool's own schema is an error or only a line in the log. */
+    readonly resultInvalid: 'error' | 'warn';
+    /** Tools with a parameter without type or description are refused. */
+    readonly refusesUndescribed: boolean;
+    /** One line in the log for each finished call. */
+    readonly logsCalls: boolean;
+    /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
+    readonly features: Readonly<Record<string, readonly string[]>>;
+    /** Whether a program that runs the hub inside itself may add and remove tools. */
+    readonly isDynamicRegistrationAllowed: boolean;
+    /** Packages that manifest entries `plugin:<name>` may load. */
+    readonly plugins: readonly string[];
+  };
+  readonly mesh: MeshSettings & {
+    /** What other hubs and people call this one; the machine's host name when absent. */
+    readonly name?: string;
+    /** Address to listen on; all when empty. */
+    readonly host: string;
+    readonly port: number;
+    readonly maxPeers: number;
+    /** File with 64 hex digits that every member has too (libp2p private network). */
+    readonly preSharedKeyFile?: string;
+  };
+  /** What the owner says that the machine has; the hub looks itself where nothing is said. */
+  readonly capabilities: { readonly gpu?: boolean };
+  readonly sensors: SensorsConfig;
+  readonly connectors: ConnectorsConfig;
+  /** File with the owner's rules. */
+  readonly rulesFile: string;
+  /** Named profiles for tokens (source 002, persona). */
+  readonly roles: Readonly<Record<string, RoleConfig>>;
+  /** Whether the machine's clock is believed without evidence. */
+  readonly clockTrust: 'auto' | 'always' | 'never';
+  /** How long, and up to which size, calls stay in the journal. */
+  readonly audit: { readonly keepDays: number; readonly maxBytes: number };
+  /** Folder with the owner's own profile files. */
+  readonly profilesDir: string;
+  /** The files and folders that the owner named by a key instead of leaving them where they are looked for. */
+  readonly namedPlaces: readonly ConfiguredPath[];
+  /** How long single readings, 5-minute sums and hourly sums are kept. */
+  readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
+}
+
+const BYTES_PER_MB = 1_048_576;
+/** Keys that name a file or folder; a path that does not begin with / is meant from the folder of the configuration file. */
+const PATH_KEYS = [
+  ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
+  ...['mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
+];
+
+/** Variables of the process, as far as they are set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment
+ * variables win over the file. Throws CONFIG_INVALID with file and line, or the variable's name.
+ */
+export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
+  const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
+  checkRoles(roles);
+  return {
+    stateDir,
+    logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
+    http: {
+      host: env.ATMO_HTTP_HOST || file.http.host,
+      port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
+      tls: tlsOf(file.http.tls),
+    },
+    matter: {
+      isEnabled: file.matter.enabled,
+      ...matterInterface(env.ATMO_MATTER_INTERFACE || file.matter.interface),
+      attestation: file.matter.attestation,
+      isBleEnabled: file.matter.ble,
+      clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
+      updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
+    },
+    tools: toolsOf(file.tools, env, stateDir),
+    mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
+    capabilities: file.capabilities,
+    sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
+    connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
+    rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
+    roles,
+    clockTrust: file.clock.trust,
+    audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
+    profilesDir: file.profiles ?? join(stateDir, 'profiles'),
+    namedPlaces: configuredPaths(file).map(({ key, path }) => ({ key, path })),
+    history: {
+      rawDays: file.history.raw_days,
+      fiveMinuteDays: file.history.five_minute_days,
+      hourlyDays: file.history.hourly_days,
+    },
+  };
+}
+
+function toolsOf(tools: ConfigFile['tools'], env: Environment, stateDir: string): HubConfig['tools'] {
+  return {
+    manifestFile: tools.manifest ?? join(stateDir, 'tools.yaml'),
+    bootstrapFiles: bootstrapFilesOf(tools.bootstrap, stateDir),
+    ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, tools.allowed_permissions),
+    disabled: tools.disabled,
+    failOver: tools.fail_over,
+    maxConcurrent: tools.max_concurrent,
+    maxQueued: tools.max_queued,
+    maxConcurrentPerCaller: tools.max_concurrent_per_caller,
+    maxCallsPerSession: tools.max_calls_per_session,
+    maxParamsBytes: tools.max_params_bytes,
+    resultInvalid: tools.invalid_results,
+    refusesUndescribed: tools.undescribed_parameters === 'refuse',
+    defaultTimeoutMs: tools.default_timeout_ms,
+    logsCalls: tools.log_calls,
+    features: tools.features,
+    plugins: tools.plugins,
+    isDynamicRegistrationAllowed: tools.dynamic_registration,
+  };
+}
+
+function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: keyFile }: ConfigFile['http']['tls']): TlsConfig {
+  if ((certificateFile === undefined) !== (keyFile === undefined)) {
+    throw new AtmoError('CONFIG_INVALID', 'http.tls.certificate_file and http.tls.key_file belong together; set both or neither');
+  }
+  const files = certificateFile !== undefined && keyFile !== undefined ? { certificateFile, keyFile } : undefined;
+  return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
+}
+
+/** Source 003 looks in both places. */
+function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
+  return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
+}
+
+/** The variable's name is that of source 003. */
+function allowedPermissionsOf(
+  text: string | undefined,
+  own: readonly string[] | undefined,
+): { readonly allowedPermissions?: readonly string[] } {
+  const listed = text
+    ?.split(',')
+    .map((permission) => permission.trim())
+    .filter((permission) => permission !== '');
+  const allowed = listed && listed.length > 0 ? listed : own;
+  if (!allowed) return {};
+  const wrong = allowed.find((permission) => !parseGrant(permission));
+  if (wrong === undefined) return { allowedPermissions: allowed };
+  const where = listed === allowed ? 'ALLOWED_TOOL_PERMS' : 'tools.allowed_permissions';
+  throw new AtmoError(
+    'CONFIG_INVALID',
+    `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`,
+  );
+}
+
+function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {
+  return {
+    ...(mesh.name !== undefined && { name: mesh.name }),
+    host: mesh.host,
+    port: portOf('ATMO_MESH_PORT', portText) ?? mesh.port,
+    interfaces: mesh.interfaces,
+    peers: mesh.peers,
+    announceAddresses: mesh.announce_addresses,
+    announcesDevices: mesh.announce_devices,
+    isDiscoveryEnabled: mesh.discovery,
+    isRelay: mesh.relay,
+    maxPeers: mesh.max_peers,
+    ...(mesh.pre_shared_key_file !== undefined && { preSharedKeyFile: mesh.pre_shared_key_file }),
+  };
+}
+
+function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
+  return {
+    permissions: role.permissions,
+    features: role.features,
+    ...(role.ttl_seconds !== undefined && { ttlSeconds: role.ttl_seconds }),
+    ...(role.max_hops !== undefined && { maxHops: role.max_hops }),
+    ...(role.rate_per_minute !== undefined && { ratePerMinute: role.rate_per_minute }),
+  };
+}
+
+const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
+
+/** The file that `loadConfig` reads; undefined when there is none. CONFIG_INVALID when ATMO_CONFIG names one that is not there. */
+export function configFileOf(env: Environment, stateDir: string): string | undefined {
+  if (env.ATMO_CONFIG) {
+    if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
+    return env.ATMO_CONFIG;
+  }
+  return defaultFiles(stateDir).find((path) => existsSync(path));
+}
+
+const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
+
+/** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
+export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
+  const path = configFileOf(env, stateDir);
+  return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
+}
+
+/** The text of a file, checked, with its paths as they are meant. */
+function parsedFile(text: string, path: string): ConfigFile {
+  const file = parseCheckedYaml(text, path, CONFIG_SCHEMA) as ConfigFile;
+  for (const place of configuredPaths(file)) place.section[place.name] = resolve(dirname(path), place.path);
+  return file;
+}
+
+/** Those of the named files and folders that are not there, a sentence for each. */
+export function missingPaths({ namedPlaces }: Pick<HubConfig, 'namedPlaces'>): readonly string[] {
+  const missing = namedPlaces.filter(({ path }) => !existsSync(path));
+  return missing.map(({ key, path }) => `${key} in the configuration names ${path}, which does not exist`);
+}
+
+/** What a file names by such keys, and the mapping in which each of them stands. */
+function configuredPaths(file: ConfigFile) {
+  return PATH_KEYS.flatMap((key) => {
+    const [name = '', ...sections] = key.split('.').toReversed();
+    const section = sections.reduceRight<unknown>((value, part) => (isJsonObject(value) ? value[part] : undefined), file);
+    const path = isJsonObject(section) ? section[name] : undefined;
+    return typeof path === 'string' ? [{ key, name, path, section: section as Record<string, unknown> }] : [];
+  });
+}
+
+/** The settings that count, with the file that they are of. */
+interface EffectiveConfig {
+  readonly file: ConfigFile;
+  readonly config: HubConfig;
+  /** Why they are not what the file says. */
+  readonly fault?: unknown;
+  /** Remembers the file's text: it counts on where the file gets lost. */
+  keep(): void;
+}
+
+/**
+ * What a hub runs with: the file, or what was taken of it last where it is gone, says nothing, or has mistakes. CONFIG_INVALID as
+ * `loadConfig` where nothing was ever taken.
+ */
+export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
+  const ownerFile = new OwnerFile({
+    paths: env.ATMO_CONFIG ? [env.ATMO_CONFIG] : defaultFiles(stateDir),
+    read: (path) => (existsSync(path) ? readConfigText(path) : undefined),
+    parse: (text, path) => {
+      const file = parsedFile(text, path);
+      return { file, config: loadConfig(env, stateDir, file) };
+    },
+    takenOf: (path) => acceptedTextInCopy(stateDir, path),
+    nothing: { purpose: 'to have the defaults', text: '{}' },
+  });
+  const found = ownerFile.load();
+  if (!found) {
+    const file = ownerFile.wasAccepted() ? parsedFile('{}', ownerFile.path) : readConfigFile(env, stateDir);
+    return { file, config: loadConfig(env, stateDir, file), keep: () => {} };
+  }
+  const { content, text, path, ...fault } = found;
+  return { ...content, ...fault, keep: () => ownerFile.accept({ text, path }) };
+}
+
+function readConfigText(found: string): string {
+  try {
+    return readFileSync(found, 'utf8');
+  } catch (cause) {
+    throw new AtmoError(
+      'CONFIG_INVALID',
+      `${found} cannot be read (${systemCode(cause)}); it has to be a file that this user may read`,
+      {},
+      { cause },
+    );
+  }
+}
+
+function portOf(variable: string, text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
+  throw new AtmoError('CONFIG_INVALID', `${variable} is ${JSON.stringify(text)}; it must be a port from 0 to 65535`);
+}
+
+function logLevelOf(text: string | undefined): LogLevel | undefined {
+  if (text === undefined || text === '') return undefined;
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level) return level;
+  throw new AtmoError('CONFIG_INVALID', `ATMO_LOG is ${JSON.stringify(text)}; it must be one of ${LOG_LEVELS.join(', ')}`);
+}
+
+/**
+ * The configuration file and the files that it names, as far as they are there and lie outside of the state directory: absolute
+ * paths. Of a configuration that is wrong only the file itself. `config` is what the file says where it is not given.
+ */
+export function filesOutsideState(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
+  const own = configFileOf(env, stateDir);
+  const paths = [...(own === undefined ? [] : [own]), ...(config ? namedFiles(config) : [])].map((path) => resolve(path));
+  return [...new Set(paths)].filter((path) => !path.startsWith(`${resolve(stateDir)}/`)).flatMap(filesAt);
+}
+
+function namedFiles({ tools, mesh, http, matter, connectors, rulesFile, profilesDir }: HubConfig): readonly string[] {
+  const files = [tools.manifestFile, ...tools.bootstrapFiles, rulesFile, profilesDir, matter.clusterModelsDir];
+  const secrets = [mesh.preSharedKeyFile, http.tls.files?.certificateFile, http.tls.files?.keyFile];
+  return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);
+}
+
+/** Certificates (`ca_file`) and secrets (`file:/path`) that settings of connectors name, at any depth. */
+function filesIn(setting: unknown, key = ''): readonly string[] {
+  if (typeof setting === 'string') {
+    if (setting.startsWith('file:/')) return [setting.slice('file:'.length)];
+    return key.endsWith('File') ? [setting] : [];
+  }
+  if (typeof setting !== 'object' || setting === null) return [];
+  return Object.entries(setting).flatMap(([name, value]) => filesIn(value, name));
+}
+
+function readableConfig(env: Environment, stateDir: string): HubConfig | undefined {
+  try {
+    return loadConfig(env, stateDir);
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'CONFIG_INVALID') return undefined;
+    throw error;
+  }
+}
+
+function filesAt(path: string): readonly string[] {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile()) return [path];
+  return stat?.isDirectory() ? readdirSync(path).flatMap((name) => filesAt(join(path, name))) : [];
+}

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigReload } from '../../core/config/config-section.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { LogLevel } from '../../core/logger.ts';
+import { type Environment, effectiveConfig, type HubConfig } from './config.ts';
+import type { ConfigFile } from './config-file.ts';
+
+/** Keys of the file that hold as soon as it is read again. Rules and certificates are followed by those who use them. */
+const LIVE_KEYS = ['log', 'tools.disabled', 'tools.fail_over', 'tools.features', 'roles'] as const;
+
+/** A configuration that follows its file as far as that goes while the hub runs. */
+export interface LiveConfig extends HubConfig {
+  /** As it is now; `logLevel` is that of the start. */
+  currentLogLevel(): LogLevel;
+  /** What it takes whole, as nothing of it waits for a restart, is remembered once a hub has started. */
+  reload(): ConfigReload;
+  problem(): string | undefined;
+  /** Remembers the settings: a hub has started with them. */
+  keep(): void;
+}
+
+/** The configuration of a hub, which `reload` reads again. CONFIG_INVALID as `configInForce`. */
+export function liveConfig(env: Environment, stateDir: string): LiveConfig {
+  let current = effectiveConfig(env, stateDir);
+  const { config } = current;
+  let { file } = current;
+  let fault = current.fault;
+  // These very objects are what the rooms hold on to.
+  const [disabled, failOver] = [[...config.tools.disabled], [...config.tools.failOver]];
+  const [features, roles] = [{ ...config.tools.features }, { ...config.roles }];
+  let logLevel = config.logLevel;
+  let hasStarted = false;
+  const keep = () => {
+    if (hasStarted && current.fault === undefined) current.keep();
+  };
+  const reload = (): ConfigReload => {
+    const next = effectiveConfig(env, stateDir);
+    fault = next.fault;
+    if (fault !== undefined) throw fault;
+    const changed = changedKeys(file, next.file);
+    disabled.splice(0, disabled.length, ...next.config.tools.disabled);
+    failOver.splice(0, failOver.length, ...next.config.tools.failOver);
+    replaceMembers(features, next.config.tools.features);
+    replaceMembers(roles, next.config.roles);
+    logLevel = next.config.logLevel;
+    file = withLiveKeys(file, next.file);
+    const needsRestart = changed.filter((key) => !isLive(key));
+    // Nobody knows yet whether a hub starts with what waits.
+    if (needsRestart.length === 0) {
+      current = next;
+      keep();
+    }
+    return { applied: changed.filter(isLive), needsRestart };
+  };
+  return {
+    ...config,
+    tools: { ...config.tools, disabled, failOver, features },
+    roles,
+    currentLogLevel: () => logLevel,
+    reload,
+    problem: () => (fault === undefined ? undefined : `${toAtmoError(fault).message} (the settings that were taken last hold)`),
+    keep: () => {
+      hasStarted = true;
+      keep();
+    },
+  };
+}
+
+/** What is told as waiting for a restart is told again by each reload until it comes. */
+function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
+  const { disabled, fail_over, features } = next.tools;
+  return { ...running, log: next.log, roles: next.roles, tools: { ...running.tools, disabled, fail_over, features } };
+}
+
+const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
+
+/** Keys, with dots, whose values differ: of the innermost mappings. */
+function changedKeys(before: unknown, after: unknown, path = ''): readonly string[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (!isJsonObject(before) || !isJsonObject(after)) return [path];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return keys.flatMap((key) => changedKeys(before[key], after[key], path === '' ? key : `${path}.${key}`));
+}
+
+function replaceMembers<Value>(target: Record<string, Value>, source: Readonly<Record<string, Value>>): void {
+  for (const key of Object.keys(target)) if (!Object.hasOwn(source, key)) delete target[key];
+  Object.assign(target, source);
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import type { DeviceSource } from '../core/devices/device-directory.ts';
+import type { Device } from '../core/devices/device-model.ts';
+import type { HomeNames } from '../core/devices/device-names.ts';
+import { attemptWrite } from '../core/files/file-system.ts';
+import { type AcceptedText, reportStaleFolder } from '../core/files/owner-file.ts';
+import type { DeviceId } from '../core/ids.ts';
+import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { loadProfiles } from '../profiles/files/load-profiles.ts';
+import type { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
+import { NodeBounds } from '../profiles/home/node-bounds.ts';
+import { classTools } from '../profiles/tools/class-tools.ts';
+import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/tools/control-matter-device.ts';
+import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
+import type { DeviceNameOwnership } from '../tools/builtin/device-name-tools.ts';
+import { deviceAdminTools } from '../tools/builtin/device-tools.ts';
+import { homeNameTools } from '../tools/builtin/home-name-tools.ts';
+import { deviceNames } from '../tools/names/resolve-names.ts';
+import { DEVICE_CAPABILITIES } from './capabilities.ts';
+import type { Infrastructure } from './infrastructure.ts';
+import type { ToolServices } from './tool-services.ts';
+
+const PROFILES = join(import.meta.dirname, '../../device-profiles');
+
+interface DeviceOptions {
+  readonly room: DeviceSource;
+  /** The owner's own profile files. */
+  readonly profilesDir: string;
+  /** Where the texts of owner's files that were taken last are kept. */
+  readonly takenOf: (path: string) => AcceptedText;
+  readonly stack: ServiceStack;
+}
+
+/** Turns the devices of the fabric into tools and readings, for as long as they are there. */
+export async function openDevices(
+  ground: Infrastructure,
+  workshop: ToolServices,
+  { room, profilesDir, takenOf, stack }: DeviceOptions,
+): Promise<void> {
+  const { directory, access, administration } = room;
+  const { registry, validator, capabilities } = workshop;
+  const { clock, logger, readings, events, homeNames } = ground;
+  const own = {
+    path: profilesDir,
+    takenOf,
+    onStale: (faults: readonly string[]) => reportStaleFolder(ground, { path: profilesDir, faults }),
+  };
+  const profiles = loadProfiles(PROFILES, { own });
+  const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events, names: ground.deviceNames });
+  const register = withToolRefresh(ground.deviceNames, (id) => sync.refresh(id));
+  const names = deviceNames(() => directory.list(), homeNames);
+  const ports = { devices: sync, names, access, validator };
+  const tools = [
+    ...deviceAdminTools({
+      administration,
+      devices: names,
+      bounds: new NodeBounds(directory, sync),
+      riskOf: (cluster, command) => profiles.riskOf(cluster, command),
+      naming: {
+        register,
+        directory,
+        uses: workshop.nameUses,
+        authorizer: ground.access.authorizer,
+        areaToday: (area) => homeNames.areaToday(area),
+      },
+    }),
+    ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, readings, administration, uses: workshop.nameUses }),
+    ...classTools(ports),
+    controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
+  ];
+  for (const tool of tools) registry.register(tool);
+  registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
+  for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
+  await stack.start(sync);
+  await stack.start(room);
+  sync.open();
+  stack.own(followAreaRenames(room, { names: homeNames, logger }));
+}
+
+/**
+ * Moves every device that comes with the former name of a room, as one that was removed in between, to the room of today. A move that the
+ * disk does not take is told in the log; the next change of the device or the next start makes it.
+ */
+export function followAreaRenames(
+  {
+    directory,
+    administration,
+  }: { readonly directory: Pick<DeviceSource['directory'], 'list' | 'onChange'> } & {
+    readonly administration: Pick<DeviceSource['administration'], 'setArea'>;
+  },
+  { names, logger }: { readonly names: Pick<HomeNames, 'areaToday'>; readonly logger: Logger },
+): AsyncDisposable {
+  const keep = ({ id, area }: Device): void => {
+    if (area === undefined || names.areaToday(area) === area) return;
+    attemptWrite(
+      () => administration.setArea(id, names.areaToday(area)),
+      (problem) => logger.error('device.area_not_kept', { device: id, problem }),
+    );
+  };
+  const stop = directory.onChange((change) => (change.kind === 'added' || change.kind === 'changed') && keep(change.device));
+  for (const device of directory.list()) keep(device);
+  return { [Symbol.asyncDispose]: async () => stop() };
+}
+
+/** The names, where one that is freed leaves the tools of the device that had it at once. */
+function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId) => void): DeviceNameOwnership {
+  return {
+    namesOf: (device) => claims.namesOf(device),
+    all: () => claims.all(),
+    findHolder: (name) => claims.findHolder(name),
+    holderOfWanted: (device) => claims.holderOfWanted(device),
+    wouldFree: (device, name, isHere) => claims.wouldFree(device, name, isHere),
+    free: (device, name, isHere) => {
+      const freed = claims.free(device, name, isHere);
+      refresh(device);
+      return freed;
+    },
+    merge: (from, to) => {
+      claims.merge(from, to);
+      refresh(to);
+    },
+  };
+}

@@ -1,0 +1,382 @@
+import { sign } from 'node:crypto';
+import { join } from 'node:path';
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
+import type { Authorizer } from '../core/auth/authorizer.ts';
+import type { Authenticator, Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { HomeNames } from '../core/devices/device-names.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
+import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { DeviceId } from '../core/ids.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { EventFeed, RemoteEventStreams } from '../http/event-feed.ts';
+import { EventVisibility } from '../http/event-visibility.ts';
+import { MetricRegistry, registerHubMetrics, registerMeshMetrics } from '../http/metrics.ts';
+import type { CallPort, HealthReport, HealthSource, JobPort } from '../http/ports.ts';
+import { adminRoutes, approvalRoutes, previewRoutes } from '../http/routes/admin-routes.ts';
+import { callRoutes, jobRoutes, toolCallRoutes } from '../http/routes/call-routes.ts';
+import { descriptionRoutes } from '../http/routes/description-routes.ts';
+import { areaRoutes, deviceNameRoutes, deviceRoutes } from '../http/routes/device-routes.ts';
+import { eventRoutes } from '../http/routes/event-routes.ts';
+import { meshRoutes } from '../http/routes/mesh-routes.ts';
+import { monitorRoutes } from '../http/routes/monitor-routes.ts';
+import { PAGE_DIR, PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
+import { sensorRoutes } from '../http/routes/sensor-routes.ts';
+import { systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
+import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';
+import { isLoopback } from '../http/server/addresses.ts';
+import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
+import { type HttpAddress, HttpServer, requireTls, serverUrl } from '../http/server/http-server.ts';
+import { ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
+import type { Route } from '../http/server/route.ts';
+import { CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
+import { ToolCatalogue } from '../http/tool-catalogue.ts';
+import { VisibleHome } from '../http/visible-home.ts';
+import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
+import type { McpParts } from '../mcp/mcp-features.ts';
+import type { StoredHomeNames } from '../tools/names/home-names.ts';
+import type { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import { LexicalEntitySearch } from '../tools/search/entity-search.ts';
+import type { EntitySearch, ToolSearch } from '../tools/search/home-search.ts';
+import { LexicalToolSearch } from '../tools/search/tool-search.ts';
+import type { Auth } from './auth.ts';
+import type { HubConfig } from './config/config.ts';
+import type { ToolServices } from './tool-services.ts';
+
+/** Whom the HTTP interface works with. */
+export interface HttpApiCollaborators {
+  readonly pipeline: CallPort;
+  readonly registry: ToolRegistry;
+  readonly tools: ToolDirectory;
+  /** The other hubs, their tools and their events. */
+  readonly outlook: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
+  /** What the mesh dropped or refused since the start, by reason. */
+  readonly meshDrops: () => Readonly<Record<string, number>>;
+  readonly search: ToolSearch;
+  readonly entities: EntitySearch;
+  /** What people call devices and areas beside their names. */
+  readonly homeNames: HomeNames;
+  readonly validator: SchemaValidator;
+  readonly jobs: JobPort;
+  readonly capabilities: CapabilityCatalogue;
+  /** When and by whom tools were registered while the hub ran. */
+  readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
+  readonly directory: DeviceDirectory;
+  readonly readings: ReadingStore;
+  readonly events: EventBus;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly metrics: MetricRegistry;
+  readonly health: HealthSource;
+  /** For what is wrong with the certificate's files. */
+  readonly problems: Pick<HubProblems, 'raise'>;
+  /** Signs with the hub's key, so that callers can know it before they send a token. */
+  readonly signChallenge: (statement: Uint8Array) => Uint8Array;
+  readonly logger: Logger;
+  /** For what outlives a restart. */
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  /** For the validity of certificates: never before what is known to have passed. */
+  readonly time: { now(): number };
+}
+
+/** Where the door listens; with `tls` other machines reach it, over TLS alone. */
+export interface HttpApiOptions extends HttpAddress {
+  readonly tls?: TlsOptions;
+}
+
+/** The HTTP API of a hub (interfaces: HTTP). */
+export class HttpApi implements Service {
+  /** The application without its socket; tests call `app.request`. */
+  readonly app: HttpApp;
+  readonly #collaborators: HttpApiCollaborators;
+  readonly #address: HttpAddress;
+  readonly #routes: readonly Route[];
+  readonly #feed: EventFeed;
+  readonly #remote: RemoteEventStreams;
+  readonly #sight: VisibleHome;
+  readonly #catalogue: ToolCatalogue;
+  readonly #audience: EventVisibility;
+  readonly #mcp: McpEndpoint;
+  readonly #tls: CertificateManager | undefined;
+  readonly #server: HttpServer;
+  #port: number;
+  #stopWatching: readonly (() => void)[] = [];
+
+  constructor(collaborators: HttpApiCollaborators, options: HttpApiOptions) {
+    const { authenticator, clock, events, logger, metrics, outlook } = collaborators;
+    this.#collaborators = collaborators;
+    this.#address = options;
+    this.#port = options.port;
+    this.#feed = new EventFeed(events, clock);
+    this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
+    this.#sight = new VisibleHome({
+      directory: collaborators.directory,
+      readings: collaborators.readings,
+      authorizer: collaborators.authorizer,
+      homeNames: collaborators.homeNames,
+      mesh: outlook.view,
+    });
+    this.#audience = new EventVisibility({
+      authorizer: collaborators.authorizer,
+      registry: collaborators.registry,
+      jobs: collaborators.jobs,
+      sight: this.#sight,
+    });
+    this.#catalogue = new ToolCatalogue({
+      tools: collaborators.tools,
+      authorizer: collaborators.authorizer,
+      pipeline: collaborators.pipeline,
+      search: collaborators.search,
+      entities: collaborators.entities,
+      sight: this.#sight,
+    });
+    const reads = new ReadRateLimiter(clock);
+    this.#mcp = openMcp({
+      tools: collaborators.tools,
+      registry: collaborators.registry,
+      outlook: collaborators.outlook,
+      readings: collaborators.readings,
+      validator: collaborators.validator,
+      authorizer: collaborators.authorizer,
+      pipeline: collaborators.pipeline,
+      jobs: collaborators.jobs,
+      health: collaborators.health,
+      clock: collaborators.clock,
+      authenticator: collaborators.authenticator,
+      logger: collaborators.logger,
+      store: collaborators.store,
+      directory: collaborators.directory,
+      events: collaborators.events,
+      reads,
+      catalogue: this.#catalogue,
+      sight: this.#sight,
+    });
+    const { host, tls } = options;
+    this.#tls =
+      tls &&
+      new CertificateManager(
+        {
+          clock: collaborators.clock,
+          time: collaborators.time,
+          logger: collaborators.logger,
+          events: collaborators.events,
+          problems: collaborators.problems,
+        },
+        { ...tls, host },
+      );
+    this.#routes = this.#routeTable();
+    const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
+    this.app = createHttpApp(this.#routes, {
+      authenticator,
+      clock,
+      logger: logger.child({ room: 'gateway' }),
+      onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
+      port: () => this.#port,
+      isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
+      guesses: this.#guessGuard(),
+      reads,
+    });
+    this.#server = new HttpServer(this.app, { clock, certificates: this.#tls });
+  }
+
+  /** Where the hub answers, once started. */
+  get url(): string {
+    return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
+  }
+
+  /** Where this machine itself reaches it: in clear, on a loopback address. */
+  get localUrl(): string {
+    return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
+  }
+
+  /** Which events somebody may hear, whatever door or hub asks for them. */
+  eventFilter(principal: Principal): (event: HubEvent) => boolean {
+    return (event) => this.#audience.mayHear(event, principal);
+  }
+
+  async start(): Promise<void> {
+    const { metrics, outlook, meshDrops } = this.#collaborators;
+    this.#feed.start();
+    registerMeshMetrics(metrics, { view: outlook.view, drops: meshDrops });
+    const stopFigures = registerHubMetrics(metrics, { ...this.#collaborators, feed: this.#feed });
+    this.#stopWatching = [stopFigures, this.#audience.start()];
+    if (this.#tls) await this.#tls.start();
+    else requireTls(this.#address.host);
+    this.#port = await this.#server.listen(this.#address);
+    this.#collaborators.logger.info('http.listening', { url: this.url });
+  }
+
+  /** Lets go of event listeners, then lets running requests end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#feed[Symbol.asyncDispose]();
+    await this.#remote[Symbol.asyncDispose]();
+    await this.#mcp[Symbol.asyncDispose]();
+    await this.#server[Symbol.asyncDispose]();
+    await this.#tls?.[Symbol.asyncDispose]();
+    for (const stop of this.#stopWatching) stop();
+    this.#stopWatching = [];
+  }
+
+  /** The owner is told of who guesses tokens, once for each source. */
+  #guessGuard(): TokenGuessLockout {
+    const { clock, events, logger, metrics } = this.#collaborators;
+    const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
+    return new TokenGuessLockout(clock, (source, { failures, lockedMs }) => {
+      lockouts.increment();
+      const facts = { source, failures, locked_ms: lockedMs };
+      logger.warn('http.token_guesses', facts);
+      events.emit('hub.warning', 'http', { warning: 'http.token_guesses', ...facts });
+    });
+  }
+
+  #routeTable(): readonly Route[] {
+    const all = this.#collaborators;
+    const catalogue = this.#catalogue;
+    const sight = this.#sight;
+    const aboutTools = (routes: readonly Route[]) => routes.map((route) => afterToolsAreKnown(route, () => all.tools.awaitComplete()));
+    return [
+      ...pageRoutes(new PageFiles(PAGE_DIR)),
+      ...systemRoutes({
+        health: all.health,
+        metrics: all.metrics,
+        clock: all.clock,
+        authorizer: all.authorizer,
+        signChallenge: all.signChallenge,
+        port: () => this.#port,
+      }),
+      ...aboutTools(
+        descriptionRoutes({ registry: all.registry, health: all.health, catalogue, routes: () => this.#routes, url: () => this.url }),
+      ),
+      ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
+      ...aboutTools(toolRoutes({ catalogue, sight })),
+      ...registrationRoutes(all.pipeline),
+      ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, sight })),
+      ...callRoutes(all.pipeline, catalogue),
+      ...toolCallRoutes({ pipeline: all.pipeline, clock: all.clock, catalogue, nodeId: () => all.health.health().nodeId }),
+      ...adminRoutes(all.pipeline),
+      ...aboutTools(previewRoutes({ catalogue, sight })),
+      ...meshRoutes(all.pipeline),
+      ...approvalRoutes(all.pipeline),
+      ...jobRoutes(all.jobs),
+      ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, sight })),
+      ...aboutTools(
+        deviceRoutes({ directory: all.directory, entities: all.entities, homeNames: all.homeNames, clock: all.clock, catalogue, sight }),
+      ),
+      ...deviceNameRoutes(all.pipeline),
+      ...areaRoutes({ sight }),
+      ...sensorRoutes({ readings: all.readings, clock: all.clock, sight }),
+      ...eventRoutes({
+        authenticator: all.authenticator,
+        feed: this.#feed,
+        remote: this.#remote,
+        mesh: all.outlook.view,
+        audience: this.#audience,
+      }),
+      ...aboutTools(
+        monitorRoutes({
+          pipeline: all.pipeline,
+          authorizer: all.authorizer,
+          health: all.health,
+          registrations: all.registrations,
+          catalogue,
+        }),
+      ),
+      ...this.#mcp.routes(),
+    ];
+  }
+}
+
+/** A route that looks through all tools: it answers when those of the other hubs are known, or after some seconds. */
+function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
+  return {
+    ...route,
+    handle: (request, query) => {
+      const known = whole();
+      return known ? known.then(() => route.handle(request, query)) : route.handle(request, query);
+    },
+  };
+}
+
+/** What the door opens to. */
+interface HttpServices {
+  readonly access: Auth;
+  readonly directory: DeviceDirectory;
+  readonly readings: ReadingStore;
+  readonly events: EventBus;
+  readonly homeNames: StoredHomeNames;
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly problems: HubProblems;
+}
+
+type GatewayWorkshop = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobs' | 'outlook' | 'capabilities' | 'pipeline'>;
+
+interface HttpInputs {
+  readonly registrations: ToolRegistrar;
+  readonly config: HubConfig;
+  readonly health: () => HealthReport;
+  readonly meshDrops: () => Readonly<Record<string, number>>;
+}
+
+/** The HTTP interface of a hub, with the search, MCP and the page behind it. */
+export function openHttp(
+  ground: HttpServices,
+  workshop: GatewayWorkshop,
+  { config, health, meshDrops, registrations }: HttpInputs,
+): HttpApi {
+  const { access, directory, homeNames } = ground;
+  return new HttpApi(
+    {
+      pipeline: workshop.pipeline,
+      registry: workshop.registry,
+      tools: workshop.tools,
+      outlook: workshop.outlook,
+      validator: workshop.validator,
+      jobs: workshop.jobs,
+      capabilities: workshop.capabilities,
+      registrations,
+      directory,
+      homeNames,
+      readings: ground.readings,
+      events: ground.events,
+      problems: ground.problems,
+      logger: ground.logger,
+      store: ground.store,
+      clock: ground.clock,
+      search: new LexicalToolSearch({ names: homeNames, device: (id) => directory.get(id as DeviceId) }),
+      entities: new LexicalEntitySearch(homeNames),
+      authenticator: access.authenticator,
+      authorizer: access.authorizer,
+      signChallenge: (statement) => sign(null, statement, access.key.privateKey),
+      metrics: new MetricRegistry(),
+      meshDrops,
+      health: { health },
+      time: access.time,
+    },
+    listenOptions(config),
+  );
+}
+
+/** Other machines are let in over TLS alone; on a loopback address the owner may want it too. */
+function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig): HttpApiOptions {
+  const isServed = tls.isEnabled ?? !isLoopback(host);
+  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }) };
+}
+
+/** The MCP door with all its parts. They are loaded when the first client comes, as the SDK is. */
+function openMcp(parts: McpParts): McpEndpoint {
+  return new McpEndpoint(parts, {
+    version: () => parts.health.health().version,
+    features: async (notices) => (await import('../mcp/mcp-features.ts')).mcpFeatures(parts, notices),
+  });
+}

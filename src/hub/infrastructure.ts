@@ -1,0 +1,141 @@
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { Clock } from '../core/clock.ts';
+import { CombinedDirectory, type DeviceDirectory, type DeviceSource, NO_DEVICES } from '../core/devices/device-directory.ts';
+import { EventBus } from '../core/events.ts';
+import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Membership } from '../mesh/membership/membership.ts';
+import { LocalDeviceGroups, RemoteDeviceGroups } from '../profiles/home/device-groups.ts';
+import { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
+import { BoardDevices } from '../sensors/sensor-registry.ts';
+import { HistoryStore } from '../storage/history/history-store.ts';
+import type { StorageServices } from '../storage/sqlite-file.ts';
+import { StateAnchors } from '../storage/state-anchors.ts';
+import { prepareStateDirectory } from '../storage/state-directory.ts';
+import { StateLock } from '../storage/state-lock.ts';
+import { StateStore } from '../storage/state-store.ts';
+import { StoredHomeNames } from '../tools/names/home-names.ts';
+import type { Auth } from './auth.ts';
+import type { HubConfig } from './config/config.ts';
+import { openMembershipAndAuth } from './mesh.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What stands before any tool or device does. */
+export interface Infrastructure {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly problems: HubProblems;
+  readonly store: StateStore;
+  readonly readings: HistoryStore;
+  /** Absent without Matter. */
+  readonly room: DeviceSource | undefined;
+  /** Those of Matter and of the board. */
+  readonly directory: DeviceDirectory;
+  readonly boardDevices: BoardDevices;
+  readonly homeNames: StoredHomeNames;
+  /** Which device has which name. */
+  readonly deviceNames: DeviceNameRegistry;
+  readonly membership: Membership;
+  readonly access: Auth;
+  /** The mesh, while the hub is in one. */
+  readonly mesh: () => MeshPorts | undefined;
+}
+
+interface InfrastructureInputs {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly problems: HubProblems;
+  readonly mesh: () => MeshPorts | undefined;
+}
+
+/** Opens the state directory with all that is kept there, the fabric, and what decides about calls. CONFLICT, STORAGE_FAILED. */
+export async function openInfrastructure(
+  { clock, logger, problems, mesh }: InfrastructureInputs,
+  config: HubConfig,
+  stack: ServiceStack,
+): Promise<Infrastructure> {
+  const directory = prepareStateDirectory(config.stateDir, logger);
+  await stack.start(new StateLock(directory.root));
+  const events = new EventBus('atmosphere-edge', clock);
+  const fileAnchors = new StateAnchors(directory.root, logger);
+  await stack.start(fileAnchors);
+  const journal = { clock, logger, events, problems, fileAnchors };
+  const places = { directory: directory.root, snapshotDirectory: directory.snapshots };
+  const store = new StateStore(journal, places);
+  await stack.start(store);
+  const { rawDays, fiveMinuteDays, hourlyDays } = config.history;
+  const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
+  const readings = new HistoryStore(journal, { ...places, retentionMs });
+  await stack.start(readings);
+  const takenOf = acceptedTextsInStore(store, config.stateDir);
+  const room = await openMatter(
+    {
+      clock,
+      logger,
+      events,
+      problems,
+      fileAnchors,
+      store,
+      takenOf,
+    },
+    config.matter,
+    directory.matter,
+  );
+  const boardDevices = new BoardDevices(journal);
+  const devices = new CombinedDirectory([room?.directory ?? NO_DEVICES, boardDevices]);
+  const deviceNames = new DeviceNameRegistry(store);
+  const homeNames = new StoredHomeNames(store, deviceNames);
+  const shared = {
+    clock,
+    logger,
+    events,
+    problems,
+    fileAnchors,
+    store,
+    snapshotDirectory: directory.snapshots,
+    devices: new LocalDeviceGroups(devices, homeNames),
+    devicesElsewhere: new RemoteDeviceGroups(mesh),
+  };
+  const settings = { ...config, stateDir: directory.root };
+  const { membership, access } = await openMembershipAndAuth(shared, settings, stack);
+  return {
+    clock,
+    logger,
+    events,
+    problems,
+    store,
+    readings,
+    room,
+    directory: devices,
+    boardDevices,
+    homeNames,
+    deviceNames,
+    membership,
+    access,
+    mesh,
+  };
+}
+
+interface MatterCollaborators extends StorageServices {
+  readonly store: StateStore;
+  readonly takenOf: (path: string) => AcceptedText;
+}
+
+/** Loaded on demand: a hub without devices is 100 MB smaller. */
+async function openMatter(
+  { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
+  { isEnabled, ...matter }: HubConfig['matter'],
+  stateDir: string,
+): Promise<DeviceSource | undefined> {
+  if (!isEnabled) return undefined;
+  const { openMatterController } = await import('../matter/matter-controller.ts');
+  const anchor = fileAnchors.of('matter/hub/storage.db');
+  return openMatterController(
+    { clock, logger: logger.child({ room: 'matter' }), store, takenOf, problems, anchor },
+    { stateDir, ...matter },
+  );
+}

@@ -1,0 +1,38 @@
+import { basename, dirname, join } from 'node:path';
+import type { DeviceDescription } from '../../core/devices/device-model.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../matter/model/standard-model.ts';
+import { checkProfiles } from '../../profiles/check/check-profiles.ts';
+import type { ProfileProblem } from '../../profiles/check/profile-problem.ts';
+import {
+  loadProfiles,
+  type RawProfileFile,
+  readProfileDirectory,
+  readProfileFile,
+  readProfileSchemas,
+} from '../../profiles/files/load-profiles.ts';
+import { type DraftFile, draftProfile } from '../../profiles/files/profile-draft.ts';
+
+const PROFILES = join(import.meta.dirname, '../../../device-profiles');
+
+/** Mistakes in the product's profiles, with the given files among them in place of those of the same name. */
+export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
+  const given = paths.map(readGivenFile);
+  const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
+  const ours = readProfileDirectory(PROFILES).filter((file) => !isReplaced(file.kind, file.id));
+  const model = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
+  return checkProfiles([...ours, ...given], readProfileSchemas(PROFILES), model);
+}
+
+/** Ready-to-edit profile files for a device. */
+export async function draftProfileFor(description: DeviceDescription): Promise<readonly DraftFile[]> {
+  return draftProfile(description, loadProfiles(PROFILES));
+}
+
+function readGivenFile(path: string): RawProfileFile {
+  const folder = basename(dirname(path));
+  const file = readProfileFile(folder === 'capabilities' ? 'capabilities' : 'devices', path);
+  // Outside both folders the content tells: only a capability names its cluster.
+  const isCapability = folder !== 'devices' && isJsonObject(file.content) && 'cluster' in file.content;
+  return isCapability ? { ...file, kind: 'capabilities' } : file;
+}

@@ -1,0 +1,26 @@
+import { systemClock } from '../../core/clock.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import type { SafeOutputs } from '../../sensors/gpio/gpio-board.ts';
+import { defaultStateDirectory } from '../../storage/state-directory.ts';
+import { type Environment, effectiveConfig } from '../config/config.ts';
+
+const NOTHING: SafeOutputs = { safe: [], missed: [] };
+
+/**
+ * Sets the outputs of the configuration to their safe state without a hub: systemd asks for it after each end of one, since a hub
+ * that was killed could not do so itself. What goes wrong is told and never thrown.
+ */
+export async function safeOutputs(env: Environment): Promise<SafeOutputs> {
+  try {
+    const { gpio } = effectiveConfig(env, defaultStateDirectory(env)).config.sensors;
+    if (!gpio || Object.keys(gpio.outputs).length === 0) return NOTHING;
+    const [{ openChip }, { makeOutputsSafe }] = await Promise.all([
+      import('../../sensors/gpio/gpio-board.ts'),
+      import('../../sensors/gpio/gpio-board.ts'),
+    ]);
+    using chip = await openChip(systemClock, gpio);
+    return makeOutputsSafe(chip, gpio.outputs);
+  } catch (error) {
+    return { safe: [], missed: [`all (${toAtmoError(error).message})`] };
+  }
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../core/clock.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+
+/** Sends one datagram to a unix socket; throws when that fails. */
+export type DatagramSender = (socketName: string, payload: Buffer) => void;
+
+interface NotifyEnvironment {
+  readonly NOTIFY_SOCKET?: string | undefined;
+  readonly WATCHDOG_USEC?: string | undefined;
+  readonly WATCHDOG_PID?: string | undefined;
+}
+
+/** Tells systemd how the hub is (sd_notify(3)). Does nothing where no NOTIFY_SOCKET is set; a failure is logged, never thrown. */
+export class ServiceManager {
+  readonly #environment: NotifyEnvironment;
+  readonly #logger: Logger;
+  #send: DatagramSender | undefined;
+
+  /** Without `send` the native sender is loaded when the first message goes out. */
+  constructor(environment: NotifyEnvironment, logger: Logger, send?: DatagramSender) {
+    this.#environment = environment;
+    this.#logger = logger;
+    this.#send = send;
+  }
+
+  /** Milliseconds within which systemd wants to hear from this process; undefined when it does not watch it. */
+  get watchdogMs(): number | undefined {
+    const { WATCHDOG_USEC, WATCHDOG_PID } = this.#environment;
+    if (WATCHDOG_PID !== undefined && WATCHDOG_PID !== String(process.pid)) return undefined;
+    const microseconds = Number(WATCHDOG_USEC);
+    return Number.isSafeInteger(microseconds) && microseconds > 0 ? microseconds / 1000 : undefined;
+  }
+
+  /** The hub answers calls. */
+  ready(status: string): Promise<void> {
+    return this.#notify(`READY=1\nSTATUS=${oneLine(status)}`);
+  }
+
+  /** The hub has begun to stop. */
+  stopping(): Promise<void> {
+    return this.#notify('STOPPING=1');
+  }
+
+  /** One line that `systemctl status` shows. */
+  status(text: string): Promise<void> {
+    return this.#notify(`STATUS=${oneLine(text)}`);
+  }
+
+  /** Proof of life, wanted at least every `watchdogMs`. */
+  alive(): Promise<void> {
+    return this.#notify('WATCHDOG=1');
+  }
+
+  async #notify(state: string): Promise<void> {
+    const socketName = this.#environment.NOTIFY_SOCKET;
+    if (!socketName) return;
+    try {
+      this.#send ??= (await import('./unix-datagram.ts')).sendUnixDatagram;
+      this.#send(socketName, Buffer.from(state));
+    } catch (error) {
+      this.#logger.warn('service_manager.notify_failed', { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+/** A newline would begin another assignment. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+interface WatchdogParts {
+  readonly manager: ServiceManager;
+  /** True when the hub really answers; a rejection or no answer within the interval counts as no. */
+  readonly isAlive: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Feeds systemd's watchdog, but only after a liveness check said yes. A hub that hangs stops feeding, and systemd
+ * restarts it. Does nothing when systemd does not watch this process.
+ */
+export class Watchdog implements Service {
+  readonly #parts: WatchdogParts;
+  #cancelTimer: () => void = () => {};
+  #isStopped = false;
+
+  constructor(parts: WatchdogParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const { watchdogMs } = this.#parts.manager;
+    // sd_watchdog_enabled(3): notify every half of the time.
+    if (watchdogMs !== undefined) this.#schedule(watchdogMs / 2);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+  }
+
+  #schedule(intervalMs: number): void {
+    this.#cancelTimer = this.#parts.clock.after(intervalMs, () => {
+      void this.#check(intervalMs).finally(() => {
+        if (!this.#isStopped) this.#schedule(intervalMs);
+      });
+    });
+  }
+
+  async #check(intervalMs: number): Promise<void> {
+    const { manager, logger } = this.#parts;
+    const isAlive = await this.#answersWithin(intervalMs / 2);
+    if (this.#isStopped) return;
+    if (isAlive) await manager.alive();
+    else logger.error('watchdog.not_alive', { intervalMs });
+  }
+
+  async #answersWithin(limitMs: number): Promise<boolean> {
+    const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
+    const cancel = this.#parts.clock.after(limitMs, () => resolve(false));
+    const answer = this.#parts.isAlive().catch(() => false);
+    try {
+      return await Promise.race([answer, timeout]);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** A liveness check that asks the hub's own health page over the network stack: true when it answers 200. */
+export function answersHttp(url: string, timeoutMs: number): () => Promise<boolean> {
+  return async () => {
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    await response.body?.cancel();
+    return response.ok;
+  };
+}

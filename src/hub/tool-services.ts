@@ -1,0 +1,228 @@
+import { hostname } from 'node:os';
+import { replayTools } from '../calls/builtin/replay-tools.ts';
+import { ruleTools } from '../calls/builtin/rule-tools.ts';
+import { sequenceTool } from '../calls/builtin/sequence-tool.ts';
+import { IdempotencyStore } from '../calls/idempotency-store.ts';
+import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
+import { JobStore } from '../calls/jobs/job-store.ts';
+import { type MeshPorts, MeshProxy } from '../calls/mesh-ports.ts';
+import { CallPipeline } from '../calls/pipeline.ts';
+import { UsageCounter, UsageWriter } from '../calls/usage.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { EventBus } from '../core/events.ts';
+import { StallDetector } from '../core/health.ts';
+import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { configuredAreas } from '../sensors/sensor-config.ts';
+import { DatabaseCopies } from '../storage/backup/database-copies.ts';
+import type { HistoryStore } from '../storage/history/history-store.ts';
+import type { StateStore } from '../storage/state-store.ts';
+import { approvalTools } from '../tools/builtin/approval-tools.ts';
+import { auditTools } from '../tools/builtin/audit-tools.ts';
+import { clockTools, ownerTools, reloadConfigTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
+import { tokenTools } from '../tools/builtin/token-tools.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { NameReferences } from '../tools/names/name-references.ts';
+import { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
+import { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import { emitToolChanges, ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { Auth } from './auth.ts';
+import { GPU, hasGpu, NetworkRoutes, OWN_CAPABILITIES } from './capabilities.ts';
+import type { HubConfig } from './config/config.ts';
+
+/** What the tools room needs of the rest of the hub. */
+export interface ToolServiceCollaborators {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly access: Auth;
+  /** The mesh, while the hub is in one. */
+  readonly mesh: () => MeshPorts | undefined;
+}
+
+/** Tools, and the one way to them. */
+export interface ToolServices {
+  readonly registry: ToolRegistry;
+  /** Those of the registry and of other hubs. */
+  readonly tools: ToolDirectory;
+  readonly validator: SchemaValidator;
+  readonly jobs: JobDirectory;
+  /** Those of this hub alone. */
+  readonly jobStore: JobStore;
+  readonly outlook: MeshProxy;
+  readonly capabilities: CapabilityCatalogue;
+  /** What was written down with names of devices and tools. */
+  readonly nameUses: NameReferences;
+  readonly pipeline: CallPipeline;
+  /** Whether the hub has a network. */
+  readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
+}
+
+/** Opens a registry without tools yet and the pipeline of calls over it. */
+export async function openToolServices(ground: ToolServiceCollaborators, config: HubConfig, stack: ServiceStack): Promise<ToolServices> {
+  const { access, store, clock, logger, events } = ground;
+  const validator = new SchemaValidator();
+  const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
+  const outlook = new MeshProxy(ground.mesh);
+  const self = { id: access.key.hubId, name: hubName(config) };
+  const known = new ToolDirectory({ registry, self, remote: outlook.tools, mesh: outlook.view });
+  const jobStore = new JobStore({ store, clock, events });
+  jobStore.recover();
+  const jobPlaces = new JobLocations(store);
+  const jobs = new JobDirectory({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
+  emitToolChanges(registry, events);
+  const capabilities = new CapabilityCatalogue(registry);
+  for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
+  if (config.capabilities.gpu ?? hasGpu()) capabilities.add(GPU);
+  const networkRoutes = new NetworkRoutes(clock);
+  const usage = new UsageCounter();
+  await stack.start(new UsageWriter({ usage, store, clock, logger }));
+  stack.own(registry);
+  const standstill = new StallDetector(clock);
+  await stack.start(standstill);
+  const nameUses = configuredNameUses(config, { access, clock });
+  const parts = {
+    registry,
+    tools: known,
+    nameUses,
+    validator,
+    jobStore,
+    jobPlaces,
+    outlook,
+    capabilities,
+    usage,
+    standstill,
+    networkRoutes,
+  };
+  const pipeline = openPipeline(ground, parts, config);
+  access.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
+  // Other hubs may say so too, and not each of them may end this token.
+  access.revocations.onRevoked((tokenId) => {
+    pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !access.authenticator.isStillValid(caller));
+  });
+  return { registry, tools: known, nameUses, validator, jobs, jobStore, outlook, capabilities, pipeline, networkRoutes };
+}
+
+/** The names in the configuration, in tokens that still count and in the owner's rules. */
+function configuredNameUses(
+  { tools: { disabled, failOver, features }, roles, sensors }: HubConfig,
+  { access, clock }: Pick<ToolServiceCollaborators, 'access' | 'clock'>,
+): NameReferences {
+  const uses = new NameReferences();
+  uses.add(() =>
+    Object.entries(roles).map(([name, { permissions }]) => ({ kind: 'setting', id: `roles.${name}`, content: [...permissions] })),
+  );
+  uses.add(() => access.rules.list().rules.map(({ name, when }) => ({ kind: 'rule', id: name, content: when })));
+  uses.add(() =>
+    access.tokens
+      .list()
+      .filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs === undefined && expiresAtMs > clock.now())
+      .map(({ agentId, permissions }) => ({ kind: 'token', id: agentId, content: [...permissions] })),
+  );
+  uses.add(() => [
+    { kind: 'setting', id: 'tools.disabled', content: [...disabled] },
+    { kind: 'setting', id: 'tools.fail_over', content: [...failOver] },
+    { kind: 'setting', id: 'tools.features', content: Object.keys(features) },
+  ]);
+  uses.add(() => configuredAreas(sensors).map(({ key, area }) => ({ kind: 'setting', id: key, content: area, isPlace: true })));
+  return uses;
+}
+
+/** What people call the hub. */
+export function hubName({ mesh }: HubConfig): string {
+  return mesh.name ?? hostname();
+}
+
+type PipelineParts = Omit<ToolServices, 'pipeline' | 'jobs'> & {
+  readonly usage: UsageCounter;
+  readonly jobPlaces: JobLocations;
+  readonly standstill: StallDetector;
+};
+
+function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
+  const { tools, roles } = config;
+  const { access, store, clock, logger, events } = ground;
+  const { disabled, failOver, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
+  const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
+  // An agent has the features of the role that its token was minted for.
+  const featuresOf = (principal: Principal) => {
+    const role = roleOf(principal);
+    return role === undefined ? [] : (roles[role]?.features ?? []);
+  };
+  return new CallPipeline(
+    {
+      registry: parts.registry,
+      tools: parts.tools,
+      validator: parts.validator,
+      authorizer: access.authorizer,
+      clock,
+      standstill: parts.standstill,
+      logger,
+      events,
+      nodeId: access.key.hubId,
+      capabilities: () => parts.capabilities.types(),
+      facts: () => ({ name: hubName(config), isOnline: parts.networkRoutes.isOnline(), constraints: parts.capabilities.constraints() }),
+      jobs: parts.jobStore,
+      idempotency: new IdempotencyStore({ store, clock }),
+      audit: access.audit,
+      approvals: access.approvals,
+      rules: access.rules,
+      rateLimiter: access.rateLimiter,
+      router: parts.outlook.router,
+      jobPlaces: parts.jobPlaces,
+      mesh: parts.outlook.view,
+      validity: access.authenticator,
+      time: access.time,
+      sealSecret: (value) => access.key.sealSecret(value),
+      features: { required: features, granted: featuresOf },
+      roleOf,
+      availableMemory: () => process.availableMemory(),
+      usage: parts.usage,
+    },
+    { ...bounds, logCalls: logsCalls, disabledTools: disabled, failOverTools: failOver },
+  );
+}
+
+interface AccessToolGround {
+  readonly clock: Clock;
+  readonly store: StateStore;
+  readonly readings: HistoryStore;
+  readonly access: Auth;
+  readonly directory: DeviceDirectory;
+}
+
+/** The tools with which people administer who may do what, and read what was done. */
+export function authTools(
+  ground: AccessToolGround,
+  { registry, tools, validator, pipeline }: Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'pipeline'>,
+  { roles, stateDir, reload }: HubConfig,
+): readonly RegisteredTool[] {
+  const { access, directory: devices } = ground;
+  const { audit, authorizer, rules, tokens, time } = access;
+  return [
+    ...approvalTools(access),
+    ...tokenTools({ tokens, roles }),
+    ...auditTools(audit),
+    ...replayTools({ log: audit, registry }),
+    ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),
+    ...clockTools(time),
+    ...ownerTools(access),
+    sequenceTool(() => pipeline),
+    snapshotTool(databaseCopies(ground, stateDir)),
+    ...(reload ? [reloadConfigTool(reload)] : []),
+  ];
+}
+
+/** The journal last: what the state says of it, such as its head, is in it then. */
+function databaseCopies({ clock, store, readings, access }: AccessToolGround, stateDir: string): DatabaseCopies {
+  return new DatabaseCopies(clock, stateDir, [
+    { name: 'history.db', snapshot: () => readings.snapshot() },
+    { name: 'state.db', snapshot: () => store.snapshot() },
+    { name: 'audit.db', snapshot: () => access.audit.snapshot() },
+  ]);
+}

@@ -1,0 +1,55 @@
+import koffi from 'koffi';
+import { AtmoError } from '../core/errors.ts';
+
+// Values of Linux's <sys/socket.h>; Node has no unix datagram sockets of its own.
+const AF_UNIX = 1;
+const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
+const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
+/** `sizeof sun_path` in unix(7). */
+const MAX_PATH_BYTES = 108;
+
+const libc = koffi.load(null);
+const socket = libc.func('int socket(int domain, int type, int protocol)');
+const sendto = libc.func(
+  'int64_t sendto(int fd, const void *bytes, size_t length, int flags, const void *address, uint32_t addressLength)',
+);
+const close = libc.func('int close(int fd)');
+
+/**
+ * The bytes of a `struct sockaddr_un` for a socket's path, or for an abstract name when it begins with `@`
+ * (unix(7)). VALIDATION_ERROR when the name is empty, relative or too long.
+ */
+export function unixAddress(name: string): Buffer {
+  const isAbstract = name.startsWith('@');
+  if (!isAbstract && !name.startsWith('/')) {
+    throw new AtmoError('VALIDATION_ERROR', `Socket ${JSON.stringify(name)} is neither an absolute path nor @abstract`);
+  }
+  const path = Buffer.from(isAbstract ? `\0${name.slice(1)}` : `${name}\0`);
+  if (path.length > MAX_PATH_BYTES) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `Socket ${JSON.stringify(name)} is longer than the ${MAX_PATH_BYTES - 1} bytes that Linux allows`,
+    );
+  }
+  const family = Buffer.alloc(2);
+  // sa_family_t is in the machine's order; every board that the hub runs on is little-endian.
+  family.writeUInt16LE(AF_UNIX);
+  return Buffer.concat([family, path]);
+}
+
+/** Sends one datagram without waiting; NOT_FOUND with the errno when the system refuses it. */
+export function sendUnixDatagram(name: string, payload: Buffer): void {
+  const address = unixAddress(name);
+  const fd: number = socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0);
+  if (fd < 0) throw refused('socket', name);
+  try {
+    const sent = Number(sendto(fd, payload, payload.length, MSG_DONTWAIT_NOSIGNAL, address, address.length));
+    if (sent !== payload.length) throw refused('sendto', name);
+  } finally {
+    close(fd);
+  }
+}
+
+function refused(call: string, name: string): AtmoError {
+  return new AtmoError('NOT_FOUND', `${call} to ${name} failed with errno ${koffi.errno()}; is its receiver running?`);
+}

@@ -1,0 +1,164 @@
+import { Bytes, CRYPTO_PBKDF_ITERATIONS_MIN, type Crypto, causedBy } from '@matter/main';
+import type { ClientNode } from '@matter/main/node';
+import { FabricRemovedError, PaseClient, PeerInitiatedCloseError, PeerLeftError, PeerMessageMissingError } from '@matter/main/protocol';
+import {
+  CommissioningFlowType,
+  DiscoveryCapabilitiesSchema,
+  ManualPairingCodeCodec,
+  QrPairingCodeCodec,
+  VendorId,
+} from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
+import type { FabricInfo, ShareCode } from '../../core/devices/device-administration.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { asObjects, type NodeClusters } from './node-clusters.ts';
+
+const WINDOW_NOT_OPEN = 4;
+const SALT_BYTES = 32;
+/** Limits of Core §11.19.8.1: at least 3 minutes, at most the initial commissioning window of 15. */
+const SHARE_SECONDS = { min: 180, max: 900 };
+
+/** Opens and closes enhanced commissioning windows (Core §11.19), so that another controller can join a device. */
+export class DeviceSharing {
+  readonly #crypto: Crypto;
+  readonly #clock: Clock;
+
+  constructor(crypto: Crypto, clock: Clock) {
+    this.#crypto = crypto;
+    this.#clock = clock;
+  }
+
+  /** A fresh code, valid once and for `seconds`; an already open window is replaced. VALIDATION_ERROR outside 180 to 900 s. */
+  async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
+    if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
+      throw new AtmoError(
+        'VALIDATION_ERROR',
+        `A sharing window lasts ${SHARE_SECONDS.min} to ${SHARE_SECONDS.max} seconds, not ${seconds}`,
+      );
+    }
+    await this.close(clusters);
+    const secret = await this.#secret();
+    await clusters.invoke('AdministratorCommissioning', 'OpenCommissioningWindow', {
+      fields: {
+        commissioningTimeout: seconds,
+        pakePasscodeVerifier: toBase64(secret.verifier),
+        discriminator: secret.discriminator,
+        iterations: CRYPTO_PBKDF_ITERATIONS_MIN,
+        salt: toBase64(secret.salt),
+      },
+    });
+    return { ...encodeCodes(secret, device), expiresAt: new Date(this.#clock.now() + seconds * 1000).toISOString() };
+  }
+
+  /** Closes the window; fine when none is open. */
+  async close(clusters: NodeClusters): Promise<void> {
+    await clusters.invoke('AdministratorCommissioning', 'RevokeCommissioning').catch((error: unknown) => {
+      if (!(error instanceof AtmoError && error.details.clusterStatus === WINDOW_NOT_OPEN)) throw error;
+    });
+  }
+
+  async #secret() {
+    const passcode = PaseClient.generateRandomPasscode(this.#crypto);
+    const salt = this.#crypto.randomBytes(SALT_BYTES);
+    const verifier = await PaseClient.generatePakePasscodeVerifier(this.#crypto, passcode, {
+      iterations: CRYPTO_PBKDF_ITERATIONS_MIN,
+      salt,
+    });
+    return { passcode, salt, verifier, discriminator: PaseClient.generateRandomDiscriminator(this.#crypto) };
+  }
+}
+
+/** QR and manual code of Core §5.1.3 and §5.1.4 for a device that is on the IP network. */
+export function encodeCodes(
+  secret: { readonly passcode: number; readonly discriminator: number },
+  device: Device,
+): Omit<ShareCode, 'expiresAt'> {
+  const { passcode, discriminator } = secret;
+  const qrCode = QrPairingCodeCodec.encode([
+    {
+      version: 0,
+      vendorId: VendorId(device.vendor.id),
+      productId: device.product.id,
+      flowType: CommissioningFlowType.Standard,
+      discriminator,
+      passcode,
+      discoveryCapabilities: DiscoveryCapabilitiesSchema.encode({ onIpNetwork: true }),
+    },
+  ]);
+  return { qrCode, manualCode: ManualPairingCodeCodec.encode({ discriminator, passcode, flowType: CommissioningFlowType.Standard }) };
+}
+
+const toBase64 = (bytes: Bytes): string => Buffer.from(Bytes.of(bytes)).toString('base64');
+
+/** The fabrics that a node is a member of (Core §11.18.5.2). */
+export async function readFabrics(clusters: NodeClusters): Promise<readonly FabricInfo[]> {
+  const ours = await clusters.read('OperationalCredentials', 'CurrentFabricIndex');
+  const fabrics = asObjects(await clusters.readOfAllFabrics('OperationalCredentials', 'Fabrics'));
+  return fabrics.map((fabric) => ({
+    fabricIndex: numberOf(fabric.fabricIndex),
+    label: typeof fabric.label === 'string' ? fabric.label : '',
+    vendorId: numberOf(fabric.vendorId),
+    fabricId: String(fabric.fabricId ?? ''),
+    isOurs: fabric.fabricIndex === ours,
+  }));
+}
+
+/** Removes another controller's fabric. CONFLICT for our own, which only decommissioning removes; NOT_FOUND for an absent one. */
+export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
+  const fabrics = await readFabrics(clusters);
+  const fabric = fabrics.find((known) => known.fabricIndex === fabricIndex);
+  const known = fabrics.map((each) => each.fabricIndex);
+  if (!fabric) throw new AtmoError('NOT_FOUND', `The device has no fabric ${fabricIndex}; it has ${known.join(', ')}`, { known });
+  if (fabric.isOurs) throw new AtmoError('CONFLICT', `Fabric ${fabricIndex} is this hub's own; remove the device instead`, { fabricIndex });
+  await removeFabric(clusters, fabricIndex);
+}
+
+/** CLUSTER_STATUS when the device keeps the fabric. */
+async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
+  const answer = await clusters.invoke('OperationalCredentials', 'RemoveFabric', { fields: { fabricIndex } });
+  if (answer?.statusCode === 'Ok') return;
+  throw new AtmoError('CLUSTER_STATUS', `The device refused to remove fabric ${fabricIndex}: ${String(answer?.statusCode)}`, answer ?? {});
+}
+
+const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number(value ?? 0));
+
+/** A node that is to leave our fabric. */
+export interface LeavingNode {
+  readonly clusters: NodeClusters;
+  readonly peer: Pick<ClientNode, 'delete'>;
+}
+
+/**
+ * Ends a node's membership of our fabric and forgets the node. `isForced` also forgets one that does not answer; that
+ * one still believes to belong here and needs a factory reset. Otherwise DEVICE_UNREACHABLE or OUTCOME_UNKNOWN.
+ */
+export async function decommissionNode({ clusters, peer }: LeavingNode, isForced: boolean): Promise<void> {
+  try {
+    await leave(clusters);
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    if (!isForced) throw new AtmoError(error.code, `${error.message}. To forget the device all the same, remove it by force and reset it`);
+  }
+  await peer.delete();
+}
+
+async function leave(clusters: NodeClusters): Promise<void> {
+  const fabricIndex = Number(await clusters.read('OperationalCredentials', 'CurrentFabricIndex'));
+  try {
+    await removeFabric(clusters, fabricIndex);
+  } catch (error) {
+    if (!isSessionClosed(error)) throw error;
+  }
+}
+
+/** With the fabric goes the session on which the answer would come, so that a closed session is an answer too. */
+function isSessionClosed(error: unknown): boolean {
+  const cause = error instanceof AtmoError ? error.cause : undefined;
+  return cause instanceof Error && causedBy(cause, PeerMessageMissingError, PeerLeftError, FabricRemovedError, PeerInitiatedCloseError);
+}
+
+function isUnreachable(error: unknown): error is AtmoError {
+  return error instanceof AtmoError && (error.code === 'DEVICE_UNREACHABLE' || error.code === 'OUTCOME_UNKNOWN');
+}

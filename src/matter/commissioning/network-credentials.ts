@@ -1,0 +1,203 @@
+import '../matter-platform.ts';
+import { Bytes } from '@matter/main';
+import { OperationalDataset } from '@matter/main/protocol';
+import type { CredentialSet } from '../../core/devices/device-administration.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+
+const SPACE = 'credentials';
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+/** Bytes of an SSID (IEEE 802.11 §9.4.2.2) and of a WPA passphrase or key (Core §11.9.7.3). */
+const SSID_MAX_BYTES = 32;
+const PASSWORD_MAX_BYTES = 64;
+const DATASET_MAX_BYTES = 254;
+
+/** What a device is given to join a network. Secret. */
+export type NetworkCredentials =
+  | { readonly kind: 'wifi'; readonly ssid: string; readonly password: string }
+  | { readonly kind: 'thread'; readonly networkName: string; readonly datasetHex: string };
+
+/** Named Wi-Fi and Thread credentials. Written and used, never read back: only `credentialsFor` tells the secret, to the commissioner. */
+export class CredentialSetStore {
+  readonly #store: KeyValueStore;
+
+  constructor(collaborators: { readonly store: KeyValueStore }) {
+    this.#store = collaborators.store;
+  }
+
+  list(): readonly CredentialSet[] {
+    return this.#store.entries(SPACE).flatMap(({ key }) => {
+      const set = this.#find(key);
+      return set === undefined ? [] : [{ name: key, kind: set.kind, network: set.kind === 'wifi' ? set.ssid : set.networkName }];
+    });
+  }
+
+  /** VALIDATION_ERROR for an SSID over 32 bytes, or a password that is neither empty, nor 8 to 63 characters, nor 64 hex digits. */
+  setWifi(name: string, ssid: string, password: string): void {
+    checkName(name);
+    const ssidBytes = Buffer.byteLength(ssid);
+    if (ssidBytes < 1 || ssidBytes > SSID_MAX_BYTES)
+      throw invalid(`An SSID has 1 to ${SSID_MAX_BYTES} bytes; this one has ${ssidBytes}`, '/ssid');
+    if (!isWifiPassword(password)) {
+      throw invalid('A Wi-Fi password is empty (open network), 8 to 63 printable ASCII characters, or 64 hexadecimal digits', '/password');
+    }
+    this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
+  }
+
+  /** Takes an active operational dataset in TLV hex; VALIDATION_ERROR says what is wrong or missing. Answers what `list` tells of it. */
+  setThread(name: string, datasetHex: string): CredentialSet {
+    checkName(name);
+    const { hex, networkName } = parseDataset(datasetHex);
+    this.#store.set(SPACE, name, { kind: 'thread', networkName, datasetHex: hex });
+    return { name, kind: 'thread', network: networkName };
+  }
+
+  remove(name: string): boolean {
+    return this.#store.delete(SPACE, name);
+  }
+
+  /** The secret of a set. NOT_FOUND names the sets that there are. */
+  credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
+    const set = this.#find(name);
+    if (set?.kind === kind) return set as Extract<NetworkCredentials, { kind: Kind }>;
+    const names = this.list()
+      .filter((other) => other.kind === kind)
+      .map((other) => other.name);
+    const known = names.length === 0 ? 'there is none yet' : `there are ${names.join(', ')}`;
+    throw new AtmoError('NOT_FOUND', `No ${kind} credentials are stored as ${JSON.stringify(name)}; ${known}`);
+  }
+
+  #find(name: string): NetworkCredentials | undefined {
+    const value = this.#store.get(SPACE, name);
+    if (!isJsonObject(value)) return undefined;
+    if (value.kind === 'wifi' && typeof value.ssid === 'string' && typeof value.password === 'string') {
+      return { kind: 'wifi', ssid: value.ssid, password: value.password };
+    }
+    if (value.kind === 'thread' && typeof value.networkName === 'string' && typeof value.datasetHex === 'string') {
+      return { kind: 'thread', networkName: value.networkName, datasetHex: value.datasetHex };
+    }
+    return undefined;
+  }
+}
+
+function checkName(name: string): void {
+  if (!NAME.test(name))
+    throw invalid('A name has 1 to 64 letters, digits, dots, dashes and underlines, and starts with a letter or digit', '/name');
+}
+
+function isWifiPassword(password: string): boolean {
+  if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES) return false;
+  return password === '' || /^[\x20-\x7e]{8,63}$/.test(password) || /^[0-9a-fA-F]{64}$/.test(password);
+}
+
+/** Checks a dataset and answers it without white space, in lower case, with its network's name. */
+function parseDataset(datasetHex: string): { readonly hex: string; readonly networkName: string } {
+  const hex = datasetHex.replace(/\s+/g, '').toLowerCase();
+  if (!/^([0-9a-f]{2})+$/.test(hex)) throw invalid('A Thread dataset is an even number of hexadecimal digits', '/dataset');
+  if (hex.length > DATASET_MAX_BYTES * 2) throw invalid(`A Thread dataset has at most ${DATASET_MAX_BYTES} bytes`, '/dataset');
+  const dataset = decodeDataset(hex);
+  const missing = (['networkKey', 'extPanId', 'panId', 'channel', 'networkName', 'activeTimestamp'] as const).filter(
+    (field) => dataset[field] === undefined,
+  );
+  if (missing.length > 0)
+    throw invalid(`The Thread dataset lacks ${missing.join(', ')}; take the active dataset of the network`, '/dataset');
+  if (Bytes.of(dataset.networkKey ?? new Uint8Array()).length !== 16)
+    throw invalid("The Thread dataset's network key is not 16 bytes", '/dataset');
+  return { hex, networkName: dataset.networkName ?? '' };
+}
+
+function decodeDataset(hex: string): OperationalDataset {
+  try {
+    return OperationalDataset.decode(hex);
+  } catch {
+    // The decoder's message may quote bytes of the key.
+    throw invalid('The Thread dataset cannot be read: its TLV structure is broken or cut off', '/dataset');
+  }
+}
+
+function invalid(message: string, pointer: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message, { pointer });
+}
+
+const DATASET_PATH = '/node/dataset/active';
+const TIMEOUT_MS = 5_000;
+const ANSWER_MAX_BYTES = 4_096;
+
+/**
+ * Fetches the active operational dataset, TLV hex, from an OpenThread Border Router's REST API. `routerUrl` is its
+ * base, such as `http://192.168.1.5:8081`. Errors: VALIDATION_ERROR (the URL), NOT_FOUND (no REST API there, or the
+ * router is in no Thread network), DEVICE_UNREACHABLE, TIMEOUT after 5 s, RESULT_INVALID, CANCELLED.
+ */
+export async function fetchActiveDataset(
+  routerUrl: string,
+  options: { readonly signal: AbortSignal; readonly timeoutMs?: number },
+): Promise<string> {
+  const url = datasetUrl(routerUrl);
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'text/plain' },
+      // A redirect would lead a request with no credentials to who knows where, and no border router sends one.
+      redirect: 'error',
+      signal: AbortSignal.any([options.signal, timeout]),
+    });
+    checkStatus(url, response.status);
+    return datasetOf(url, await readLimited(url, response));
+  } catch (error) {
+    if (error instanceof AtmoError) throw error;
+    if (options.signal.aborted) throw new AtmoError('CANCELLED', 'Fetching the Thread dataset was stopped');
+    if (timeout.aborted)
+      throw new AtmoError('TIMEOUT', `The border router at ${url.origin} did not answer in time; is it running and in reach?`);
+    throw new AtmoError(
+      'DEVICE_UNREACHABLE',
+      `No border router answers at ${url.origin}; check address and port (usually 8081)`,
+      {},
+      { cause: error },
+    );
+  }
+}
+
+function datasetUrl(routerUrl: string): URL {
+  const url = URL.canParse(routerUrl) ? new URL(routerUrl) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new AtmoError('VALIDATION_ERROR', 'The address of a border router has the form http://HOST:PORT, without user and password', {
+      pointer: '/routerUrl',
+    });
+  }
+  return new URL(url.pathname.replace(/\/$/, '') + DATASET_PATH, url.origin);
+}
+
+function checkStatus(url: URL, status: number): void {
+  if (status === 200) return;
+  if (status === 204)
+    throw new AtmoError('NOT_FOUND', `The border router at ${url.origin} is in no Thread network yet: form or join one first`);
+  if (status === 404)
+    throw new AtmoError('NOT_FOUND', `${url.origin} has no OpenThread REST API at ${url.pathname}; check address and port (usually 8081)`);
+  throw new AtmoError('RESULT_INVALID', `The border router at ${url.origin} answered with HTTP status ${status}`);
+}
+
+async function readLimited(url: URL, response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > ANSWER_MAX_BYTES) throw notADataset(url);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The hex text, which older routers put into a JSON string. The answer itself is secret and never part of an error. */
+function datasetOf(url: URL, answer: string): string {
+  const text = answer.trim().replace(/^"(.*)"$/, '$1');
+  if (!/^([0-9a-fA-F]{2}){8,254}$/.test(text)) throw notADataset(url);
+  return text;
+}
+
+function notADataset(url: URL): AtmoError {
+  return new AtmoError(
+    'RESULT_INVALID',
+    `What ${url.origin} answers is no Thread dataset; is it an OpenThread Border Router of 2022 or later?`,
+  );
+}

@@ -1,0 +1,231 @@
+import type { Endpoint } from '@matter/main';
+import { ThreadNetworkDiagnostics } from '@matter/main/clusters/thread-network-diagnostics';
+import { type ClientNode, ClusterBehavior } from '@matter/main/node';
+import type { ClusterType } from '@matter/main/types';
+import { Matter } from '@matter/model';
+import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
+import { type ClusterShape, clusterShapeOf, type SupportedElements } from '../model/cluster-shape.ts';
+import { deviceTypeName } from '../model/standard-model.ts';
+import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './device-composition.ts';
+import { deviceText } from './device-text.ts';
+
+type State = Readonly<Record<string, unknown>>;
+
+const NO_STATE: State = {};
+// Longer than a probe waits for its answer.
+const SLEEPY_IDLE_MS = 2_000;
+
+/** What a commissioned node's cached structure looks like now. */
+export function snapshotOf(node: ClientNode, nodeId: string): NodeSnapshot {
+  const endpoints = [...node.endpoints].filter(isRead);
+  const parents = parentsOf(endpoints);
+  return {
+    nodeId,
+    facts: productFacts(stateOf(node, 'basicInformation')),
+    endpoints: endpoints.map((endpoint) => endpointSnapshot(endpoint, parents)).sort((a, b) => a.number - b.number),
+  };
+}
+
+/** The cached state of a behavior by its matter.js id; empty when the endpoint has none. */
+export function stateOf(endpoint: Endpoint, behavior: string): State {
+  if (!(behavior in endpoint.behaviors.supported)) return NO_STATE;
+  return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
+}
+
+/** What a node says about when it listens. */
+export interface SleepFacts {
+  /** It has the ICD Management cluster: it is connected intermittently, with a short or a long idle time (Core §9.16). */
+  readonly isIntermittent: boolean;
+  /** Its role in a Thread network is that of a sleepy end device (Core §11.14.5.4). */
+  readonly isThreadSleepy: boolean;
+  /** All its power sources are batteries. */
+  readonly isBatteryOnly: boolean;
+  /** How long the node may be idle between two looks for messages, as the session negotiated it; undefined without a session. */
+  readonly idleIntervalMs: number | undefined;
+}
+
+/**
+ * True for nodes that sleep between messages. A battery alone does not make one: a robot listens all the time. It counts only with an
+ * idle interval in which no answer to a probe can come; mains devices with old firmware negotiate such intervals and always listen.
+ */
+export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
+  return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);
+}
+
+/** What a commissioned node's cached state and its session say about sleep. */
+export function sleepFacts(node: ClientNode, idleIntervalMs: number | undefined): SleepFacts {
+  const sources = [...node.endpoints]
+    .filter((endpoint) => !isBridged(endpoint))
+    .map((endpoint) => stateOf(endpoint, 'powerSource').featureMap);
+  const present = sources.filter((features): features is State => typeof features === 'object' && features !== null);
+  return {
+    isIntermittent: 'icdManagement' in node.behaviors.supported,
+    isThreadSleepy: stateOf(node, 'threadNetworkDiagnostics').routingRole === ThreadNetworkDiagnostics.RoutingRole.SleepyEndDevice,
+    isBatteryOnly: present.length > 0 && present.every((features) => features.battery === true && features.wired !== true),
+    idleIntervalMs,
+  };
+}
+
+function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, number>): EndpointSnapshot {
+  const descriptor = stateOf(endpoint, 'descriptor');
+  const deviceTypes = listOf(descriptor.deviceTypeList).flatMap(deviceType);
+  const parent = parents.get(endpoint.number);
+  const [userLabel, fixedLabel] = ['userLabel', 'fixedLabel'].map((behavior) => labelIn(stateOf(endpoint, behavior)));
+  return {
+    number: endpoint.number,
+    ...(endpoint.number !== 0 && { parent: parent ?? 0 }),
+    deviceTypes,
+    isApplication: endpoint.number !== 0 && deviceTypes.some(({ id }) => isApplicationType(id)),
+    tags: listOf(descriptor.tagList).flatMap(semanticTag),
+    ...(userLabel && { userLabel }),
+    ...(fixedLabel && { fixedLabel }),
+    ...(isBridged(endpoint) && { bridged: productFacts(stateOf(endpoint, 'bridgedDeviceBasicInformation')) }),
+    clusters: Object.keys(endpoint.behaviors.supported).sort(),
+  };
+}
+
+/**
+ * False for an endpoint that matter.js has made already and not read yet: every endpoint names its types and its clusters
+ * (Core §9.5.6), every bridged device whether it is reachable (Core §9.13.4). Without them it would be a device that comes and goes.
+ */
+function isRead(endpoint: Endpoint): boolean {
+  if (endpoint.number === 0) return true;
+  const { deviceTypeList, serverList } = stateOf(endpoint, 'descriptor');
+  if (listOf(deviceTypeList).length === 0 && listOf(serverList).length === 0) return false;
+  return !isBridged(endpoint) || Object.values(stateOf(endpoint, 'bridgedDeviceBasicInformation')).some((value) => value !== undefined);
+}
+
+function isBridged(endpoint: Endpoint): boolean {
+  return 'bridgedDeviceBasicInformation' in endpoint.behaviors.supported;
+}
+
+// The PartsList of the root names all endpoints, that of others only what is below: the shortest list names the parent.
+function parentsOf(endpoints: readonly Endpoint[]): ReadonlyMap<number, number> {
+  const lists = endpoints
+    .filter(({ number }) => number !== 0)
+    .map((endpoint) => ({ number: endpoint.number, parts: listOf(stateOf(endpoint, 'descriptor').partsList).map(Number) }))
+    .sort((a, b) => b.parts.length - a.parts.length);
+  return new Map(lists.flatMap(({ number, parts }) => parts.map((part) => [part, number] as const)));
+}
+
+function isApplicationType(id: number): boolean {
+  const classification = Matter.deviceTypes(id)?.classification;
+  return classification === undefined || classification === 'simple' || classification === 'dynamic';
+}
+
+function deviceType(entry: unknown): readonly DeviceTypeEntry[] {
+  const { deviceType: id, revision } = entry as { deviceType?: unknown; revision?: unknown };
+  return typeof id === 'number' ? [{ id, name: deviceTypeName(id), revision: Number(revision ?? 1) }] : [];
+}
+
+function semanticTag(entry: unknown): readonly SemanticTag[] {
+  const { namespaceId, tag, label } = entry as { namespaceId?: unknown; tag?: unknown; label?: unknown };
+  if (typeof namespaceId !== 'number' || typeof tag !== 'number') return [];
+  const text = deviceText(label);
+  return [{ namespace: namespaceId, tag, ...(text !== '' && { label: text }) }];
+}
+
+/** The values of a label cluster (Core §9.7, §9.8) in one text; the keys in front of them are the device's own. */
+function labelIn(state: State): string {
+  const values = listOf(state.labelList).map((entry) => deviceText((entry as { readonly value?: unknown }).value));
+  return [...new Set(values.filter((value) => value !== ''))].join(' ');
+}
+
+function productFacts(state: State): ProductFacts {
+  return {
+    label: deviceText(state.nodeLabel),
+    vendor: { id: Number(state.vendorId ?? 0), name: deviceText(state.vendorName) },
+    product: { id: Number(state.productId ?? 0), name: deviceText(state.productName) },
+    serial: deviceText(state.serialNumber),
+    softwareVersion: deviceText(state.softwareVersionString),
+    uniqueId: deviceText(state.uniqueId),
+  };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? [...(value as unknown[])] : [];
+}
+
+/** One server cluster on one endpoint of a peer. */
+export interface PeerCluster {
+  readonly shape: ClusterShape;
+  /** The id of the behavior in matter.js, such as `onOff`. */
+  readonly behavior: string;
+  readonly type: ClusterType;
+  /** Cached attributes by camelCase name; a live view. */
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+const shapes = new Map<string, ClusterShape>();
+// Thousands of different clusters mean a peer that changes without end, not a big home.
+const MAX_SHAPES = 4_000;
+
+/** The server clusters of an endpoint by the specification's names; remembered until matter.js changes one. */
+export function clustersOf(endpoint: Endpoint): ReadonlyMap<string, PeerCluster> {
+  return endpointOf(endpoint).byName;
+}
+
+/** One cluster by its matter.js behavior id; undefined for behaviors that are no clusters. */
+export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
+  return endpointOf(endpoint).byBehavior.get(behavior);
+}
+
+interface KnownEndpoint {
+  /** What matter.js supported when this was made: other features or elements are another class there. */
+  readonly types: readonly unknown[];
+  readonly byName: ReadonlyMap<string, PeerCluster>;
+  readonly byBehavior: ReadonlyMap<string, PeerCluster>;
+}
+
+const endpoints = new WeakMap<Endpoint, KnownEndpoint>();
+
+function endpointOf(endpoint: Endpoint): KnownEndpoint {
+  const types = Object.values(endpoint.behaviors.supported);
+  const known = endpoints.get(endpoint);
+  if (known?.types.length === types.length && types.every((type, index) => type === known.types[index])) return known;
+  const clusters = Object.keys(endpoint.behaviors.supported).flatMap((behavior) => readCluster(endpoint, behavior) ?? []);
+  const made: KnownEndpoint = {
+    types,
+    byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
+    byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
+  };
+  // While a first report is still coming in, the lists that narrow a cluster may be missing.
+  if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, made);
+  return made;
+}
+
+function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
+  const supported = endpoint.behaviors.supported[behavior];
+  if (supported === undefined || !ClusterBehavior.is(supported)) return undefined;
+  const { schema } = supported;
+  if (schema?.id === undefined) return undefined;
+  const state = stateOf(endpoint, behavior);
+  const supportedElements: SupportedElements = {
+    ...supportedIds('attributes', state.attributeList),
+    ...supportedIds('commands', state.acceptedCommandList),
+  };
+  const { attributes = [], commands } = supportedElements;
+  const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], commands && [...commands]].join(
+    '|',
+  );
+  const shape = shapes.get(key) ?? remember(key, clusterShapeOf(schema, supportedElements));
+  return {
+    shape,
+    behavior,
+    type: supported.cluster,
+    get state() {
+      return stateOf(endpoint, behavior);
+    },
+  };
+}
+
+function remember(key: string, shape: ClusterShape): ClusterShape {
+  if (shapes.size >= MAX_SHAPES) shapes.clear();
+  shapes.set(key, shape);
+  return shape;
+}
+
+function supportedIds(name: 'attributes' | 'commands', list: unknown): SupportedElements {
+  if (!Array.isArray(list) || (list.length === 0 && name === 'attributes')) return {};
+  return { [name]: new Set(list.map(Number).sort((a, b) => a - b)) };
+}

@@ -1,0 +1,316 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
+import { visibleText } from '../../core/untrusted-text.ts';
+import { evaluateLimit, type LimitExpression } from './value-limits.ts';
+import type { BitmapShape, BytesShape, EnumShape, IntegerShape, ListShape, StructShape, TextShape, ValueShape } from './value-shape.ts';
+
+/**
+ * A matter.js value in the JSON form of its shape's schema: enums by name, bitmaps as objects with every flag, octets as
+ * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: what does not fit the shape goes out in its plain JSON form.
+ */
+export function toJson(shape: ValueShape, value: unknown): Json {
+  if (value === null || value === undefined) return null;
+  switch (shape.kind) {
+    case 'enum':
+      return shape.values.find((entry) => entry.value === value)?.name ?? plainJson(value);
+    case 'bitmap':
+      return bitmapToJson(shape, value);
+    case 'list':
+      return Array.isArray(value) ? value.map((entry) => toJson(shape.entry, entry)) : plainJson(value);
+    case 'struct':
+      return structToJson(shape, value);
+    default:
+      return plainJson(value);
+  }
+}
+
+/** The matter.js value of a JSON value; VALIDATION_ERROR names the JSON pointer and what is allowed there. */
+export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
+  if (json === null) {
+    if (shape.isNullable || shape.kind === 'any') return null;
+    throw invalid(pointer, 'must not be null');
+  }
+  switch (shape.kind) {
+    case 'boolean':
+      return typeof json === 'boolean' ? json : refuse(pointer, 'must be true or false');
+    case 'integer':
+      return integerFromJson(shape, json, pointer);
+    case 'float':
+      return typeof json === 'number' ? json : refuse(pointer, 'must be a number');
+    case 'enum':
+      return enumFromJson(shape, json, pointer);
+    case 'bitmap':
+      return bitmapFromJson(shape, json, pointer);
+    case 'text':
+      return textFromJson(shape, json, pointer);
+    case 'bytes':
+      return bytesFromJson(shape, json, pointer);
+    case 'list':
+      return listFromJson(shape, json, pointer);
+    case 'struct':
+      return structFromJson(shape, json, pointer);
+    case 'any':
+      return json;
+  }
+}
+
+/** Throws VALIDATION_ERROR for a number outside the limits that the device's attributes set now. */
+export function refuseOutsideLimits(
+  shape: ValueShape,
+  value: unknown,
+  { state, pointer }: { readonly state: LiveState; readonly pointer: string },
+): void {
+  if (shape.kind === 'struct') {
+    const members = value as Readonly<Record<string, unknown>>;
+    for (const field of shape.fields) refuseOutsideLimits(field.shape, members[field.name], { state, pointer: `${pointer}/${field.name}` });
+    return;
+  }
+  if (shape.kind !== 'integer' || typeof value !== 'number') return;
+  const { minimum, maximum } = rangeOf(shape, state);
+  if (value < minimum || value > maximum) throw invalid(pointer, `must be from ${minimum} to ${maximum} on this device`);
+}
+
+function plainJson(value: unknown): Json {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'boolean') return value;
+  // Track titles, mode labels, names of networks and fabrics: a device writes them, and people and models read them.
+  if (typeof value === 'string') return visibleText(value);
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
+  if (value instanceof Date) return value.getTime();
+  if (Array.isArray(value)) return value.map(plainJson);
+  if (typeof value !== 'object') return null;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, plainJson(member)]));
+}
+
+function bitmapToJson(shape: BitmapShape, value: unknown): Json {
+  if (typeof value !== 'object' || value === null) return plainJson(value);
+  const flags = value as Record<string, unknown>;
+  return Object.fromEntries(shape.bits.map(({ name, width }) => [name, width === 1 ? flags[name] === true : Number(flags[name] ?? 0)]));
+}
+
+function structToJson(shape: StructShape, value: unknown): Json {
+  if (typeof value !== 'object') return plainJson(value);
+  const members = value as Record<string, unknown>;
+  const present = shape.fields.filter(({ name }) => members[name] !== undefined);
+  return Object.fromEntries(present.map((field) => [field.name, toJson(field.shape, members[field.name])]));
+}
+
+function integerFromJson(shape: IntegerShape, json: Json, pointer: string): number | bigint {
+  const value = wholeNumber(json);
+  const range = `must be a whole number from ${shape.min} to ${shape.max}`;
+  if (value === undefined || (typeof json === 'string' && !shape.isWide)) throw invalid(pointer, range);
+  if (value < shape.min || value > shape.max) throw invalid(pointer, range);
+  return shape.isWide ? value : Number(value);
+}
+
+function wholeNumber(json: Json): bigint | undefined {
+  if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : undefined;
+  return typeof json === 'string' && /^-?[0-9]{1,20}$/.test(json) ? BigInt(json) : undefined;
+}
+
+function enumFromJson(shape: EnumShape, json: Json, pointer: string): number {
+  const entry = shape.values.find(({ name, value }) => name === json || value === json);
+  if (entry !== undefined) return entry.value;
+  if (shape.isOpen && Number.isInteger(json)) return json as number;
+  throw invalid(pointer, `must be one of ${shape.values.map(({ name }) => name).join(', ')}`);
+}
+
+function bitmapFromJson(shape: BitmapShape, json: Json, pointer: string): Record<string, boolean | number> {
+  if (!isJsonObject(json)) throw invalid(pointer, `must be an object of the flags ${shape.bits.map(({ name }) => name).join(', ')}`);
+  refuseUnknown(json, new Set(shape.bits.map(({ name }) => name)), pointer);
+  const flags = shape.bits.filter(({ name }) => json[name] !== undefined);
+  return Object.fromEntries(flags.map(({ name, width }) => [name, bitFromJson(json[name], width, `${pointer}/${name}`)]));
+}
+
+function bitFromJson(json: Json | undefined, width: number, pointer: string): boolean | number {
+  if (width === 1) return typeof json === 'boolean' ? json : refuse(pointer, 'must be true or false');
+  const isInRange = Number.isInteger(json) && (json as number) >= 0 && (json as number) < 2 ** width;
+  return isInRange ? (json as number) : refuse(pointer, `must be a whole number from 0 to ${2 ** width - 1}`);
+}
+
+function textFromJson(shape: TextShape, json: Json, pointer: string): string {
+  if (typeof json !== 'string') throw invalid(pointer, 'must be a text');
+  refuseLength(shape, Buffer.byteLength(json), pointer);
+  return json;
+}
+
+function bytesFromJson(shape: BytesShape, json: Json, pointer: string): Uint8Array {
+  if (typeof json !== 'string') throw invalid(pointer, 'must be base64 text');
+  const bytes = Buffer.from(json, 'base64');
+  if (bytes.toString('base64') !== json) throw invalid(pointer, 'must be base64 text with padding (RFC 4648 §4)');
+  refuseLength(shape, bytes.length, pointer);
+  return new Uint8Array(bytes);
+}
+
+function refuseLength(shape: TextShape | BytesShape, bytes: number, pointer: string): void {
+  if (bytes >= shape.minBytes && bytes <= (shape.maxBytes ?? Number.POSITIVE_INFINITY)) return;
+  throw invalid(pointer, `must be ${shape.minBytes} to ${shape.maxBytes ?? 'any number of'} octets long, is ${bytes}`);
+}
+
+function listFromJson(shape: ListShape, json: Json, pointer: string): unknown[] {
+  if (!Array.isArray(json)) throw invalid(pointer, 'must be a list');
+  if (json.length < shape.minItems || json.length > (shape.maxItems ?? Number.POSITIVE_INFINITY)) {
+    throw invalid(pointer, `must have ${shape.minItems} to ${shape.maxItems ?? 'any number of'} entries, has ${json.length}`);
+  }
+  return json.map((entry: Json, index) => fromJson(shape.entry, entry, `${pointer}/${index}`));
+}
+
+function structFromJson(shape: StructShape, json: Json, pointer: string): Record<string, unknown> {
+  if (!isJsonObject(json)) throw invalid(pointer, 'must be an object');
+  refuseUnknown(json, new Set(shape.fields.map(({ name }) => name)), pointer);
+  const missing = shape.fields.find((field) => field.isRequired && json[field.name] === undefined);
+  if (missing !== undefined) throw invalid(`${pointer}/${missing.name}`, 'is required');
+  const entries = shape.fields.flatMap((field) => {
+    const member = json[field.name];
+    return member === undefined ? [] : [[field.name, fromJson(field.shape, member, `${pointer}/${field.name}`)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function refuseUnknown(json: object, known: ReadonlySet<string>, pointer: string): void {
+  const unknown = Object.keys(json).find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw invalid(
+    `${pointer}/${unknown}`,
+    known.size > 0 ? `is not known; known are ${[...known].join(', ')}` : 'is not known; there are none',
+  );
+}
+
+function refuse(pointer: string, reason: string): never {
+  throw invalid(pointer, reason);
+}
+
+function invalid(pointer: string, reason: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', `Value${pointer === '' ? '' : ` at ${pointer}`} ${reason}`, { errors: [{ pointer, reason }] });
+}
+
+/** What the device's attributes say now, by camelCase name; live limits are looked up here. */
+export type LiveState = Readonly<Record<string, unknown>>;
+
+type MutableSchema = Record<string, unknown>;
+
+const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$';
+
+/** JSON Schema (draft 2020-12) of a shape's JSON form. With `state`, limits that depend on attributes are numbers. */
+export function schemaOf(shape: ValueShape, state: LiveState = {}): JsonSchema {
+  const schema = withNull(bareSchema(shape, state), shape.isNullable);
+  if (shape.description !== undefined) schema.description = shape.description;
+  if (shape.unit !== undefined) schema['x-unit'] = shape.unit;
+  if (shape.scale !== undefined) schema['x-scale'] = shape.scale;
+  return schema;
+}
+
+function bareSchema(shape: ValueShape, state: LiveState): MutableSchema {
+  switch (shape.kind) {
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'integer':
+      return integerSchema(shape, state);
+    case 'float':
+      return { type: 'number' };
+    case 'enum':
+      return enumSchema(shape);
+    case 'bitmap':
+      return bitmapSchema(shape);
+    case 'text':
+      return { type: 'string', ...textLengths(shape) };
+    case 'bytes':
+      return bytesSchema(shape);
+    case 'list':
+      return listSchema(shape);
+    case 'struct':
+      return structSchema(shape, state);
+    case 'any':
+      return {};
+  }
+}
+
+function withNull(schema: MutableSchema, isNullable: boolean): MutableSchema {
+  if (!isNullable || Object.keys(schema).length === 0) return schema;
+  if (Array.isArray(schema.anyOf)) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
+  if (Array.isArray(schema.enum)) return { ...schema, enum: [...schema.enum, null] };
+  return { ...schema, type: [schema.type, 'null'] };
+}
+
+/** The range of an integer, narrowed by what the device's attributes say now. */
+function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: number; readonly maximum: number } {
+  const minimum = later(Number(shape.min), live(shape.liveMin, state), Math.max);
+  const maximum = later(Number(shape.max), live(shape.liveMax, state), Math.min);
+  // A device that states limits without any value between them is wrong; then only the type's own range holds.
+  return minimum <= maximum ? { minimum, maximum } : { minimum: Number(shape.min), maximum: Number(shape.max) };
+}
+
+function integerSchema(shape: IntegerShape, state: LiveState): MutableSchema {
+  if (!shape.isWide) return { type: 'integer', ...rangeOf(shape, state) };
+  return { anyOf: [wideInteger(shape), { type: 'string', pattern: '^-?[0-9]{1,20}$' }] };
+}
+
+function wideInteger(shape: IntegerShape): MutableSchema {
+  const clamp = (value: bigint): number => Math.min(Math.max(Number(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+  return { type: 'integer', minimum: clamp(shape.min), maximum: clamp(shape.max) };
+}
+
+function live(expression: LimitExpression | undefined, state: LiveState): number | undefined {
+  return expression === undefined ? undefined : evaluateLimit(expression, state);
+}
+
+function later(bound: number, limit: number | undefined, pick: (a: number, b: number) => number): number {
+  return limit === undefined ? bound : pick(bound, limit);
+}
+
+function enumSchema(shape: EnumShape): MutableSchema {
+  const names = shape.values.map(({ name }) => name);
+  return shape.isOpen ? { anyOf: [{ enum: names }, { type: 'integer' }] } : { enum: names };
+}
+
+function bitmapSchema(shape: BitmapShape): MutableSchema {
+  const bit = (width: number): MutableSchema =>
+    width === 1 ? { type: 'boolean' } : { type: 'integer', minimum: 0, maximum: 2 ** width - 1 };
+  return {
+    type: 'object',
+    properties: Object.fromEntries(shape.bits.map(({ name, width }) => [name, bit(width)])),
+    additionalProperties: false,
+  };
+}
+
+// JSON Schema counts code points and Matter octets: the schema is the wider of the two, the codec is exact.
+function textLengths(shape: TextShape): MutableSchema {
+  return {
+    ...(shape.minBytes > 0 && { minLength: Math.ceil(shape.minBytes / 4) }),
+    ...(shape.maxBytes !== undefined && { maxLength: shape.maxBytes }),
+  };
+}
+
+function bytesSchema(shape: BytesShape): MutableSchema {
+  const encoded = (bytes: number): number => Math.ceil(bytes / 3) * 4;
+  return {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: BASE64,
+    ...(shape.minBytes > 0 && { minLength: encoded(shape.minBytes) }),
+    ...(shape.maxBytes !== undefined && { maxLength: encoded(shape.maxBytes) }),
+  };
+}
+
+function listSchema(shape: ListShape): MutableSchema {
+  return {
+    type: 'array',
+    items: schemaOf(shape.entry),
+    ...(shape.minItems > 0 && { minItems: shape.minItems }),
+    ...(shape.maxItems !== undefined && { maxItems: shape.maxItems }),
+  };
+}
+
+function structSchema(shape: StructShape, state: LiveState): MutableSchema {
+  const required = shape.fields.filter((field) => field.isRequired).map((field) => field.name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(shape.fields.map((field) => [field.name, schemaOf(field.shape, state)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}

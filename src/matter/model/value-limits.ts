@@ -1,0 +1,184 @@
+import { type Constraint, FieldValue, type ValueModel } from '@matter/model';
+import { typeNames } from './units.ts';
+
+/** The whole numbers that an element may have. */
+export interface IntegerRange {
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly isWide: boolean;
+  readonly liveMin?: LimitExpression;
+  readonly liveMax?: LimitExpression;
+}
+
+// Seconds from 1970 to 2000, the start of Matter's epoch; matter.js gives times since 1970.
+const EPOCH_OFFSET_S = 946_684_800n;
+const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
+
+/** Range by width, nullability (the null value is taken off, Core §7.19.1) and the model's constraint. */
+export function integerRange(model: ValueModel): IntegerRange {
+  const type = typeRange(model);
+  const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
+  return isEpoch ? type : narrowed(type, model);
+}
+
+/** A bound of a constraint as a number; undefined for prose and references. */
+export function boundOf(expression: Constraint.Expression | undefined, model: ValueModel): bigint | undefined {
+  if (expression === undefined || expression === null || isLive(expression)) return undefined;
+  if (typeof expression === 'bigint') return expression;
+  const unitType = UNIT_TYPES.find((name) => typeNames(model).includes(name));
+  const value = FieldValue.numericValue(expression as FieldValue, unitType ?? model.type);
+  return value === undefined || !Number.isFinite(value) ? undefined : BigInt(Math.round(value));
+}
+
+// The two percent types allow less than their width (Core §7.19.2).
+function typeRange(model: ValueModel): IntegerRange {
+  const names = typeNames(model);
+  if (names.includes('percent100ths')) return { min: 0n, max: 10_000n, isWide: false };
+  if (names.includes('percent')) return { min: 0n, max: 100n, isWide: false };
+  const match = /^(u?)int(\d+)$/.exec(model.primitiveBase?.name ?? '');
+  const bits = BigInt(match?.[2] ?? 64);
+  const isUnsigned = match?.[1] === 'u';
+  const min = isUnsigned ? 0n : -(1n << (bits - 1n));
+  const max = isUnsigned ? (1n << bits) - 1n : (1n << (bits - 1n)) - 1n;
+  const takesLow = model.nullable && !isUnsigned ? 1n : 0n;
+  const takesHigh = model.nullable && isUnsigned ? 1n : 0n;
+  const offset = epochOffset(model);
+  return { min: min + takesLow + offset, max: max - takesHigh + offset, isWide: bits > 53n };
+}
+
+function epochOffset(model: ValueModel): bigint {
+  const names = typeNames(model);
+  if (names.includes('epoch-s')) return EPOCH_OFFSET_S;
+  return names.includes('epoch-us') ? EPOCH_OFFSET_S * 1_000_000n : 0n;
+}
+
+/** The hull of all parts of the constraint: `1 to 10, 254` becomes 1 to 254. */
+function narrowed(range: IntegerRange, model: ValueModel): IntegerRange {
+  const constraint = model.effectiveConstraint;
+  const parts: readonly Constraint.Ast[] = constraint.parts ?? [constraint];
+  const bounds = parts
+    .map((part) => partBounds(part, model))
+    .filter((part) => part.min !== undefined || part.max !== undefined || part.isLive);
+  if (bounds.length === 0) return range;
+  const lows = bounds.map((part) => part.min ?? range.min);
+  const highs = bounds.map((part) => part.max ?? range.max);
+  const only = bounds.length === 1 ? parts.find((part) => isLive(part.min) || isLive(part.max)) : undefined;
+  return {
+    isWide: range.isWide,
+    min: highest([range.min, lowest(lows)]),
+    max: lowest([range.max, highest(highs)]),
+    ...(isLive(only?.min) && { liveMin: only.min }),
+    ...(isLive(only?.max) && { liveMax: only.max }),
+  };
+}
+
+function partBounds(part: Constraint.Ast, model: ValueModel): { min: bigint | undefined; max: bigint | undefined; isLive: boolean } {
+  const value = boundOf(part.value, model);
+  return {
+    min: value ?? boundOf(part.min, model),
+    max: value ?? boundOf(part.max, model),
+    isLive: isLive(part.min) || isLive(part.max),
+  };
+}
+
+function lowest(values: readonly bigint[]): bigint {
+  return values.toSorted(ascending)[0] ?? 0n;
+}
+
+function highest(values: readonly bigint[]): bigint {
+  return values.toSorted(ascending).at(-1) ?? 0n;
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return Number(a - b);
+}
+
+/** A bound of the data model that is computed from the device's other attributes, such as `maxLevel` or `endTime - 1`. */
+export type LimitExpression = Constraint.Expression;
+
+const OPERATIONS: Record<string, (left: number, right: number) => number> = {
+  '+': (left, right) => left + right,
+  '-': (left, right) => left - right,
+  '*': (left, right) => left * right,
+  '/': (left, right) => left / right,
+};
+
+/** True when the bound names another attribute instead of being a number. */
+function isLive(expression: Constraint.Expression | undefined): expression is LimitExpression {
+  if (typeof expression !== 'object' || expression === null || expression instanceof Date || Array.isArray(expression)) return false;
+  return 'lhs' in expression || 'args' in expression || FieldValue.referenced(expression as FieldValue) !== undefined;
+}
+
+/** The bound as a number, with attributes looked up in `state` by their camelCase names; undefined when one is not known. */
+export function evaluateLimit(expression: LimitExpression, state: Readonly<Record<string, unknown>>): number | undefined {
+  const value = resolve(expression, state);
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** The camelCase names of the attributes that the bound depends on. */
+export function limitReferences(expression: LimitExpression | undefined): readonly string[] {
+  if (typeof expression !== 'object' || expression === null) return [];
+  if ('args' in expression) return expression.args.flatMap(limitReferences);
+  if ('lhs' in expression)
+    return expression.type === '.' ? limitReferences(expression.lhs) : [expression.lhs, expression.rhs].flatMap(limitReferences);
+  const name = FieldValue.referenced(expression as FieldValue);
+  return name === undefined ? [] : [name];
+}
+
+function resolve(expression: LimitExpression, state: Readonly<Record<string, unknown>>): unknown {
+  if (typeof expression === 'number' || typeof expression === 'bigint') return Number(expression);
+  if (typeof expression !== 'object' || expression === null) return undefined;
+  if ('args' in expression) return resolveFunction(expression, state);
+  if ('lhs' in expression) return resolveOperator(expression, state);
+  const name = FieldValue.referenced(expression as FieldValue);
+  if (name === undefined) return FieldValue.numericValue(expression as FieldValue);
+  const value = state[name];
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+function resolveFunction(call: Constraint.Function, state: Readonly<Record<string, unknown>>): number | undefined {
+  const values = call.args.map((argument) => resolve(argument, state));
+  if (!values.every((value) => typeof value === 'number')) return undefined;
+  return call.type === 'maxOf' ? Math.max(...values) : Math.min(...values);
+}
+
+function resolveOperator(operator: Constraint.BinaryOperator, state: Readonly<Record<string, unknown>>): unknown {
+  const left = resolve(operator.lhs, state);
+  if (operator.type === '.') {
+    return typeof left === 'object' && left !== null ? resolve(operator.rhs, left as Record<string, unknown>) : undefined;
+  }
+  const right = resolve(operator.rhs, state);
+  if (typeof left !== 'number' || typeof right !== 'number') return undefined;
+  return OPERATIONS[operator.type]?.(left, right);
+}
+
+/** Bounds that depend on the device's other attributes. */
+export interface LiveLimits {
+  readonly liveMin?: LimitExpression;
+  readonly liveMax?: LimitExpression;
+}
+
+const between = (min: string, max: string): LiveLimits => ({
+  liveMin: { type: 'reference', name: min },
+  liveMax: { type: 'reference', name: max },
+});
+const HEATING = between('minHeatSetpointLimit', 'maxHeatSetpointLimit');
+const COOLING = between('minCoolSetpointLimit', 'maxCoolSetpointLimit');
+
+// The model marks these constraints "desc"; the limits stand in the text of Application Clusters §4.3 and §8.2.
+const LIMITS: Readonly<Record<string, LiveLimits>> = {
+  'Thermostat.OccupiedHeatingSetpoint': HEATING,
+  'Thermostat.UnoccupiedHeatingSetpoint': HEATING,
+  'Thermostat.OccupiedCoolingSetpoint': COOLING,
+  'Thermostat.UnoccupiedCoolingSetpoint': COOLING,
+  'Thermostat.MinHeatSetpointLimit': between('absMinHeatSetpointLimit', 'absMaxHeatSetpointLimit'),
+  'Thermostat.MaxHeatSetpointLimit': between('absMinHeatSetpointLimit', 'absMaxHeatSetpointLimit'),
+  'Thermostat.MinCoolSetpointLimit': between('absMinCoolSetpointLimit', 'absMaxCoolSetpointLimit'),
+  'Thermostat.MaxCoolSetpointLimit': between('absMinCoolSetpointLimit', 'absMaxCoolSetpointLimit'),
+  'TemperatureControl.TargetTemperature': between('minTemperature', 'maxTemperature'),
+};
+
+/** Limits of an attribute or command field that only the specification's prose gives; empty for all others. */
+export function proseLimits(cluster: string, element: string): LiveLimits {
+  return LIMITS[`${cluster}.${element}`] ?? {};
+}

@@ -1,0 +1,170 @@
+import '../matter-platform.ts';
+import { openAsBlob } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Crypto } from '@matter/main';
+import { type OtaImageHeader, OtaImageReader } from '@matter/main/protocol';
+import type { SoftwareVersion, UnfitImage } from '../../core/devices/device-administration.ts';
+import { AtmoError, systemCode, toAtmoError } from '../../core/errors.ts';
+import { deviceText } from '../devices/device-text.ts';
+
+/** A Matter software image (Core §11.21) whose header and digest were found right. */
+export interface UpdateImage {
+  /** Name without the folder. */
+  readonly file: string;
+  /** The whole file as it was when it was checked: reading it fails once the file was changed. */
+  readonly blob: Blob;
+  readonly vendorId: number;
+  readonly productId: number;
+  readonly version: SoftwareVersion;
+  /** Versions from which a device may come; absent: any older one. */
+  readonly minVersion?: number;
+  readonly maxVersion?: number;
+  readonly notesUrl?: string;
+}
+
+/** Larger than any image of a device that speaks Matter. */
+const MAX_BYTES = 256 * 2 ** 20;
+const FILE_IDENTIFIER = 0x1beef11e;
+/** File identifier, total size, header size. */
+const FIXED_BYTES = 16;
+/** The fields of a header at their longest take less than 600 bytes. */
+const MAX_HEADER_BYTES = 4096;
+
+/** Reads and checks an image: form, sizes, digest of the payload. CONFLICT with the file's name for one that is damaged. */
+async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImage> {
+  const file = basename(path);
+  try {
+    await checkSizes(path);
+    const blob = await openAsBlob(path);
+    // With the checksum of the whole file, matter.js 0.17.9 leaves the digest in the header unchecked.
+    const options = { calculateFullChecksum: false };
+    return imageOf(file, blob, await OtaImageReader.file(blob.stream().getReader(), crypto, blob.size, options));
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new AtmoError('CONFLICT', `${file} cannot be used: ${problem}; download it again`, { file }, { cause: error });
+  }
+}
+
+/** Before matter.js reads on: a wrong header size would make it gather the whole file in memory. */
+async function checkSizes(path: string): Promise<void> {
+  await using handle = await open(path);
+  const { size } = await handle.stat();
+  if (size > MAX_BYTES) throw damaged(`it is larger than ${MAX_BYTES} bytes`);
+  const start = Buffer.alloc(FIXED_BYTES);
+  const { bytesRead } = await handle.read(start, 0, FIXED_BYTES, 0);
+  if (bytesRead < FIXED_BYTES || start.readUInt32LE(0) !== FILE_IDENTIFIER) throw damaged('it is no Matter software image');
+  const stated = start.readBigUInt64LE(4);
+  if (stated !== BigInt(size)) throw damaged(`it has ${size} bytes, and its header says ${stated}`);
+  if (start.readUInt32LE(12) > MAX_HEADER_BYTES) throw damaged('its header is longer than a header can be');
+}
+
+const damaged = (problem: string): AtmoError => new AtmoError('CONFLICT', problem);
+
+function imageOf(file: string, blob: Blob, header: OtaImageHeader): UpdateImage {
+  const { minApplicableSoftwareVersion: minVersion, maxApplicableSoftwareVersion: maxVersion, releaseNotesUrl } = header;
+  return {
+    file,
+    blob,
+    vendorId: header.vendorId,
+    productId: header.productId,
+    version: { number: header.softwareVersion, text: deviceText(header.softwareVersionString) },
+    ...(minVersion !== undefined && { minVersion }),
+    ...(maxVersion !== undefined && { maxVersion }),
+    ...(releaseNotesUrl !== undefined && isWebAddress(releaseNotesUrl) && { notesUrl: releaseNotesUrl }),
+  };
+}
+
+const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/.test(text) && URL.canParse(text);
+
+/** More are told as not read: each one is read whole to check it. */
+const MAX_IMAGES = 100;
+const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
+
+/** The folder into which the owner puts `*.ota` files. */
+export class ImageFolder {
+  readonly path: string;
+
+  readonly #crypto: Crypto;
+
+  constructor(path: string, crypto: Crypto) {
+    this.path = path;
+    this.#crypto = crypto;
+  }
+
+  /** All images that are in order, and what is wrong with the others. A folder that is not there is an empty one. */
+  async read(): Promise<{ readonly images: readonly UpdateImage[]; readonly broken: readonly UnfitImage[] }> {
+    const names = await this.#names();
+    const images: UpdateImage[] = [];
+    const broken = names.slice(MAX_IMAGES).map((file) => ({ file, reason: `not read: the folder has more than ${MAX_IMAGES} images` }));
+    for (const file of names.slice(0, MAX_IMAGES)) {
+      try {
+        images.push(await readUpdateImage(join(this.path, file), this.#crypto));
+      } catch (error) {
+        broken.push({ file, reason: toAtmoError(error).message });
+      }
+    }
+    return { images, broken };
+  }
+
+  /** One image by its name. NOT_FOUND names the folder; CONFLICT a file that is damaged. */
+  async image(file: string): Promise<UpdateImage> {
+    const isThere = IMAGE_NAME.test(file) && (await this.#names()).includes(file);
+    if (!isThere) throw new AtmoError('NOT_FOUND', `There is no image ${file} in ${this.path}; list_updates names those that are there`);
+    return readUpdateImage(join(this.path, file), this.#crypto);
+  }
+
+  async #names(): Promise<readonly string[]> {
+    try {
+      const entries = await readdir(this.path, { withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile() && IMAGE_NAME.test(entry.name))
+        .map(({ name }) => name)
+        .toSorted();
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT') return [];
+      throw new AtmoError('STORAGE_FAILED', `The folder of software images ${this.path} cannot be read: ${code}`);
+    }
+  }
+}
+
+/** What decides about images for a node, as its BasicInformation cluster says. */
+export interface NodeSoftware {
+  readonly vendorId: number;
+  readonly productId: number;
+  readonly version: SoftwareVersion;
+}
+
+/** Whether an image is made for this product (Core §11.21.2.2: 0 is any). */
+export function isForProduct(image: UpdateImage, { vendorId, productId }: NodeSoftware): boolean {
+  const isVendor = image.vendorId === 0 || image.vendorId === vendorId;
+  return isVendor && (image.productId === 0 || image.productId === productId);
+}
+
+/** Why a node cannot install an image; undefined when it can. */
+export function incompatibilityOf(image: UpdateImage, node: NodeSoftware): string | undefined {
+  const { number } = node.version;
+  if (!isForProduct(image, node))
+    return `is vendor ${hex(node.vendorId)} product ${hex(node.productId)}, and the image is for ${target(image)}`;
+  if (image.version.number <= number) return `runs version ${versionText(node.version)}, and the image holds ${versionText(image.version)}`;
+  const { minVersion = 0, maxVersion = number } = image;
+  if (number >= minVersion && number <= maxVersion) return undefined;
+  return `runs version ${versionText(node.version)}, and the image updates ${range(image)} only`;
+}
+
+/** Vendor and product of an image. */
+export function target({ vendorId, productId }: UpdateImage): string {
+  return `${vendorId === 0 ? 'any vendor' : `vendor ${hex(vendorId)}`} ${productId === 0 ? 'any product' : `product ${hex(productId)}`}`;
+}
+
+/** `1.2.0 (3)`: the manufacturer's text and the number that counts. */
+export function versionText({ number, text }: SoftwareVersion): string {
+  return text === '' ? String(number) : `${text} (${number})`;
+}
+
+function range({ minVersion = 0, maxVersion }: UpdateImage): string {
+  return maxVersion === undefined ? `number ${minVersion} and later` : `numbers ${minVersion} to ${maxVersion}`;
+}
+
+const hex = (id: number): string => `0x${id.toString(16).toUpperCase().padStart(4, '0')}`;

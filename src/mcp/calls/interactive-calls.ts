@@ -1,0 +1,246 @@
+import { type Authenticator, type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { type Clock, repeat } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { parseAnswer, type ToolAnswer, type ToolQuestion } from '../../tools/definition/elicitation.ts';
+import type { McpCaller } from '../mcp-feature.ts';
+import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
+
+/** How many calls may wait for answers, of an account with its children and of all. */
+export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
+
+interface PendingCall {
+  readonly call: InteractiveCall;
+  readonly principal: Principal;
+  readonly endsMs: number;
+}
+
+interface InteractiveCollaborators {
+  readonly clock: Clock;
+  readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+}
+
+/**
+ * Lets the work behind a request ask its client. A session is asked while its request waits. A client of 2026-07-28 gets
+ * `input_required`: the work stays as it is until the client sends the same request again with the answers, for ten minutes,
+ * while its token counts, and within the work's own deadline. Nothing is run twice.
+ */
+export class InteractiveCalls implements Disposable {
+  readonly #clock: Clock;
+  readonly #authenticator: InteractiveCollaborators['authenticator'];
+  readonly #states: RequestStates;
+  /** Calls that have asked and have not ended, with whose they are. */
+  readonly #places = new Map<InteractiveCall, string>();
+  /** By the nonce of the state that their client has. */
+  readonly #waiting = new Map<string, PendingCall>();
+  #stopChecks: (() => void) | undefined;
+
+  constructor({ clock, authenticator }: InteractiveCollaborators) {
+    this.#clock = clock;
+    this.#authenticator = authenticator;
+    this.#states = new RequestStates({ clock, purpose: 'answer' });
+  }
+
+  /**
+   * Answers a request by work that may ask, or goes on with the work that the request's state belongs to. VALIDATION_ERROR for a
+   * state that counts for nothing. `subject` is what the request calls, and with what.
+   */
+  async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
+    const { principal, requestState: state } = caller;
+    const whole = { ...subject, principal };
+    if (this.#states.claims(state)) return this.#goOn(this.#states.redeem(state, whole), whole, caller);
+    if (caller.era === 'legacy' || !showsForms(caller.clientCapabilities)) return work(caller);
+    const call = new InteractiveCall();
+    call.start(caller, work, () => this.#admit(call, principal));
+    return this.#follow(call, whole, caller);
+  }
+
+  [Symbol.dispose](): void {
+    for (const call of [...this.#places.keys()]) call.cancel();
+    for (const nonce of [...this.#waiting.keys()]) this.#forget(nonce);
+  }
+
+  #goOn(nonce: string, subject: StateSubject, caller: McpCaller): Promise<JsonObject> {
+    const waiting = this.#waiting.get(nonce);
+    if (!waiting) throw staleStateError();
+    this.#forget(nonce);
+    waiting.call.answer(caller.inputResponses);
+    return this.#follow(waiting.call, subject, caller);
+  }
+
+  async #follow(call: InteractiveCall, subject: StateSubject, caller: McpCaller): Promise<JsonObject> {
+    for (;;) {
+      const result = await call.wait(caller);
+      if (result) return result;
+      const inputRequests = call.questions();
+      // A question may have ended with its call just now.
+      if (Object.keys(inputRequests).length === 0) continue;
+      const { state, nonce } = this.#states.issue(subject);
+      this.#keep(nonce, { call, principal: subject.principal, endsMs: this.#clock.now() + STATE_MS });
+      return { resultType: 'input_required', inputRequests, requestState: state };
+    }
+  }
+
+  /**
+   * Gives a call that asks for the first time its place. Who wants too much loses what has waited longest, since clients that lose
+   * interest do not say so; and so does the one that has most when all places are taken. RESOURCE_EXCEEDED when nobody has two.
+   */
+  #admit(call: InteractiveCall, principal: Principal): void {
+    if (this.#places.has(call)) return;
+    const account = rootAgentOf(principalKey(principal));
+    const own = this.#callsOf(account);
+    const isCrowded = own.length >= INTERACTIVE_LIMITS.each || this.#places.size >= INTERACTIVE_LIMITS.all;
+    if (isCrowded) this.#makeRoom(own.length > 0 ? own : this.#ofGreediest());
+    this.#places.set(call, account);
+    call.onOver(() => this.#places.delete(call));
+  }
+
+  #callsOf(account: string): readonly InteractiveCall[] {
+    return [...this.#places].filter(([, other]) => other === account).map(([call]) => call);
+  }
+
+  #ofGreediest(): readonly InteractiveCall[] {
+    const accounts = [...new Set(this.#places.values())].map((account) => this.#callsOf(account));
+    const [most = []] = accounts.sort((a, b) => b.length - a.length);
+    return most.length > 1 ? most : [];
+  }
+
+  #makeRoom([oldest]: readonly InteractiveCall[]): void {
+    if (!oldest)
+      throw new AtmoError('RESOURCE_EXCEEDED', 'Too many calls wait for answers of people; try again later', {
+        calls: INTERACTIVE_LIMITS.all,
+      });
+    this.#places.delete(oldest);
+    oldest.cancel();
+  }
+
+  #keep(nonce: string, waiting: PendingCall): void {
+    this.#waiting.set(nonce, waiting);
+    waiting.call.onOver(() => this.#forget(nonce));
+    this.#stopChecks ??= repeat(this.#clock, INTERACTIVE_LIMITS.checkMs, () => this.#check());
+  }
+
+  #forget(nonce: string): void {
+    this.#waiting.delete(nonce);
+    if (this.#waiting.size > 0) return;
+    this.#stopChecks?.();
+    this.#stopChecks = undefined;
+  }
+
+  #check(): void {
+    const nowMs = this.#clock.now();
+    for (const [nonce, { call, principal, endsMs }] of [...this.#waiting]) {
+      if (endsMs > nowMs && this.#authenticator.isStillValid(principal)) continue;
+      call.cancel();
+      this.#forget(nonce);
+    }
+  }
+}
+
+/** Does what a request asks for; it may ask its caller. */
+type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
+
+interface OpenQuestion {
+  readonly question: Required<ToolQuestion>;
+  answer(answer: ToolAnswer): void;
+}
+
+/**
+ * Work that goes on from one request of a client to the next, since the answers to its questions come with another request. It
+ * runs once. A client that cancels a request, or goes away while it waits for one, ends it.
+ */
+class InteractiveCall {
+  readonly #end = new AbortController();
+  readonly #open = new Map<string, OpenQuestion>();
+  readonly #outcome = Promise.withResolvers<JsonObject>();
+  #asked = Promise.withResolvers<undefined>();
+  /** Answers that came with the last request and were not asked for yet. */
+  #given = new Map<string, Json>();
+  #listener: McpCaller | undefined;
+
+  /** Begins the work for its first caller. `beforeAsking` may refuse a question by throwing. */
+  start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
+    // With a state come answers to another question than those of the work.
+    if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));
+    const lasting: McpCaller = {
+      ...caller,
+      signal: this.#end.signal,
+      progress: (fraction, message) => this.#listener?.progress(fraction, message),
+      sendMessage: (message) => this.#listener?.sendMessage(message),
+      ask: async (question, signal) => {
+        beforeAsking();
+        return this.#ask(question, signal);
+      },
+    };
+    // Nobody may be there to hear of a failure: it is told to whoever waits.
+    this.#outcome.promise.catch(() => {});
+    work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
+  }
+
+  /** Hands the answers of a request to the questions that they fit; the others stay. */
+  answer(given: JsonObject): void {
+    this.#given = new Map(Object.entries(given));
+    for (const [key, { question, answer }] of this.#open) {
+      const found = this.#take(key, question);
+      if (!found) continue;
+      this.#close(key);
+      answer(found);
+    }
+  }
+
+  /** The result, or undefined when questions have to be answered first. */
+  async wait(caller: McpCaller): Promise<JsonObject | undefined> {
+    const giveUp = () => this.cancel();
+    this.#listener = caller;
+    caller.signal.addEventListener('abort', giveUp, { once: true });
+    if (caller.signal.aborted) giveUp();
+    try {
+      return await Promise.race([this.#outcome.promise, this.#asked.promise]);
+    } finally {
+      caller.signal.removeEventListener('abort', giveUp);
+      this.#listener = undefined;
+    }
+  }
+
+  /** What is asked now, by keys. */
+  questions(): JsonObject {
+    return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, elicitation(question)]));
+  }
+
+  /** Told once, when the work has ended. */
+  onOver(callback: () => void): void {
+    this.#outcome.promise.then(callback, callback);
+  }
+
+  cancel(): void {
+    this.#end.abort();
+  }
+
+  #ask(question: Required<ToolQuestion>, signal: AbortSignal): Promise<ToolAnswer> {
+    const { promise, resolve } = Promise.withResolvers<ToolAnswer>();
+    const key = this.#freeKey(question.key);
+    const found = this.#take(key, question);
+    if (found) return Promise.resolve(found);
+    this.#open.set(key, { question, answer: resolve });
+    signal.addEventListener('abort', () => this.#close(key), { once: true });
+    this.#asked.resolve(undefined);
+    return promise;
+  }
+
+  #take(key: string, question: ToolQuestion): ToolAnswer | undefined {
+    const answer = parseAnswer(question, this.#given.get(key));
+    this.#given.delete(key);
+    return answer;
+  }
+
+  #close(key: string): void {
+    if (this.#open.delete(key) && this.#open.size === 0) this.#asked = Promise.withResolvers<undefined>();
+  }
+
+  #freeKey(wanted: string): string {
+    for (let number = 1; ; number++) {
+      const key = number === 1 ? wanted : `${wanted}_${number}`;
+      if (!this.#open.has(key)) return key;
+    }
+  }
+}

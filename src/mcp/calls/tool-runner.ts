@@ -1,0 +1,225 @@
+import type { JobView } from '../../calls/jobs/job-store.ts';
+import type { CallRequest } from '../../calls/request-and-answer.ts';
+import { type Clock, pause } from '../../core/clock.ts';
+import { AtmoError, type ErrorBody } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { escapeAllHidden } from '../../core/untrusted-text.ts';
+import type { CallPort, JobPort } from '../../http/ports.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { maskSecrets } from '../../tools/schema/secrets.ts';
+import type { McpCaller, ToolRun, ToolRunner } from '../mcp-feature.ts';
+import { elicitation, neededCapabilities, RequestStates, type StateSubject, showsForms } from './elicitation.ts';
+import type { InteractiveCalls } from './interactive-calls.ts';
+import { isFinished, type JobOutcome, outcomeOf, takesTasks, taskOf } from './tasks.ts';
+import { errorResult, toolResult } from './tool-result.ts';
+
+/** What calls are made with. */
+export interface RunnerParts {
+  readonly pipeline: Pick<CallPort, 'call'>;
+  readonly approvals: ApprovalElicitation;
+  readonly asking: InteractiveCalls;
+  readonly longCalls: LongCalls;
+}
+
+/** Runs tools through the pipeline of every door and waits for the answer, or for a question that has to be answered first. */
+export function pipelineRunner(parts: RunnerParts): ToolRunner {
+  const { asking } = parts;
+  return async (run, caller) => asking.answer({ name: run.tool.id, params: run.params }, caller, (asked) => runOnce(parts, run, asked));
+}
+
+async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: ToolRun, caller: McpCaller): Promise<JsonObject> {
+  const { tool, listing } = run;
+  approvals.admit(run, caller);
+  const request = requestOf(run, caller);
+  const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
+  if (outcome.status === 'running') return outcome.handle;
+  if (outcome.status === 'success') return toolResult(tool, outcome.result);
+  const { code, message, details } = outcome.error;
+  // What a client of 2026-07-28 would have to declare is an error of the protocol, not of the tool.
+  if (caller.era === 'modern' && neededCapabilities(outcome.error)) throw new AtmoError(code, message, details);
+  return approvals.ask(outcome.error, run, caller) ?? errorResult(withApprovalAdvice(outcome.error), { era: caller.era, listing });
+}
+
+function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
+  const { principal, trace, signal, session, ask } = caller;
+  return {
+    principal,
+    tool: tool.id,
+    params,
+    traceId: trace.traceId,
+    signal,
+    ...(session && { sessionId: session.id }),
+    onChunk: ({ fraction, note }) => caller.progress(fraction, note),
+    ...(ask && { onQuestion: ask }),
+    onMessage: caller.sendMessage,
+  };
+}
+
+/** Tools that take longer than this at most are no long ones. */
+const LONG_MS = 30_000;
+/** How long a client waits for a result before it gets the handle of a task, and one without tasks the id of a job. */
+const TASK_PATIENCE_MS = 1_000;
+const JOB_PATIENCE_MS = 25_000;
+const FIRST_POLL_MS = 50;
+const LONGEST_POLL_MS = 1_000;
+
+/** What becomes of a call: its answer, or what to look after it with. */
+export type LongOutcome = JobOutcome | { readonly status: 'running'; readonly handle: JsonObject };
+
+interface LongCallParts {
+  readonly pipeline: Pick<CallPort, 'callAsync'>;
+  readonly jobs: Pick<JobPort, 'status' | 'cancel'>;
+  readonly clock: Clock;
+}
+
+interface LongCall {
+  readonly request: CallRequest;
+  /** The client holds the result against a schema, so that it can be given no id of a job instead. */
+  readonly isTyped: boolean;
+}
+
+/** True for a tool whose call may outlive the patience of clients. */
+function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'>): boolean {
+  return execution.isAsyncAllowed && execution.timeoutMs > LONG_MS;
+}
+
+/**
+ * Runs a long call as a job, and answers it as if it were none when it is done soon. Else clients with tasks get a
+ * `CreateTaskResult`, others the id with which job_status tells how it goes.
+ */
+export class LongCalls {
+  readonly #pipeline: LongCallParts['pipeline'];
+  readonly #jobs: LongCallParts['jobs'];
+  readonly #clock: Clock;
+
+  constructor({ pipeline, jobs, clock }: LongCallParts) {
+    this.#pipeline = pipeline;
+    this.#jobs = jobs;
+    this.#clock = clock;
+  }
+
+  async run({ request, isTyped }: LongCall, caller: McpCaller): Promise<LongOutcome> {
+    // The job may outlive the request: only while somebody waits for it does their going away end it.
+    const { signal: _signal, onChunk: _onChunk, onQuestion: _onQuestion, onMessage: _onMessage, ...lasting } = request;
+    const begun = await this.#pipeline.callAsync(lasting);
+    if (begun.kind === 'refused') return begun.answer;
+    const isTask = takesTasks(caller.clientCapabilities);
+    const patienceMs = isTask ? TASK_PATIENCE_MS : isTyped ? Number.POSITIVE_INFINITY : JOB_PATIENCE_MS;
+    const job = await this.#watch(begun.job, patienceMs, caller);
+    if (isFinished(job)) return outcomeOf(job);
+    if (!isTask) return { status: 'running', handle: jobHandle(job) };
+    return { status: 'running', handle: { ...taskOf(job, this.#clock.now(), () => ({})), resultType: 'task' } };
+  }
+
+  /** The job when it has finished, or as it is when patience ends. A client that cancels or goes away while it waits ends it. */
+  async #watch(begun: JobView, patienceMs: number, caller: McpCaller): Promise<JobView> {
+    const endMs = this.#clock.monotonic() + patienceMs;
+    let job = begun;
+    for (let lookMs = FIRST_POLL_MS; !isFinished(job); lookMs = Math.min(lookMs * 2, LONGEST_POLL_MS)) {
+      const leftMs = endMs - this.#clock.monotonic();
+      if (leftMs <= 0) break;
+      await pause(this.#clock, Math.min(lookMs, leftMs), caller.signal);
+      const { principal } = caller;
+      if (caller.signal.aborted) return this.#jobs.cancel(job.job_id, { principal, signal: new AbortController().signal });
+      const { progress: told } = job;
+      job = await this.#jobs.status(job.job_id, caller);
+      const { progress } = job;
+      // A client is told again only what is new: progress has to grow.
+      if (progress && (progress.fraction !== told?.fraction || progress.note !== told?.note))
+        caller.progress(progress.fraction, progress.note);
+    }
+    return job;
+  }
+}
+
+function jobHandle({ job_id: id, tool, status }: JobView): JsonObject {
+  const text = `${tool} goes on as job ${id}. Ask job_status with {"job_id": "${id}"} how far it is; do not call the tool again.`;
+  return { content: [{ type: 'text', text }], structuredContent: { job_id: id, tool, status } };
+}
+
+const APPROVAL_KEY = 'approval';
+const MAX_LINES = 20;
+const MAX_TEXT = 1_000;
+type DangerousCall = Pick<ToolRun, 'tool' | 'params'>;
+
+/**
+ * Asks the person at the client to see to the approval of a dangerous call: an `input_required` result (2026-07-28), which
+ * sessions get as an elicitation. What the client answers approves nothing: it only makes the call again, and the approval
+ * itself is a signature that is given elsewhere (docs/approvals.md).
+ */
+export class ApprovalElicitation {
+  readonly #states: RequestStates;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#states = new RequestStates({ clock, purpose: 'approval' });
+  }
+
+  /** What a client with elicitation gets in the place of APPROVAL_REQUIRED; undefined for all else. It is asked once per call. */
+  ask(error: ErrorBody, call: DangerousCall, caller: McpCaller): JsonObject | undefined {
+    if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
+    const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
+    return {
+      resultType: 'input_required',
+      inputRequests: { [APPROVAL_KEY]: elicitation(question) },
+      requestState: this.#states.issue(subjectOf(call, caller)).state,
+    };
+  }
+
+  /**
+   * Looks at the answer to a question, where a call brings one. VALIDATION_ERROR for a state that is forged, of another
+   * caller or call, used before, or too old; CANCELLED where the person did not want to go on.
+   */
+  admit(call: DangerousCall, caller: McpCaller): void {
+    const { requestState: state, inputResponses } = caller;
+    if (state === undefined) return;
+    this.#states.redeem(state, subjectOf(call, caller));
+    const answer = inputResponses[APPROVAL_KEY];
+    if (isJsonObject(answer) && answer.action === 'accept') return;
+    throw new AtmoError(
+      'CANCELLED',
+      'The call was not made: the person at the client did not want to go on. The request for approval stays',
+    );
+  }
+}
+
+function subjectOf({ tool, params }: DangerousCall, { principal }: McpCaller): StateSubject {
+  return { name: tool.id, params, principal };
+}
+
+/** The error with the way to an approval in words, for models that have to tell a person. */
+function withApprovalAdvice(error: ErrorBody): ErrorBody {
+  if (error.code !== 'APPROVAL_REQUIRED') return error;
+  return {
+    ...error,
+    details: { ...error.details, how: `A person agrees ${approvalPlace(error)}. Then make the same call again; nothing else approves it.` },
+  };
+}
+
+function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): string {
+  const { expires_at: until, will_do: lines } = error.details;
+  const end = typeof until === 'string' ? ` It can be approved until ${until}.` : '';
+  const work = Array.isArray(lines) ? lines.slice(0, MAX_LINES).map((line) => `\n${foreignText(line)}`) : [];
+  const more = Array.isArray(lines) && lines.length > MAX_LINES ? `\nand ${lines.length - MAX_LINES} more` : '';
+  return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
+}
+
+/** As the hub that runs the call says it, which knows the devices; an older one leaves the words to this hub. */
+function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
+  if (typeof summary === 'string') return foreignText(summary);
+  // The title of a tool may hold a name that a device gave itself.
+  const title = JSON.stringify(tool.definition.metadata.title.slice(0, 80));
+  const given = foreignText(JSON.stringify(maskSecrets(tool.definition.parameters, params)));
+  return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
+}
+
+/** The words may come from another hub: without signs that nobody sees, and with an end. */
+function foreignText(text: unknown): string {
+  return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
+}
+
+function approvalPlace({ details }: ErrorBody): string {
+  const id = String(details.approval_id ?? '');
+  const { node_id: hubId, node_name: name = hubId } = details;
+  const hub = typeof name === 'string' ? `the hub ${name}` : 'the hub';
+  return `on the page of ${hub}, under Approvals, or there with "atmo approve ${id}"`;
+}

@@ -1,0 +1,176 @@
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { Authorizer } from '../core/auth/authorizer.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { EventBus } from '../core/events.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { CallPort, HealthSource, JobPort } from '../http/ports.ts';
+import type { ToolCatalogue } from '../http/tool-catalogue.ts';
+import type { VisibleHome } from '../http/visible-home.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { HomeSearchResult } from '../tools/search/home-search.ts';
+import { InteractiveCalls } from './calls/interactive-calls.ts';
+import { taskFeature } from './calls/tasks.ts';
+import { ApprovalElicitation, LongCalls, pipelineRunner } from './calls/tool-runner.ts';
+import type { McpEndpointCollaborators } from './mcp-endpoint.ts';
+import type { McpCaller, McpFeature, McpNotifier } from './mcp-feature.ts';
+import { HomePrompts, PluginPrompts, type PromptSource, promptFeature } from './prompts.ts';
+import { HomeResources } from './resources/home-resources.ts';
+import { PluginResources } from './resources/plugin-resources.ts';
+import { ResourceChanges, resourceFeature } from './resources/resource-feature.ts';
+import type { ResourceSource } from './resources/resource-source.ts';
+import { toolFeature } from './tools/tool-feature.ts';
+
+/** Whom the features work with. */
+export interface McpParts extends McpEndpointCollaborators, HomeFeatureParts {
+  readonly catalogue: ToolCatalogue;
+  readonly tools: ToolDirectory;
+  readonly registry: ToolRegistry;
+  readonly outlook: Pick<MeshPorts, 'tools'>;
+  readonly sight: VisibleHome;
+  readonly readings: ReadingStore;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+  readonly pipeline: CallPort;
+  readonly jobs: JobPort;
+  readonly health: HealthSource;
+}
+
+/** All that the server can do. */
+export function mcpFeatures(parts: McpParts, notices: McpNotifier): readonly McpFeature[] {
+  const { catalogue } = parts;
+  const approvals = new ApprovalElicitation(parts);
+  const asking = new InteractiveCalls(parts);
+  const run = pipelineRunner({ pipeline: parts.pipeline, approvals, asking, longCalls: new LongCalls(parts) });
+  const find = (principal: Principal, text: string, limit: number): HomeSearchResult => catalogue.find(principal, { text, limit });
+  return [
+    toolFeature(
+      {
+        registry: parts.registry,
+        outlook: parts.outlook,
+        tools: parts.tools,
+        validator: parts.validator,
+        authorizer: parts.authorizer,
+        catalogue: parts.catalogue,
+        reads: parts.reads,
+        sight: parts.sight,
+        readings: parts.readings,
+        clock: parts.clock,
+        run,
+        find,
+      },
+      notices,
+    ),
+    loggingFeature(asking),
+    ...homeFeatures(
+      {
+        sight: parts.sight,
+        readings: parts.readings,
+        directory: parts.directory,
+        catalogue: parts.catalogue,
+        events: parts.events,
+        clock: parts.clock,
+        asking,
+      },
+      notices,
+    ),
+    taskFeature(parts),
+  ];
+}
+
+/** Whom the features beside the tools work with. */
+interface HomeFeatureParts {
+  readonly sight: VisibleHome;
+  readonly readings: ReadingStore;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly catalogue: ToolCatalogue;
+  readonly events: EventBus;
+  readonly clock: Clock;
+}
+
+interface InteractiveParts {
+  readonly asking: InteractiveCalls;
+}
+
+/** Resources, prompts and completion, of the home and of plug-ins. */
+export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notices: McpNotifier): readonly McpFeature[] {
+  const home = new HomeResources(parts);
+  const resources = [home, new PluginResources(parts)];
+  const prompts = [new HomePrompts({ sight: parts.sight, resources: home }), new PluginPrompts(parts)];
+  return [
+    resourceFeature({
+      sources: resources,
+      notices: new ResourceChanges({ events: parts.events, directory: parts.directory, sight: parts.sight, clock: parts.clock, notices }),
+    }),
+    promptFeature({ asking: parts.asking, sources: prompts }),
+    completionFeature({ prompts, resources }),
+  ];
+}
+
+/** Tools tell clients what they do (`notifications/message`); what waits for answers of clients ends with the server. */
+function loggingFeature(asking: InteractiveCalls): McpFeature {
+  // The SDK itself keeps the level that a session wants to hear (`logging/setLevel`), and each request of 2026-07-28 names its own.
+  return { capabilities: { logging: {} }, methods: {}, close: () => asking[Symbol.dispose]() };
+}
+
+/** As many as one answer may hold (MCP, completion). */
+const MAX_VALUES = 100;
+
+interface CompletionParts {
+  readonly prompts: readonly PromptSource[];
+  readonly resources: readonly ResourceSource[];
+}
+
+/** `completion/complete`: what may stand for an argument of a prompt or for a variable of a resource template. */
+export function completionFeature(parts: CompletionParts): McpFeature {
+  return {
+    capabilities: { completions: {} },
+    methods: {
+      'completion/complete': async ({ ref, argument }, caller) => {
+        const { name, value } = isJsonObject(argument) ? argument : {};
+        if (!isJsonObject(ref) || typeof name !== 'string' || typeof value !== 'string') {
+          throw new AtmoError('VALIDATION_ERROR', 'completion/complete needs ref, and argument with name and value');
+        }
+        const fitting = matchingValues(valuesFor(parts, { ref, name }, caller), value);
+        return { completion: { values: fitting.slice(0, MAX_VALUES), total: fitting.length, hasMore: fitting.length > MAX_VALUES } };
+      },
+    },
+  };
+}
+
+interface CompletionTarget {
+  readonly ref: JsonObject;
+  /** Of the argument or variable. */
+  readonly name: string;
+}
+
+/** Those of the first source that knows the argument; VALIDATION_ERROR when none does. */
+function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: CompletionTarget, caller: McpCaller): readonly string[] {
+  if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
+    const prompt = ref.name;
+    const source = prompts.find((one) => one.list(caller).some((entry) => entry.name === prompt));
+    const values = source?.values(prompt, name, caller);
+    if (values) return values;
+  }
+  if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
+    const template = ref.uri;
+    for (const source of resources) {
+      const values = source.values(template, name, caller);
+      if (values) return values;
+    }
+  }
+  throw new AtmoError('VALIDATION_ERROR', `There is no argument ${JSON.stringify(name.slice(0, 80))} of what ref names`);
+}
+
+/** What begins with the text comes before what only holds it, letter case aside. */
+function matchingValues(values: readonly string[], text: string): readonly string[] {
+  const wanted = text.toLowerCase();
+  const holding = [...new Set(values)].filter((value) => value.toLowerCase().includes(wanted));
+  const begins = (value: string) => value.toLowerCase().startsWith(wanted);
+  return [...holding.filter(begins), ...holding.filter((value) => !begins(value))];
+}

@@ -1,0 +1,198 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  type Implementation,
+  isLegacyRequest,
+  McpServer,
+  MissingRequiredClientCapabilityError,
+  mergeCapabilities,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+  type ServerEventBus,
+  type ServerOptions,
+} from '@modelcontextprotocol/server';
+import type { Principal } from '../core/auth/principal.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Trace } from '../http/server/route.ts';
+import { elicitation, neededCapabilities, showsForms } from './calls/elicitation.ts';
+import type { McpCaller, McpEra, McpFeature, McpSession, McpView } from './mcp-feature.ts';
+
+/** Who sent a request, as the door found out. */
+export interface McpRequester {
+  readonly principal: Principal;
+  readonly view: McpView;
+  readonly trace: Trace;
+}
+
+/** What the hub says of itself, and what it can do. */
+export interface McpServerOptions {
+  readonly about: Implementation;
+  readonly instructions: string;
+  readonly features: readonly McpFeature[];
+  /** Hears what goes wrong between client and server; no error of a tool. */
+  onError(error: Error): void;
+}
+
+interface ServerScope {
+  readonly era: McpEra;
+  readonly session?: McpSession;
+  /** Only these methods; all when absent. */
+  readonly methods?: ReadonlySet<string>;
+}
+
+/** Takes params as they are: each feature checks its own, with messages of ours. */
+const UNCHECKED = { '~standard': { version: 1, vendor: 'atmosphere-edge', validate: (value: unknown) => ({ value }) } } as const;
+
+/** True for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if it had one. */
+export function isOfSession(request: Request, body: unknown): Promise<boolean> {
+  return isLegacyRequest(request, body);
+}
+
+/** A server over the features for one connection or one request. */
+export function makeServer(offer: McpServerOptions, use: ServerScope): Server {
+  const server = new Server(offer.about, optionsOf(offer));
+  registerHandlers(server, offer, use);
+  return server;
+}
+
+function optionsOf({ features, instructions }: McpServerOptions): ServerOptions {
+  return { capabilities: capabilitiesOf(features), instructions };
+}
+
+function registerHandlers(server: Server, offer: McpServerOptions, { era, session, methods }: ServerScope): void {
+  server.onerror = offer.onError;
+  for (const feature of offer.features) {
+    for (const [method, answer] of Object.entries(feature.methods)) {
+      if (methods && !methods.has(method)) continue;
+      server.setRequestHandler(method, { params: UNCHECKED }, async (params, context) => {
+        const caller = callerOf(context, { era, server, ...(session && { session }) });
+        try {
+          return { ...(await answer(isJsonObject(params) ? params : {}, caller)) };
+        } catch (thrown) {
+          throw protocolError(toAtmoError(thrown), era);
+        }
+      });
+    }
+  }
+}
+
+/** A server for a call of one tool whose arguments are repeated in headers: the SDK compares the two where it finds the schema here. */
+class MirroringServer extends McpServer {
+  readonly #schema: JsonObject;
+
+  constructor(offer: McpServerOptions, use: ServerScope, schema: JsonObject) {
+    super(offer.about, optionsOf(offer));
+    this.#schema = schema;
+    registerHandlers(this.server, offer, use);
+  }
+
+  override toolInputSchemaJson(): JsonObject {
+    return this.#schema;
+  }
+}
+
+interface ModernExchange {
+  readonly guest: McpRequester;
+  readonly request: Request;
+  readonly body: JsonObject;
+  /** Where `subscriptions/listen` hears of changes. */
+  readonly bus: ServerEventBus;
+}
+
+/** Answers one request of 2026-07-28; `close` ends a stream that it opened. */
+export function serveModern(offer: McpServerOptions, { guest, request, body, bus }: ModernExchange) {
+  const { method, params } = body;
+  // Handlers are made for each request anew: one is enough.
+  const use = { era: 'modern', methods: new Set(typeof method === 'string' ? [method] : []) } as const;
+  const { name } = objectOf(params);
+  const isCall = method === 'tools/call' && typeof name === 'string';
+  const schema = isCall ? offer.features.map((feature) => feature.mirroredSchema?.(name, guest)).find(isJsonObject) : undefined;
+  const handler = createMcpHandler(() => (schema ? new MirroringServer(offer, use, schema) : makeServer(offer, use)), {
+    legacy: 'reject',
+    onerror: offer.onError,
+    bus,
+  });
+  return { response: handler.fetch(request, { authInfo: authInfoOf(guest), parsedBody: body }), close: () => handler.close() };
+}
+
+/** Carries the guest past the SDK to the handlers, which find it again in the context of their request. */
+export function authInfoOf(guest: McpRequester) {
+  return { token: '', clientId: guest.principal.id, scopes: [...guest.principal.permissions], extra: { guest } };
+}
+
+interface RequestContext {
+  readonly era: McpEra;
+  readonly server: Server;
+  readonly session?: McpSession;
+}
+
+function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: RequestContext): McpCaller {
+  // Only this file's `authInfoOf` makes these.
+  const guest = http?.authInfo?.extra?.guest as McpRequester;
+  const { requestState } = mcpReq;
+  const state = requestState<unknown>();
+  const token = mcpReq._meta?.progressToken;
+  const clientCapabilities = objectOf(
+    era === 'modern' ? objectOf(mcpReq.envelope)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities(),
+  );
+  return {
+    ...guest,
+    era,
+    clientCapabilities,
+    signal: mcpReq.signal,
+    inputResponses: objectOf(mcpReq.inputResponses),
+    ...(session && showsForms(clientCapabilities) && { ask: sessionQuestion(mcpReq) }),
+    sendMessage({ level, data }) {
+      mcpReq.log(level, data).catch(() => {});
+    },
+    ...(typeof state === 'string' && { requestState: state }),
+    ...(session && { session }),
+    progress(fraction, message) {
+      if (token === undefined) return;
+      const params = { progressToken: token, progress: fraction, total: 1, ...(message !== undefined && { message }) };
+      // A client that has gone hears nothing; its request is aborted by itself.
+      mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+    },
+  };
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
+  return features.reduce<ServerCapabilities>((all, { capabilities }) => mergeCapabilities(all, capabilities as ServerCapabilities), {});
+}
+
+/** What is wrong with the request is the client's to mend; the rest stays in the hub's log. */
+function protocolError(error: AtmoError, era: McpEra): ProtocolError {
+  const { code, message, details } = error.toBody();
+  // The protocol looks for the URI of a resource that is not there beside the error's other data (SEP-2164).
+  const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
+  if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
+  const requiredCapabilities = era === 'modern' ? neededCapabilities(error) : undefined;
+  if (requiredCapabilities) return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message);
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+}
+
+/** People take their time. */
+const ANSWER_LIMIT_MS = 10 * 60_000;
+
+/** Asks the client of a session on the stream of the request that it waits for. */
+function sessionQuestion({ send }: ServerContext['mcpReq']): NonNullable<McpCaller['ask']> {
+  return async (question, signal) => {
+    try {
+      const { action, content } = await send(elicitation(question), { signal, timeout: ANSWER_LIMIT_MS });
+      return action === 'accept' ? { action, content: { ...content } } : { action };
+    } catch (error) {
+      throw new AtmoError(
+        'CANCELLED',
+        `The client did not put the question to anybody: ${error instanceof Error ? error.message.slice(0, 200) : 'it gave no reason'}`,
+      );
+    }
+  };
+}

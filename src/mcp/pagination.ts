@@ -1,0 +1,95 @@
+import { AtmoError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+
+/** How much of a list is told at once. */
+const PER_PAGE = 100;
+const MAX_CHARS = 4_096;
+
+/** What a client sends back to go on with a list (MCP, pagination): opaque to it. */
+function cursorOf(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+/** The groups of `form` in the text of a cursor. VALIDATION_ERROR for a cursor that the list did not give. */
+function cursorParts(cursor: Json, form: RegExp): readonly string[] {
+  const text = typeof cursor === 'string' && cursor.length <= MAX_CHARS ? Buffer.from(cursor, 'base64url').toString() : '';
+  const match = form.exec(text);
+  if (match) return match.slice(1);
+  throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
+}
+
+/** Where the page ended, and the key of its last item. */
+const AFTER_ITEM = /^after:(\d{1,9}):(.+)$/s;
+
+interface ListPage<Item> {
+  readonly items: readonly Item[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+/**
+ * One page of a list in a fixed order. The cursor holds the key of the last item: what comes and goes between two pages makes
+ * a client miss none of the others. VALIDATION_ERROR for a cursor that is none of ours.
+ */
+export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
+  const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
+  const page = items.slice(start, start + PER_PAGE);
+  const last = page.at(-1);
+  if (last === undefined || start + PER_PAGE >= items.length) return { items: page };
+  return { items: page, nextCursor: cursorOf(`after:${start + PER_PAGE}:${keyOf(last)}`) };
+}
+
+/** After the item of the key; where that is gone, at its place. */
+function startAfter(keys: readonly string[], { key, place }: { readonly key: string; readonly place: number }): number {
+  const at = keys.indexOf(key);
+  return at === -1 ? Math.min(Math.max(0, place - 1), keys.length) : at + 1;
+}
+
+function keyIn(cursor: Json): { readonly key: string; readonly place: number } {
+  const [place, key = ''] = cursorParts(cursor, AFTER_ITEM);
+  return { key, place: Number(place) };
+}
+
+/** The id of a tool. */
+const TOOL_ID = /^([^\s:]+:[^\s]+@\S+)$/;
+
+interface ToolListPage {
+  readonly tools: readonly RegisteredTool[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+/**
+ * One page of those tools that pass, in the order of their ids. The cursor holds the last id, so that tools which come and
+ * go between two pages make a client miss none of the others. VALIDATION_ERROR for a cursor that is none of ours.
+ */
+export function toolListPage(
+  tools: readonly RegisteredTool[],
+  passes: (tool: RegisteredTool) => boolean,
+  cursor: Json | undefined,
+): ToolListPage {
+  const page: RegisteredTool[] = [];
+  for (let index = startOf(tools, cursor); index < tools.length; index++) {
+    const tool = tools[index];
+    if (!tool || !passes(tool)) continue;
+    const last = page.at(-1);
+    if (last && page.length === PER_PAGE) return { tools: page, nextCursor: cursorOf(last.id) };
+    page.push(tool);
+  }
+  return { tools: page };
+}
+
+/** The first tool after the cursor's, by halving: the list is in the order of ids. */
+function startOf(tools: readonly RegisteredTool[], cursor: Json | undefined): number {
+  if (cursor === undefined) return 0;
+  const [after = ''] = cursorParts(cursor, TOOL_ID);
+  let low = 0;
+  let high = tools.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((tools[middle]?.id ?? '') <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

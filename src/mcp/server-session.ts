@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type EventStore,
+  isSpecType,
+  type JSONRPCMessage,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import type { Principal } from '../core/auth/principal.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { McpSession, McpView } from './mcp-feature.ts';
+import { authInfoOf, type McpRequester, type McpServerOptions, makeServer } from './mcp-server.ts';
+import type { McpNotification, NotificationChannel } from './notification-channels.ts';
+import type { SessionFacts } from './session-store.ts';
+
+/** When clients come back to a stream that was cut. */
+const RETRY_MS = 2_000;
+
+interface SessionOptions {
+  /** Of a session that was begun before; a new one when absent. */
+  readonly id?: string;
+  /** Is called when `facts` are others than before. */
+  readonly onChange: (session: ServerSession) => void;
+}
+
+/** A session of the handshake era (2025-11-25 and before), from `initialize` to DELETE. */
+export class ServerSession implements McpSession, NotificationChannel {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly view: McpView;
+  readonly #subscriptions = new Set<string>();
+  readonly #onChange: () => void;
+  #opening: JsonObject | undefined;
+  #level: string | undefined;
+  readonly #server: Server;
+  readonly #transport: WebStandardStreamableHTTPServerTransport;
+
+  constructor(offer: McpServerOptions, { principal, view }: McpRequester, { id = randomUUID(), onChange }: SessionOptions) {
+    this.id = id;
+    this.principal = principal;
+    this.view = view;
+    this.#onChange = () => onChange(this);
+    this.#server = makeServer(offer, { era: 'legacy', session: this });
+    this.#transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => this.id,
+      eventStore: new SessionEvents(),
+      retryInterval: RETRY_MS,
+    });
+  }
+
+  get subscriptions(): ReadonlySet<string> {
+    return this.#subscriptions;
+  }
+
+  /** False while no `initialize` has been understood. */
+  get isInitialized(): boolean {
+    return this.#transport.sessionId !== undefined;
+  }
+
+  /** Undefined while no `initialize` has been understood. */
+  get facts(): SessionFacts | undefined {
+    if (!this.#opening || !this.isInitialized) return undefined;
+    const { view, subscriptions } = this;
+    return { opening: this.#opening, view, subscriptions: [...subscriptions], ...(this.#level !== undefined && { level: this.#level }) };
+  }
+
+  subscribe(uri: string): void {
+    if (this.#subscriptions.has(uri)) return;
+    this.#subscriptions.add(uri);
+    this.#onChange();
+  }
+
+  unsubscribe(uri: string): void {
+    if (this.#subscriptions.delete(uri)) this.#onChange();
+  }
+
+  /** Readies it for its first request. */
+  async open(): Promise<void> {
+    await this.#server.connect(this.#transport);
+  }
+
+  /** Readies it as the session that a client began before the hub started: its handshake is done again, without the client. */
+  async resume(guest: McpRequester, { opening, subscriptions, level }: SessionFacts): Promise<void> {
+    await this.open();
+    await this.#repeat(guest, { id: 0, method: 'initialize', params: opening });
+    await this.#repeat(guest, { method: 'notifications/initialized' });
+    if (level !== undefined) await this.#repeat(guest, { id: 1, method: 'logging/setLevel', params: { level } });
+    for (const uri of subscriptions) this.#subscriptions.add(uri);
+  }
+
+  /** Answers a POST with its parsed `body`, a GET or a DELETE. */
+  async handle(guest: McpRequester, request: Request, body?: unknown): Promise<Response> {
+    const wasInitialized = this.isInitialized;
+    if (isJsonObject(body as JsonObject)) this.#remember(body as JsonObject);
+    const options = { authInfo: authInfoOf(guest), ...(body !== undefined && { parsedBody: body }) };
+    const response = await this.#transport.handleRequest(request, options);
+    if (!wasInitialized && this.facts) this.#onChange();
+    return response;
+  }
+
+  notify(notice: McpNotification): void {
+    this.#send(notice).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+
+  #remember({ method, params }: JsonObject): void {
+    if (!isJsonObject(params)) return;
+    if (method === 'initialize' && !this.isInitialized) this.#opening = params;
+    const { level } = params;
+    if (method !== 'logging/setLevel' || !isSpecType.LoggingLevel(level) || level === this.#level) return;
+    this.#level = level;
+    this.#onChange();
+  }
+
+  async #repeat(guest: McpRequester, message: JsonObject): Promise<void> {
+    const version = this.#opening?.protocolVersion;
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...(this.isInitialized && { 'mcp-session-id': this.id }),
+      ...(this.isInitialized && typeof version === 'string' && { 'mcp-protocol-version': version }),
+    };
+    const request = new Request('http://hub.invalid/mcp', { method: 'POST', headers });
+    const response = await this.handle(guest, request, { jsonrpc: '2.0', ...message });
+    // The handshake is over when its answer has been written.
+    await response.text();
+  }
+
+  async #send(notice: McpNotification): Promise<void> {
+    switch (notice.kind) {
+      case 'tools_list_changed':
+        return this.#server.sendToolListChanged();
+      case 'resources_list_changed':
+        return this.#server.sendResourceListChanged();
+      case 'resource_updated':
+        if (this.subscriptions.has(notice.uri)) await this.#server.sendResourceUpdated({ uri: notice.uri });
+    }
+  }
+}
+
+interface StoredEvent {
+  readonly number: number;
+  readonly streamId: string;
+  readonly message: JSONRPCMessage;
+  readonly size: number;
+}
+
+/** How much one session keeps for a client that comes back, in messages and in characters of their JSON. */
+const REPLAY_LIMITS = { events: 256, size: 131_072 } as const;
+
+/** What a session has told lately, so that a client whose connection was cut hears the rest of it (Last-Event-ID). */
+export class SessionEvents implements EventStore {
+  #kept: StoredEvent[] = [];
+  #size = 0;
+  #next = 1;
+
+  async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
+    const event = { number: this.#next++, streamId, message, size: JSON.stringify(message).length };
+    // Where a stream begins, nothing is said but the id.
+    const isEmpty = Object.keys(message).length === 0;
+    if (!isEmpty && event.size <= REPLAY_LIMITS.size) this.#keep(event);
+    return `${event.number}_${streamId}`;
+  }
+
+  async getStreamIdForEventId(eventId: string): Promise<string | undefined> {
+    return parseEventId(eventId)?.streamId;
+  }
+
+  async replayEventsAfter(
+    lastEventId: string,
+    { send }: { readonly send: (eventId: string, message: JSONRPCMessage) => Promise<void> },
+  ): Promise<string> {
+    const { number: last, streamId } = parseEventId(lastEventId) ?? { number: Number.POSITIVE_INFINITY, streamId: '' };
+    for (const event of this.#kept) {
+      if (event.number > last && event.streamId === streamId) await send(`${event.number}_${streamId}`, event.message);
+    }
+    return streamId;
+  }
+
+  #keep(event: StoredEvent): void {
+    this.#kept.push(event);
+    this.#size += event.size;
+    while (this.#kept.length > REPLAY_LIMITS.events || this.#size > REPLAY_LIMITS.size) this.#size -= this.#kept.shift()?.size ?? 0;
+  }
+}
+
+function parseEventId(eventId: string): { readonly number: number; readonly streamId: string } | undefined {
+  const match = /^(\d{1,15})_(.{1,64})$/.exec(eventId);
+  return match?.[2] === undefined ? undefined : { number: Number(match[1]), streamId: match[2] };
+}

@@ -1,0 +1,246 @@
+import type { Principal } from '../../core/auth/principal.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { HistoryPoint, Reading, ReadingStore } from '../../core/devices/sensor-readings.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { timeRange } from '../../http/routes/sensor-routes.ts';
+import { parseTime } from '../../http/server/query.ts';
+import type { VisibleHome } from '../../http/visible-home.ts';
+import { p } from '../../tools/definition/define-tool.ts';
+import { isDeviceNamed, resolveSensorAt, withAliases } from '../../tools/names/resolve-names.ts';
+import { successResult } from '../calls/tool-result.ts';
+import { type HomeTool, homeTool } from './home-tool.ts';
+
+const DAY_MS = 86_400_000;
+const MAX_READINGS = 40;
+/** Over more time than this, hours stand for readings. */
+const MAX_RAW_MS = 3 * DAY_MS;
+const HOUR_MS = 3_600_000;
+
+/** What measurements are read with. */
+export interface MeasurementParts {
+  readonly sight: VisibleHome;
+  readonly readings: ReadingStore;
+  readonly clock: Clock;
+}
+
+/** `read_sensor` and `sensor_history`. */
+export function measurementTools(parts: MeasurementParts): readonly HomeTool[] {
+  return [readSensorTool(parts), historyTool(parts)];
+}
+
+function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
+  return homeTool(
+    {
+      name: 'read_sensor',
+      title: 'Read sensors',
+      description: 'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"kind": "temperature"}',
+      parameters: {
+        sensor: p.string({ description: 'Id (<device>/temperature), title, or device id', maxLength: 200 }).optional(),
+        area: p.string({ description: 'All of an area', maxLength: 64 }).optional(),
+        kind: p.string({ description: 'Such as temperature, humidity, co2, contact, power, battery', maxLength: 64 }).optional(),
+      },
+    },
+    ({ sensor, area, kind }, { principal }) => {
+      const all = sight.readings(principal);
+      const named = sensor === undefined ? all : sensorsNamed(sensor, sight, principal);
+      const place = area === undefined ? undefined : sight.area(principal, area);
+      const found = named.filter(
+        (reading) => sight.isInArea(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kindOf(kind)),
+      );
+      if (found.length === 0) throw noneFits(all, kind);
+      return successResult({
+        readings: found.slice(0, MAX_READINGS).map((reading) => measurementView(reading, clock.now())),
+        ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),
+      });
+    },
+  );
+}
+
+function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
+  return homeTool(
+    {
+      name: 'sensor_history',
+      title: "A sensor's past",
+      description:
+        'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "<id from read_sensor>", "since": "24h"}.',
+      parameters: {
+        sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
+        since: p.string({ description: 'Begin: today, yesterday, before now (90m, 24h, 7d), or ISO 8601', default: '24h', maxLength: 40 }),
+        until: p.string({ description: 'End, as since; now when absent', maxLength: 40 }).optional(),
+      },
+    },
+    ({ sensor, since, until }, { principal }) => {
+      const reading = oneSensor(sensor, sight, principal);
+      const found = reading.sensor;
+      const nowMs = clock.now();
+      const range = timeRange(timeOf('since', since, nowMs), until === undefined ? nowMs : timeOf('until', until, nowMs));
+      return successResult({
+        sensor: found.id,
+        title: found.title,
+        unit: found.unit,
+        since: isoTime(range.startMs),
+        until: isoTime(range.endMs),
+        ...historySummary(historyOf(readings, reading, range)),
+      });
+    },
+  );
+}
+
+/** Each hour's mean, lowest and highest stand for the readings of a long time; texts have none of these. */
+function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<HistoryRange, 'points'>): HistoryRange {
+  const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
+  const isLong = range.endMs - range.startMs > MAX_RAW_MS;
+  if (!isLong || typeof value === 'string') return { ...range, points: readings.history({ ...query, aggregation: 'none' }) };
+  const hourly = (aggregation: 'avg' | 'min' | 'max') => readings.history({ ...query, aggregation, everyMs: HOUR_MS });
+  return { ...range, points: hourly('avg'), lows: hourly('min'), highs: hourly('max') };
+}
+
+function timeOf(name: string, text: string, nowMs: number): number {
+  const atMs = parseTime(text, nowMs);
+  if (atMs !== undefined) return atMs;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `${name} has to be a time such as 2026-01-31T07:00:00Z, a time before now such as 24h, today or yesterday`,
+  );
+}
+
+/** All sensors of a device, by its id, name or alias, or the one that the text names. */
+function sensorsNamed(text: string, sight: VisibleHome, principal: Principal): readonly Reading[] {
+  const owner = deviceNamed(text, sight, principal) ?? text;
+  const ofDevice = sight.readings(principal).filter(({ sensor }) => sensor.device === owner);
+  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, sight, principal)];
+}
+
+/** Id of the one device that has this id, name or alias. */
+function deviceNamed(text: string, sight: VisibleHome, principal: Principal): string | undefined {
+  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
+  return devices.length === 1 ? devices[0]?.id : undefined;
+}
+
+/** As sensors write their kinds: `Air quality` is `air_quality`. */
+function kindOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+}
+
+/** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
+function oneSensor(text: string, sight: VisibleHome, principal: Principal): Reading {
+  const readings = sight.readings(principal);
+  const id = resolveSensorAt(deviceNamed(text, sight, principal) ?? text, readings, {
+    caller: { canSee: () => true },
+    names: sight.names,
+    typesOf: (device) => sight.typesOf(device),
+  });
+  const reading = readings.find(({ sensor }) => sensor.id === id);
+  if (reading) return reading;
+  throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);
+}
+
+function noneFits(readings: readonly Reading[], kind: string | undefined): AtmoError {
+  const candidates = [...new Set(readings.map(({ sensor }) => sensor.kind))].sort();
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `No sensor fits${kind === undefined ? '' : ` the kind ${JSON.stringify(kind)}`}; kinds are ${candidates.join(', ') || 'none'}`,
+    {
+      candidates,
+    },
+  );
+}
+
+function measurementView({ sensor, value, atMs, reachability }: Reading, nowMs: number): JsonObject {
+  return {
+    sensor: sensor.id,
+    title: sensor.title,
+    ...(sensor.area !== undefined && { area: sensor.area }),
+    kind: sensor.kind,
+    value,
+    unit: sensor.unit,
+    age_seconds: atMs === 0 ? null : Math.max(0, Math.round((nowMs - atMs) / 1000)),
+    reachability,
+  };
+}
+
+/** How many points a summary has at most. */
+const MAX_POINTS = 48;
+
+/** A stretch of a sensor's history. */
+interface HistoryRange {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Readings, or means of equal times, oldest first. */
+  readonly points: readonly HistoryPoint[];
+  /** The lowest and highest of the same times, where the points are means. */
+  readonly lows?: readonly HistoryPoint[];
+  readonly highs?: readonly HistoryPoint[];
+}
+
+interface NumberPoint {
+  readonly atMs: number;
+  readonly value: number;
+}
+
+/** What a stretch of history comes to: lowest and highest with their times, the mean over time, and its course in few points. */
+export function historySummary(history: HistoryRange): JsonObject {
+  const { points, lows = points, highs = points, endMs } = history;
+  const numbers = numbersOf(points);
+  const [first] = numbers;
+  if (!first) return { readings: points.length, changes: changesOf(points) };
+  const last = numbers.at(-1) ?? first;
+  return {
+    [history.lows ? 'hours' : 'readings']: numbers.length,
+    min: timed(numbersOf(lows).reduce((low, point) => (point.value < low.value ? point : low), first)),
+    max: timed(numbersOf(highs).reduce((high, point) => (point.value > high.value ? point : high), first)),
+    mean: rounded(meanOver(numbers, endMs)),
+    first: timed(first),
+    last: timed(last),
+    points: courseOf(numbers, history),
+  };
+}
+
+function numbersOf(points: readonly HistoryPoint[]): readonly NumberPoint[] {
+  return points.filter((point): point is NumberPoint => typeof point.value === 'number');
+}
+
+/** Each value holds until the next one came. */
+function meanOver(points: readonly NumberPoint[], endMs: number): number {
+  let sum = 0;
+  let duration = 0;
+  for (const [index, { atMs, value }] of points.entries()) {
+    const lengthMs = Math.max(0, (points[index + 1]?.atMs ?? endMs) - atMs);
+    sum += value * lengthMs;
+    duration += lengthMs;
+  }
+  return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
+}
+
+/** The course begins with the first reading: of a sensor that is new today, a week has nothing before that. */
+function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
+  if (points.length <= MAX_POINTS) return points.map(timed);
+  const { endMs } = history;
+  const startMs = Math.max(history.startMs, points[0]?.atMs ?? 0);
+  const widthMs = Math.max(1, (endMs - startMs) / MAX_POINTS);
+  const buckets = Map.groupBy(points, ({ atMs }) => Math.min(MAX_POINTS - 1, Math.floor((atMs - startMs) / widthMs)));
+  return [...buckets].map(([bucket, members]) => {
+    const bucketEndMs = startMs + (bucket + 1) * widthMs;
+    return timed({ atMs: Math.round(startMs + bucket * widthMs), value: meanOver(members, bucketEndMs) });
+  });
+}
+
+/** Texts have no mean: the newest changes are told. */
+function changesOf(points: readonly HistoryPoint[]): readonly JsonObject[] {
+  const changes = points.filter(({ value }, index) => index === 0 || points[index - 1]?.value !== value);
+  return changes.slice(-MAX_POINTS).map(({ atMs, value }) => ({ at: isoTime(atMs), value }));
+}
+
+function timed({ atMs, value }: NumberPoint): { readonly at: string; readonly value: number } {
+  return { at: isoTime(atMs), value: rounded(value) };
+}
+
+/** To hundredths: more digits than a sensor has would only pretend. */
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

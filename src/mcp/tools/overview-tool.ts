@@ -1,0 +1,174 @@
+import type { MeshPorts } from '../../calls/mesh-ports.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import type { Reading, SensorInfo } from '../../core/devices/sensor-readings.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { ToolCatalogue } from '../../http/tool-catalogue.ts';
+import type { VisibleHome } from '../../http/visible-home.ts';
+import { p } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { isRoomAir } from '../../tools/names/resolve-names.ts';
+import { successResult } from '../calls/tool-result.ts';
+import { type HomeTool, homeTool } from './home-tool.ts';
+
+/** What the overview is made of. */
+interface OverviewParts {
+  readonly sight: VisibleHome;
+  readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
+  /** Tools of other hubs. */
+  readonly outlook: Pick<MeshPorts, 'tools'>;
+}
+
+/** `home_overview`: where everybody starts. */
+export function overviewTool({ sight, catalogue, outlook }: OverviewParts): HomeTool {
+  return homeTool(
+    {
+      name: 'home_overview',
+      title: 'Home at a glance',
+      description:
+        'Areas with their devices, what is on or open, alarms, and what cannot be reached. With an area: each device there with its id and present values. Start here.',
+      parameters: { area: p.string({ description: 'Only this area', maxLength: 64 }).optional() },
+    },
+    async ({ area }, { principal }) => {
+      const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
+      if (area === undefined) {
+        await outlook.tools.awaitComplete();
+        return successResult({ ...homeOverview(home), ...remoteDeviceHint(outlook.tools.all().filter(catalogue.visibleTo(principal))) });
+      }
+      const name = sight.area(principal, area);
+      const devices = home.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
+      const ids = new Set(devices.map(({ id }) => id));
+      return successResult(areaOverview(name, { devices, readings: home.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
+    },
+  );
+}
+
+/** Devices of other hubs are not in the overview; who has none of their own has to hear where to look. */
+function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
+  const count = tools.filter(({ definition }) => definition.metadata.device !== undefined).length;
+  return count === 0 ? {} : { other_hubs: { device_tools: count, how: 'search_tools finds them, and they run from here' } };
+}
+
+/** Bounds of what one overview tells; what is left out is counted. */
+const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
+
+const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
+/** Values of alarms that mean that all is well. */
+const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
+
+/** What a caller may know of a home. */
+export interface HomeSnapshot {
+  readonly devices: readonly Device[];
+  readonly readings: readonly Reading[];
+}
+
+/** The home at a glance: how many devices each area has, what is on, open or unlocked, alarms, and what cannot be reached. */
+function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
+  const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
+  const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
+  return {
+    devices: devices.length,
+    areas: areas.slice(0, MAX.areas).map(([area, members]) => areaView(area, members, of)),
+    ...leftOut('more_areas', areas.length - MAX.areas),
+    ...troubles({ devices, readings }),
+  };
+}
+
+/** One area, device by device, with what each says now. */
+function areaOverview(area: string, { devices, readings }: HomeSnapshot): JsonObject {
+  const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
+  return {
+    area,
+    devices: devices.slice(0, MAX.devices).map((device) => deviceView(device, of.get(device.id) ?? [])),
+    ...leftOut('more_devices', devices.length - MAX.devices),
+    ...troubles({ devices, readings }),
+  };
+}
+
+function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<string, readonly Reading[]>): JsonObject {
+  const told = devices.flatMap((device) => (of.get(device.id) ?? []).map((reading) => ({ device, reading })));
+  const namesOf = (isSo: (reading: Reading) => boolean) => [
+    ...new Set(told.filter(({ reading }) => isSo(reading)).map(({ device }) => device.name)),
+  ];
+  const ambient = told.filter(({ device, reading }) => isRoomAir(reading.sensor, device.deviceTypes)).map(({ reading }) => reading);
+  return {
+    area: area === '' ? null : area,
+    devices: devices.length,
+    ...named('on', namesOf(isOn)),
+    ...named('open', namesOf(isOpen)),
+    ...named('unlocked', namesOf(isUnlocked)),
+    // What lies in no area is no room: the processor of a board and a probe in a pond have no mean.
+    ...(area !== '' && meansOf(ambient)),
+  };
+}
+
+/** The mean of what several sensors of a room say of its air. */
+function meansOf(readings: readonly Reading[]): JsonObject {
+  const measured = readings.filter(({ value }) => typeof value === 'number');
+  const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
+  return Object.fromEntries(
+    [...kinds].flatMap(([kind, [first, ...others]]) => {
+      if (!first) return [];
+      const sum = [first, ...others].reduce((total, { value }) => total + Number(value), 0);
+      return [[kind, valueText({ sensor: first.sensor, value: Math.round((sum / (others.length + 1)) * 100) / 100 })]];
+    }),
+  );
+}
+
+function deviceView(device: Device, readings: readonly Reading[]): JsonObject {
+  return {
+    id: device.id,
+    name: device.name,
+    type: device.deviceTypes.join(', '),
+    ...(device.reachability !== 'reachable' && { reachability: device.reachability }),
+    now: Object.fromEntries(readings.filter(({ value }) => value !== null).map((reading) => [reading.sensor.name, valueText(reading)])),
+  };
+}
+
+function troubles({ devices, readings }: HomeSnapshot): JsonObject {
+  const alarms = readings.filter(isAlarm);
+  const away = devices.filter(({ reachability }) => reachability === 'unreachable').map(({ name }) => name);
+  return {
+    alarms: alarms.slice(0, MAX.alarms).map(({ sensor, value }) => ({ sensor: sensor.id, title: sensor.title, value })),
+    ...leftOut('more_alarms', alarms.length - MAX.alarms),
+    ...named('unreachable', away),
+  };
+}
+
+function isOn({ sensor, value }: Reading): boolean {
+  return sensor.kind === 'on_off' && sensor.name.startsWith('is_on') && isTrue(value);
+}
+
+function isOpen({ sensor, value }: Reading): boolean {
+  if (sensor.kind === 'contact') return isTrue(value);
+  return sensor.kind === 'valve' && /^open/i.test(String(value));
+}
+
+/** Its door may be closed all the same. */
+function isUnlocked({ sensor, value }: Reading): boolean {
+  return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
+}
+
+function isAlarm({ sensor, value }: Reading): boolean {
+  if (!ALARM_KINDS.has(sensor.kind) || value === null) return false;
+  return typeof value === 'string' ? !CALM.test(value) : isTrue(value);
+}
+
+/** Readings of on and off are kept as 1 and 0. */
+function isTrue(value: Reading['value']): boolean {
+  return value === true || value === 1;
+}
+
+/** A value with its unit; as it is where it has none. */
+export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
+  return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
+}
+
+function named(member: string, names: readonly string[]): JsonObject {
+  if (names.length === 0) return {};
+  return { [member]: names.slice(0, MAX.names), ...leftOut(`more_${member}`, names.length - MAX.names) };
+}
+
+function leftOut(member: string, count: number): JsonObject {
+  return count > 0 ? { [member]: count } : {};
+}

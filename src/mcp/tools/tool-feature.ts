@@ -1,0 +1,286 @@
+import type { MeshPorts } from '../../calls/mesh-ports.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toolKey } from '../../tools/definition/tool-names.ts';
+import type { RemoteTools, ToolDirectory } from '../../tools/registry/tool-directory.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import { LARGE_PARAMS_LIMITS } from '../../tools/schema/plain-json.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { neededCapabilities } from '../calls/elicitation.ts';
+import { errorResult } from '../calls/tool-result.ts';
+import type { McpCaller, McpFeature, McpListener, McpNotifier, McpView, ToolRunner } from '../mcp-feature.ts';
+import { toolListPage } from '../pagination.ts';
+import type { HomeTool } from './home-tool.ts';
+import { type MeasurementParts, measurementTools } from './measurement-tools.ts';
+import { overviewTool } from './overview-tool.ts';
+import { type NamedToolParts, type ProxyParts, proxyOf, proxyTools, type SearchParts, searchTools, toolNamed } from './search-and-call.ts';
+import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
+
+/** What tools are listed and called with. */
+export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
+  readonly registry: ToolRegistry;
+  /** Tools of other hubs. */
+  readonly outlook: Pick<MeshPorts, 'tools'>;
+}
+
+/** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
+export function toolFeature(parts: ToolFeatureParts, notices: McpNotifier): McpFeature {
+  const paced = (tool: HomeTool): HomeTool => ({
+    ...tool,
+    answer: async (params, caller) => {
+      parts.reads.take(caller.principal);
+      return tool.answer(params, caller);
+    },
+  });
+  const reading = (tools: readonly HomeTool[]) => tools.map(paced);
+  const own = [...reading([overviewTool(parts), ...searchTools(parts)]), ...proxyTools(parts), ...reading(measurementTools(parts))];
+  const home = new ToolHomeView(parts, own);
+  const lists = new ToolListView(parts);
+  const changes = new ToolChanges({
+    registry: parts.registry,
+    clock: parts.clock,
+    remote: parts.outlook.tools,
+    notices,
+    isListed: (tool, view) => (view.kind === 'home' ? isDirect(tool) : isIn(tool, view)),
+    visibleTo: (principal) => parts.catalogue.visibleTo(principal),
+  });
+  return {
+    capabilities: { tools: { listChanged: true } },
+    methods: {
+      'tools/list': async ({ cursor }, caller) => {
+        if (caller.view.kind !== 'home') return lists.list(cursor, caller);
+        if (cursor === undefined) return home.list(caller);
+        throw new AtmoError('VALIDATION_ERROR', 'This list has one page only; leave the cursor out');
+      },
+      'tools/call': (params, caller) => {
+        const { name, args } = callParams(params);
+        return (isHome(caller) ? home : lists).call(name, args, caller);
+      },
+    },
+    mirroredSchema: (name, listener) => (isHome(listener) ? undefined : lists.mirrored(name, listener)),
+    close: () => changes[Symbol.dispose](),
+  };
+}
+
+function isHome({ view }: McpListener): boolean {
+  return view.kind === 'home';
+}
+
+function callParams({ name, arguments: args = {} }: JsonObject): { readonly name: string; readonly args: JsonObject } {
+  if (typeof name === 'string' && isJsonObject(args)) return { name, args };
+  throw new AtmoError('VALIDATION_ERROR', 'tools/call needs {"name": "…", "arguments": {…}}');
+}
+
+/** Tools of the registry that the default view lists by themselves, where the hub has them and the caller may use them. */
+const DIRECT_TOOLS = [
+  'core:turn_on_light',
+  'core:turn_off_light',
+  'core:set_thermostat',
+  'core:set_cover',
+  'core:job_status',
+  'hub:list_approvals',
+] as const;
+const DIRECT_KEYS: ReadonlySet<string> = new Set(DIRECT_TOOLS);
+
+/** Whether the default view lists a tool of the registry by itself. */
+function isDirect(tool: Pick<RegisteredTool, 'definition'>): boolean {
+  return DIRECT_KEYS.has(toolKey(tool));
+}
+
+interface HomeViewParts extends NamedToolParts {
+  readonly validator: SchemaValidator;
+  readonly run: ToolRunner;
+}
+
+/** `/mcp`: about a dozen tools, however many devices there are. */
+class ToolHomeView {
+  readonly #parts: HomeViewParts;
+  readonly #own: readonly HomeTool[];
+
+  constructor(parts: HomeViewParts, own: readonly HomeTool[]) {
+    this.#parts = parts;
+    this.#own = own;
+  }
+
+  list({ principal }: McpCaller): JsonObject {
+    const { catalogue } = this.#parts;
+    const isVisible = catalogue.visibleTo(principal);
+    const direct = this.#direct(principal).filter(isVisible);
+    return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
+  }
+
+  /** TOOL_NOT_FOUND for a name that is not listed: it tells how tools of the home are called. */
+  async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
+    const own = this.#own.find((tool) => tool.name === name);
+    if (own) return this.#answer(own, params, caller);
+    const { catalogue, run } = this.#parts;
+    const direct = this.#direct(caller.principal).find((tool) => catalogue.modelName(tool) === name);
+    if (direct) return run({ tool: direct, params, listing: 'open' }, caller);
+    throw await this.#unlisted(name, caller);
+  }
+
+  async #answer(tool: HomeTool, given: JsonObject, caller: McpCaller): Promise<JsonObject> {
+    try {
+      return await tool.answer(this.#parts.validator.parameters(tool.parameters, given, LARGE_PARAMS_LIMITS), caller);
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      if (error.code === 'INTERNAL_ERROR' || neededCapabilities(error)) throw error;
+      return errorResult(error.toBody(), { era: caller.era, listing: 'open' });
+    }
+  }
+
+  #direct(principal: McpCaller['principal']): readonly RegisteredTool[] {
+    return DIRECT_TOOLS.flatMap((key) => this.#parts.catalogue.known(principal, key) ?? []);
+  }
+
+  async #unlisted(name: string, { principal }: McpCaller): Promise<AtmoError> {
+    const shown = JSON.stringify(name.slice(0, 160));
+    const { catalogue } = this.#parts;
+    try {
+      const tool = await toolNamed(this.#parts, principal, name);
+      const by = proxyOf(tool);
+      return new AtmoError(
+        'TOOL_NOT_FOUND',
+        `${shown} is called by ${by}: {"name": ${JSON.stringify(catalogue.modelName(tool))}, "arguments": {…}}`,
+        {
+          call_with: by,
+        },
+      );
+    } catch (thrown) {
+      return toAtmoError(thrown);
+    }
+  }
+}
+
+/** What the views of single tools are made from. */
+export interface ListViewParts extends NamedToolParts {
+  readonly tools: Pick<ToolDirectory, 'all'>;
+  readonly run: ToolRunner;
+}
+
+/** `/mcp/devices` and `/mcp/areas/{area}`: every tool that is ready to be called by itself, with its types. */
+class ToolListView {
+  readonly #parts: ListViewParts;
+
+  constructor(parts: ListViewParts) {
+    this.#parts = parts;
+  }
+
+  /** VALIDATION_ERROR for a cursor that is none of ours. */
+  async list(cursor: Json | undefined, { principal, view }: McpCaller): Promise<JsonObject> {
+    const { catalogue, tools } = this.#parts;
+    await catalogue.whole(principal);
+    const formOf = isFull(view) ? toolForm : shortToolForm;
+    const page = toolListPage(tools.all(), this.#listedIn(view, principal), cursor);
+    return {
+      tools: page.tools.map((tool) => formOf(tool, catalogue.modelName(tool))),
+      ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+    };
+  }
+
+  /** TOOL_NOT_FOUND for what the view does not list, with the names that are near. */
+  async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
+    const tool = await this.#find(name, caller);
+    const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
+    return this.#parts.run({ tool, params, listing }, caller);
+  }
+
+  /** The schema of a tool of the list whose arguments a client mirrors in headers. */
+  mirrored(name: string, listener: McpListener): JsonObject | undefined {
+    const { catalogue } = this.#parts;
+    const tool = catalogue.known(listener.principal, name);
+    return tool && isIn(tool, listener.view) ? mirroredSchema(tool, catalogue.modelName(tool)) : undefined;
+  }
+
+  async #find(name: string, { principal, view }: McpCaller): Promise<RegisteredTool> {
+    const tool = await toolNamed(this.#parts, principal, name);
+    if (isIn(tool, view)) return tool;
+    const shown = JSON.stringify(name.slice(0, 160));
+    throw new AtmoError('TOOL_NOT_FOUND', `${shown} is not listed here; list the tools, or call it at /mcp by control_tool or read_tool`);
+  }
+
+  #listedIn(view: McpView, principal: Principal): (tool: RegisteredTool) => boolean {
+    const { catalogue } = this.#parts;
+    const isVisible = catalogue.visibleTo(principal);
+    const isMeant = catalogue.defaultVersionFor(principal);
+    return (tool) => isIn(tool, view) && catalogue.isReady(tool) && isVisible(tool) && isMeant(tool);
+  }
+}
+
+function isFull(view: McpView): boolean {
+  return view.kind !== 'home' && view.isFull === true;
+}
+
+/** The hub's own administration is in no list: it would be most of it. */
+function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
+  if (view.kind === 'home') return false;
+  if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
+  return namespace !== 'hub' || metadata.device !== undefined;
+}
+
+/** A device that joins brings dozens of tools: what changes within this time is told once. */
+const GATHER_MS = 250;
+
+interface ChangeCollaborators {
+  readonly registry: Pick<ToolRegistry, 'onChange'>;
+  /** Tools of other hubs. */
+  readonly remote: Pick<RemoteTools, 'onChange'>;
+  readonly clock: Clock;
+  readonly notices: Pick<McpNotifier, 'toolsChanged'>;
+  /** Whether a tool is in the list of a listener's view. */
+  isListed(tool: RegisteredTool, view: McpListener['view']): boolean;
+  visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
+}
+
+/** Tells clients that their list of tools changed: only those in whose list the change can be seen. */
+export class ToolChanges implements Disposable {
+  readonly #collaborators: ChangeCollaborators;
+  readonly #stops: readonly (() => void)[];
+  #changed: RegisteredTool[] = [];
+  #isMeshChanged = false;
+  #stopTimer: (() => void) | undefined;
+
+  /** Listens from now on. */
+  constructor(collaborators: ChangeCollaborators) {
+    const { registry, remote } = collaborators;
+    this.#collaborators = collaborators;
+    this.#stops = [
+      registry.onChange(({ tool }) => {
+        this.#changed.push(tool);
+        this.#gather();
+      }),
+      remote.onChange(() => {
+        this.#isMeshChanged = true;
+        this.#gather();
+      }) ?? (() => {}),
+    ];
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopTimer?.();
+    for (const stop of this.#stops) stop();
+  }
+
+  #gather(): void {
+    this.#stopTimer ??= this.#collaborators.clock.after(GATHER_MS, () => this.#tell());
+  }
+
+  #tell(): void {
+    const { notices, isListed, visibleTo } = this.#collaborators;
+    const changed = this.#changed;
+    // Which tools of other hubs came or went is not known: every list of single tools may have changed.
+    const isMeshChanged = this.#isMeshChanged;
+    this.#changed = [];
+    this.#isMeshChanged = false;
+    this.#stopTimer = undefined;
+    notices.toolsChanged(({ principal, view }) => {
+      if (isMeshChanged && view.kind !== 'home') return true;
+      const isVisible = visibleTo(principal);
+      return changed.some((tool) => isListed(tool, view) && isVisible(tool));
+    });
+  }
+}

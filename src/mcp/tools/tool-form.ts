@@ -1,0 +1,114 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import type { Category, RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toMcp } from '../../tools/formats/model-apis.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
+import { hasSecrets } from '../../tools/schema/secrets.ts';
+
+/** Definitions never change, so that each is turned into its form once. */
+const forms = new WeakMap<RegisteredTool, JsonObject>();
+
+/** A tool as MCP lists it: units and an example in words, all four annotations, an icon. `name` is the model-facing one. */
+export function toolForm(tool: RegisteredTool, name: string): JsonObject {
+  const known = forms.get(tool);
+  if (known?.name === name) return known;
+  const { definition } = tool;
+  const parameters = withUnitsInWords(definition.parameters);
+  const { annotations, inputSchema, ...form } = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
+  // The title stands beside them already.
+  const { title: _, ...hints } = annotations;
+  const mirrored = withHeaders(inputSchema, definition.parameters);
+  const made = copyJsonObject(
+    { ...form, inputSchema: mirrored, annotations: hints, icons: iconsOf(definition.metadata.category) },
+    RESULT_LIMITS,
+  );
+  forms.set(tool, made);
+  return made;
+}
+
+/** The same in few tokens: without icons, and without the schema of an answer that explains itself. */
+export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
+  const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
+  return form;
+}
+
+/** The schema of a tool whose arguments a client mirrors in headers; undefined for all others. */
+export function mirroredSchema(tool: RegisteredTool, name: string): JsonObject | undefined {
+  const { inputSchema } = toolForm(tool, name);
+  const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
+  const isMirrored = Object.values(properties).some((property) => isJsonObject(property) && HEADER in property);
+  return isMirrored && isJsonObject(inputSchema) ? inputSchema : undefined;
+}
+
+const HEADER = 'x-mcp-header';
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
+const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
+
+/**
+ * The names of the headers `Mcp-Param-…` in which a client of 2026-07-28 repeats arguments (SEP-2243), for those who pass its requests
+ * on. Clients leave out a whole tool for one name that cannot be; a secret is repeated nowhere.
+ */
+function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
+  const { properties } = inputSchema;
+  if (!isJsonObject(properties) || !isSchemaObject(declared)) return inputSchema;
+  const taken = new Set<string>();
+  const mirrored = Object.entries(properties).map(([name, property]): [string, Json] => {
+    const { [name]: parameter } = declared;
+    const header = isSchemaObject(parameter) && !hasSecrets(parameter) ? parameter[HEADER] : undefined;
+    if (typeof header !== 'string' || !HEADER_NAME.test(header) || taken.has(header.toLowerCase())) return [name, property];
+    if (!isJsonObject(property) || !MIRRORED_TYPES.includes(property.type)) return [name, property];
+    taken.add(header.toLowerCase());
+    return [name, { ...property, [HEADER]: header }];
+  });
+  return { ...inputSchema, properties: Object.fromEntries(mirrored) };
+}
+
+/** The description with an example of the arguments where it gives none yet. */
+function descriptionOf({ definition }: RegisteredTool): string {
+  const [example] = definition.metadata.examples;
+  if (!example || Object.keys(example.params).length === 0) return definition.description;
+  return `${definition.description} Example: ${JSON.stringify(example.params)}`;
+}
+
+/** `x-unit` is ours: a model learns the unit from the description. */
+function withUnitsInWords(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (child) => {
+    const { 'x-unit': unit, description = '' } = child;
+    if (typeof unit !== 'string' || typeof description !== 'string' || saysUnit(description, unit)) return child;
+    return { ...child, description: `${description}${description === '' ? 'In' : ', in'} ${unit}` };
+  });
+}
+
+const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree', '°C': 'celsius' };
+
+/** By itself, as in `0 to 100 %`, or as a word. */
+function saysUnit(description: string, unit: string): boolean {
+  const word = WORDS[unit];
+  const parts = description.split(/[\s,;().]+/);
+  return parts.includes(unit) || (word !== undefined && description.toLowerCase().includes(word));
+}
+
+/** Strokes on a field of 24 by 24. */
+const STROKES: Readonly<Record<Category, string>> = {
+  sensing: 'M10 14V4a2 2 0 014 0v10a4 4 0 11-4 0z',
+  acting: 'M12 3v8M7 6a8 8 0 1010 0',
+  communicating: 'M4 5h16v11H9l-5 4z',
+  querying: 'M10 4a6 6 0 100 12 6 6 0 000-12zM15 15l5 5',
+  computing: 'M6 6h12v12H6zM9 2v4M15 2v4M9 18v4M15 18v4',
+  managing: 'M4 7h16M4 12h16M4 17h16',
+};
+
+const icons = new Map(Object.entries(STROKES).map(([category, path]) => [category, [iconOf(path)]]));
+
+/** `icons` of a tool: one drawing for each category, within the list itself so that nothing has to be fetched. */
+function iconsOf(category: Category): readonly JsonObject[] {
+  return icons.get(category) ?? [];
+}
+
+function iconOf(path: string): JsonObject {
+  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='%23789' stroke-width='2'><path d='${path}'/></svg>`;
+  return {
+    src: `data:image/svg+xml,${svg.replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll(' ', '%20')}`,
+    mimeType: 'image/svg+xml',
+  };
+}

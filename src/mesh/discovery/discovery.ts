@@ -1,0 +1,31 @@
+/** A DNS-SD service to announce (RFC 6763). */
+export interface AnnouncedService {
+  /** Instance label, without type and domain; at most 63 bytes of UTF-8. */
+  readonly name: string;
+  /** Such as `_atmosphere-edge._tcp`. */
+  readonly type: string;
+  readonly port: number;
+  readonly txt: Readonly<Record<string, string>>;
+}
+
+/** A service of a neighbour. */
+export interface ServiceInstance extends AnnouncedService {
+  /** IPv4 and IPv6 addresses in the order in which to try them; link-local ones have a zone, `fe80::1%eth0`. */
+  readonly addresses: readonly string[];
+}
+
+/** Hears of services of one type. */
+export interface ServiceListener {
+  /** Told when an instance appears, changes, or says again that it is there (at most once a second). */
+  found(service: ServiceInstance): void;
+  /** It said goodbye on every link, or has not been heard of for as long as it promised. */
+  lost(name: string): void;
+}
+
+/** Port: DNS-SD on the local links. */
+export interface Discovery {
+  /** Announces until disposed; disposing sends a goodbye. VALIDATION_ERROR for a name or text that DNS cannot carry. */
+  advertise(service: AnnouncedService): AsyncDisposable;
+  /** Tells instances, those of this machine too, until the signal aborts. */
+  browse(type: string, ear: ServiceListener, signal: AbortSignal): void;
+}

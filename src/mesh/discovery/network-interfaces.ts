@@ -1,0 +1,152 @@
+import { BlockList } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Clock } from '../../core/clock.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
+
+const POLL_MS = 1_000;
+
+/** What the watch needs. */
+export interface InterfaceWatchOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Interfaces to look at; all when empty. */
+  readonly names: readonly string[];
+  /** Reads the machine's interfaces; tests give their own. */
+  readonly list?: typeof networkInterfaces;
+}
+
+/** Notices interfaces that come and go and addresses that change, within a second. Looking costs about 0.1 ms. */
+export class InterfaceWatch implements Service {
+  readonly #parts: InterfaceWatchOptions;
+  readonly #listeners = new Set<() => void>();
+  #interfaces: readonly NetworkInterface[] = [];
+  #cancel: (() => void) | undefined;
+
+  constructor(parts: InterfaceWatchOptions) {
+    this.#parts = parts;
+  }
+
+  /** As they are now; empty before the start. */
+  get interfaces(): readonly NetworkInterface[] {
+    return this.#interfaces;
+  }
+
+  /** Told after each change. The answer stops it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async start(): Promise<void> {
+    this.#interfaces = this.#read();
+    this.#wait();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#listeners.clear();
+  }
+
+  #wait(): void {
+    this.#cancel = this.#parts.clock.after(POLL_MS, () => {
+      this.#wait();
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    const interfaces = this.#read();
+    if (JSON.stringify(interfaces) === JSON.stringify(this.#interfaces)) return;
+    this.#interfaces = interfaces;
+    this.#parts.logger.info('discovery.interfaces_changed', { interfaces: interfaces.map(({ name }) => name) });
+    for (const listener of this.#listeners) listener();
+  }
+
+  #read(): readonly NetworkInterface[] {
+    try {
+      return interfacesOf((this.#parts.list ?? networkInterfaces)(), this.#parts.names);
+    } catch {
+      // The kernel refuses for a moment when it is out of memory or descriptors; the next look tells.
+      return this.#interfaces;
+    }
+  }
+}
+
+/** An address of an interface, without zone. */
+export interface InterfaceAddress {
+  readonly host: string;
+  readonly family: 'ipv4' | 'ipv6';
+  /** Leading bits that all neighbours share. */
+  readonly prefixBits: number;
+}
+
+/** An interface that is up and is not the loopback. */
+export interface NetworkInterface {
+  readonly name: string;
+  /** Number of the kernel, which a card that was pulled and put back has anew; 0 without IPv6. */
+  readonly index: number;
+  readonly addresses: readonly InterfaceAddress[];
+}
+
+const MAX_INTERFACES = 16;
+const MAX_ADDRESSES = 12;
+
+/** The interfaces out of Node's list; only those of the names given, unless none is given. In a fixed order. */
+function interfacesOf(list: ReturnType<typeof networkInterfaces>, names: readonly string[]): readonly NetworkInterface[] {
+  return Object.keys(list)
+    .filter((name) => names.length === 0 || names.includes(name))
+    .sort()
+    .flatMap((name) => {
+      const entries = (list[name] ?? []).filter(({ internal }) => !internal);
+      const addresses = entries.map(addressOf).sort(byHost).slice(0, MAX_ADDRESSES);
+      const index = Math.max(0, ...entries.map((entry) => entry.scopeid ?? 0));
+      return addresses.length === 0 ? [] : [{ name, index, addresses }];
+    })
+    .slice(0, MAX_INTERFACES);
+}
+
+const byHost = (one: InterfaceAddress, other: InterfaceAddress) => (one.host < other.host ? -1 : 1);
+
+function addressOf({ address, family, cidr }: { address: string; family: 'IPv4' | 'IPv6'; cidr: string | null }): InterfaceAddress {
+  const [host = address] = address.split('%');
+  return { host, family: family === 'IPv4' ? 'ipv4' : 'ipv6', prefixBits: Number(cidr?.split('/')[1] ?? 0) };
+}
+
+/** True for addresses that mean something on one link only, and so need a zone. */
+export function isLinkLocal(host: string): boolean {
+  return /^fe[89ab]/i.test(host);
+}
+
+/** Knows who is a neighbour: whose address lies within one of the interface's own networks. */
+export function neighboursOf(place: NetworkInterface): (host: string) => boolean {
+  const networks = new BlockList();
+  for (const { host, family, prefixBits } of place.addresses) networks.addSubnet(host, prefixBits, family);
+  return (source) => {
+    const [host = '', zone] = source.split('%');
+    if (zone !== undefined || isLinkLocal(host)) return zone === undefined || zone === place.name;
+    return networks.check(host, host.includes(':') ? 'ipv6' : 'ipv4');
+  };
+}
+
+const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
+const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
+
+/**
+ * `host:port` under which members of the same networks reach this hub, from what it listens on and the interfaces it has.
+ * Link-local addresses mean nothing to others; loopback is told only when it is all there is.
+ */
+export function ownAddresses(listening: readonly string[], interfaces: readonly NetworkInterface[]): readonly string[] {
+  const hosts = interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host)).filter((host) => !isLinkLocal(host));
+  // IPv4 first: in homes it is what works.
+  const ordered = [...hosts.filter((host) => !host.includes(':')), ...hosts.filter((host) => host.includes(':'))];
+  const told = listening.flatMap((text) => {
+    const address = parseHostPort(text);
+    if (!address) return [];
+    return ANY_ADDRESS.has(address.host) ? ordered.map((host) => formatHostPort({ host, port: address.port })) : [text];
+  });
+  const beyond = told.filter((text) => !LOOPBACK.test(parseHostPort(text)?.host ?? ''));
+  return [...new Set(beyond.length > 0 ? beyond : told)];
+}

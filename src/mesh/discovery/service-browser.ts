@@ -1,0 +1,387 @@
+import type { Clock } from '../../core/clock.ts';
+import type { ServiceInstance, ServiceListener } from './discovery.ts';
+import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeDnsMessage, isPlainName, isSameName } from './dns-message.ts';
+import type { DiscoveryDrops, LinkObserver, MulticastLink } from './multicast-links.ts';
+import { MDNS_PORT, type MessageSource } from './multicast-socket.ts';
+import { isLinkLocal } from './network-interfaces.ts';
+import { RecordCache } from './record-cache.ts';
+
+const REPEAT_MS = 1_000;
+
+/** What a browser needs. */
+export interface ServiceBrowserCollaborators {
+  readonly clock: Clock;
+  readonly drops: DiscoveryDrops;
+  /** 0 to below 1. */
+  readonly random: () => number;
+  /** Such as `_atmosphere-edge._tcp`. */
+  readonly type: string;
+  readonly ear: ServiceListener;
+}
+
+/** Looks for services of one type on every link and tells them as one list. */
+export class ServiceBrowser implements LinkObserver, Disposable {
+  readonly #parts: ServiceBrowserCollaborators;
+  readonly #typeName: string;
+  readonly #browsers = new Map<MulticastLink, LinkBrowser>();
+  readonly #told = new Map<string, { text: string; atMs: number; name: string }>();
+
+  constructor(parts: ServiceBrowserCollaborators) {
+    this.#parts = parts;
+    this.#typeName = `${parts.type}.local`;
+  }
+
+  onLinkUp(link: MulticastLink): void {
+    const known = this.#browsers.get(link);
+    if (known !== undefined) {
+      known.start();
+      return;
+    }
+    const { clock, drops, random } = this.#parts;
+    const touched = (names: ReadonlySet<string>) => this.#review(names);
+    const browser = new LinkBrowser(link, { clock, drops, random, typeName: this.#typeName, touched });
+    this.#browsers.set(link, browser);
+    browser.start();
+  }
+
+  onLinkMoved(link: MulticastLink): void {
+    this.#browsers.get(link)?.start();
+  }
+
+  onLinkDown(link: MulticastLink): void {
+    const browser = this.#browsers.get(link);
+    browser?.stop();
+    this.#browsers.delete(link);
+    this.#review(new Set(browser?.names()));
+  }
+
+  onMessage(link: MulticastLink, message: DnsMessage, from: MessageSource): void {
+    if (message.kind === 'response' && from.port === MDNS_PORT) this.#browsers.get(link)?.onMessage(message, from.host);
+  }
+
+  [Symbol.dispose](): void {
+    for (const browser of this.#browsers.values()) browser.stop();
+    this.#browsers.clear();
+  }
+
+  #review(names: ReadonlySet<string>): void {
+    for (const name of names) {
+      const places = [...this.#browsers.values()].flatMap((browser) => browser.instance(name)?.complete ?? []);
+      const [first] = places;
+      if (first === undefined) this.#lose(name);
+      else this.#find(name, first, places);
+    }
+  }
+
+  #lose(name: string): void {
+    const told = this.#told.get(name);
+    if (told === undefined) return;
+    this.#told.delete(name);
+    this.#parts.ear.lost(told.name);
+  }
+
+  #find(name: string, first: LinkInstance, places: readonly LinkInstance[]): void {
+    const addresses = [...new Set(places.flatMap((place) => place.addresses))];
+    const label = first.spelling.slice(0, -this.#typeName.length - 1);
+    const service: ServiceInstance = { name: label, type: this.#parts.type, port: first.port, txt: first.txt, addresses };
+    const text = JSON.stringify(service);
+    const told = this.#told.get(name);
+    const nowMs = this.#parts.clock.monotonic();
+    if (told !== undefined && told.text === text && nowMs - told.atMs < REPEAT_MS) return;
+    this.#told.set(name, { text, atMs: nowMs, name: label });
+    this.#parts.ear.found(service);
+  }
+}
+
+const TICK_MS = 1_000;
+const LONGEST_RESOLVE_MS = 60_000;
+const MAX_QUESTIONS = 16;
+
+/** What looking for services on a link needs. */
+export interface LinkBrowserCollaborators {
+  readonly clock: Clock;
+  readonly drops: DiscoveryDrops;
+  readonly random: () => number;
+  /** Domain name of the type, such as `_atmosphere-edge._tcp.local`. */
+  readonly typeName: string;
+  /** Instances, as domain names, of which something was heard or has ended. */
+  readonly touched: (names: ReadonlySet<string>) => void;
+}
+
+/** What an instance is on one link. */
+interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
+  /** Domain name, as its owner writes it. */
+  readonly spelling: string;
+}
+
+/** Looks for services of one type on one link, keeps what it hears fresh and forgets what has gone. */
+class LinkBrowser {
+  readonly #link: MulticastLink;
+  readonly #parts: LinkBrowserCollaborators;
+  readonly #cache = new RecordCache();
+  readonly #owners = new InstanceOwners();
+  readonly #hosts = new HostInstances();
+  /** Instances that a PTR record names. */
+  readonly #pointers = new Set<string>();
+  readonly #resolving = new Map<string, { dueMs: number; everyMs: number }>();
+  readonly #schedule: QuerySchedule;
+  #cancelTick: (() => void) | undefined;
+
+  constructor(link: MulticastLink, parts: LinkBrowserCollaborators) {
+    this.#link = link;
+    this.#parts = parts;
+    this.#schedule = new QuerySchedule({ clock: parts.clock, random: parts.random, ask: () => this.#askForAll() });
+  }
+
+  /** Looks, or looks again as if for the first time. */
+  start(): void {
+    this.#schedule.restart();
+    this.#tickLater();
+  }
+
+  stop(): void {
+    this.#schedule.stop();
+    this.#cancelTick?.();
+  }
+
+  names(): readonly string[] {
+    return this.#owners.names();
+  }
+
+  /** Undefined unless it is there; `complete` is missing while its port or addresses are not known. */
+  instance(name: string): { readonly complete?: LinkInstance } | undefined {
+    if (!this.#pointers.has(name.toLowerCase())) return undefined;
+    const [location] = this.#cache.of(name, 'SRV');
+    const addresses = location === undefined ? [] : this.#addressesOf(location.data.target);
+    if (location === undefined || location.data.port === 0 || addresses.length === 0) return {};
+    const attributes = this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf));
+    // Of several with the same key the first one counts (RFC 6763 6.4).
+    const txt = Object.fromEntries(attributes.reverse());
+    return { complete: { spelling: this.#owners.spelling(name), port: location.data.port, txt, addresses } };
+  }
+
+  onMessage(message: DnsMessage, host: string): void {
+    const records = [...message.answers, ...message.additionals];
+    const touched = new Set<string>();
+    for (const record of records) if (record.type === 'PTR') this.#take(record, record.data, host, touched);
+    for (const record of records) if (record.type === 'SRV' || record.type === 'TXT') this.#take(record, record.name, host, touched);
+    for (const record of records) if (record.type === 'A' || record.type === 'AAAA') this.#takeAddress(record, touched);
+    if (touched.size === 0) return;
+    this.#resolve(touched);
+    this.#parts.touched(touched);
+  }
+
+  #take(record: DnsRecord, name: string, host: string, touched: Set<string>): void {
+    const { typeName, drops, clock } = this.#parts;
+    if (!name.toLowerCase().endsWith(`.${typeName.toLowerCase()}`) || !isPlainName(name)) return;
+    if (record.type === 'SRV' && !isPlainName(record.data.target)) return;
+    if (record.type === 'PTR' && !isSameName(record.name, typeName)) return;
+    if (record.type !== 'PTR' && !this.#owners.has(name)) return;
+    if (record.ttlSeconds > 0 && !this.#owners.admit(name, host)) {
+      drops.count('too_many_instances');
+      return;
+    }
+    const news = this.#cache.add(record, clock.monotonic());
+    if (record.type === 'PTR' && news === 'ignored' && !this.#pointers.has(name.toLowerCase())) this.#owners.forget(name);
+    if (news === 'ignored') return;
+    touched.add(name.toLowerCase());
+    if (record.type === 'PTR') this.#pointers.add(name.toLowerCase());
+    if (record.type === 'SRV') this.#hosts.add(record.data.target, name);
+  }
+
+  #takeAddress(record: DnsRecord, touched: Set<string>): void {
+    const users = this.#hosts.of(record.name);
+    if (users.size === 0 || this.#cache.add(record, this.#parts.clock.monotonic()) !== 'added') return;
+    for (const name of users) touched.add(name);
+  }
+
+  // Only neighbours: who listens to strangers must not be sent to connect to any place in the world.
+  #addressesOf(host: string): readonly string[] {
+    const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
+    return addresses
+      .filter((address) => this.#link.isNeighbour(address))
+      .map((address) => (isLinkLocal(address) ? `${address}%${this.#link.place.name}` : address));
+  }
+
+  #askForAll(): void {
+    const { typeName, clock } = this.#parts;
+    sendQuery(this.#link, [{ name: typeName, type: 'PTR' }], this.#cache.known(typeName, clock.monotonic()));
+  }
+
+  #tickLater(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = this.#parts.clock.after(TICK_MS, () => {
+      this.#tickLater();
+      this.#refresh();
+      this.#expire();
+      this.#resolve(this.#owners.names());
+    });
+  }
+
+  #refresh(): void {
+    const due = this.#cache.due(this.#parts.clock.monotonic());
+    if (due.some(({ type }) => type === 'PTR')) this.#askForAll();
+    const questions = new Map(due.filter(({ type }) => type !== 'PTR').map(({ name, type }) => [`${name} ${type}`, { name, type }]));
+    if (questions.size > 0) sendQuery(this.#link, [...questions.values()].slice(0, MAX_QUESTIONS));
+  }
+
+  #expire(): void {
+    const over = this.#cache.expire(this.#parts.clock.monotonic());
+    if (over.length === 0) return;
+    const touched = new Set(this.#owners.names());
+    for (const record of over) {
+      if (record.type === 'SRV') this.#hosts.forget(record.data.target, record.name);
+      if (record.type === 'PTR') this.#forget(record.data);
+    }
+    this.#parts.touched(touched);
+  }
+
+  #forget(name: string): void {
+    this.#owners.forget(name);
+    this.#pointers.delete(name.toLowerCase());
+    this.#resolving.delete(name.toLowerCase());
+  }
+
+  /** Asks for what is missing of instances, ever more seldom. */
+  #resolve(names: Iterable<string>): void {
+    const missing = [...names].filter((name) => this.#isDue(name)).slice(0, MAX_QUESTIONS);
+    const questions = missing.flatMap((name) => {
+      const hosts = this.#cache.of(name, 'SRV').map(({ data }) => data.target);
+      if (hosts.length === 0) return ['SRV', 'TXT'].map((type) => ({ name, type }));
+      return hosts.slice(0, 1).flatMap((host) => ['A', 'AAAA'].map((type) => ({ name: host, type })));
+    });
+    if (questions.length > 0) sendQuery(this.#link, questions);
+  }
+
+  #isDue(name: string): boolean {
+    const instance = this.instance(name);
+    if (instance === undefined || instance.complete !== undefined) {
+      this.#resolving.delete(name);
+      return false;
+    }
+    const nowMs = this.#parts.clock.monotonic();
+    const { dueMs, everyMs } = this.#resolving.get(name) ?? { dueMs: nowMs, everyMs: TICK_MS };
+    if (nowMs < dueMs) return false;
+    this.#resolving.set(name, { dueMs: nowMs + everyMs, everyMs: Math.min(everyMs * 2, LONGEST_RESOLVE_MS) });
+    return true;
+  }
+}
+
+/** A key may stand without a value, a value not without a key (RFC 6763 6.4). */
+function attributeOf(text: string): readonly [string, string][] {
+  const at = text.indexOf('=');
+  if (at === 0 || text === '') return [];
+  return at < 0 ? [[text, '']] : [[text.slice(0, at), text.slice(at + 1)]];
+}
+
+const KNOWN_IN_A_MESSAGE = 12;
+const MAX_MESSAGES = 8;
+
+/**
+ * Asks all neighbours and tells what is known already, in several messages where one is too small (RFC 6762 7.2). Never
+ * for an answer to this hub alone: of the programs that share port 5353 any could get it.
+ */
+function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wantsUnicast'>[], known: readonly DnsRecord[] = []): void {
+  const messages = Math.max(1, Math.min(MAX_MESSAGES, Math.ceil(known.length / KNOWN_IN_A_MESSAGE)));
+  const questions = names.map((name) => ({ ...name, wantsUnicast: false }));
+  for (let index = 0; index < messages; index++) {
+    const answers = known.slice(index * KNOWN_IN_A_MESSAGE, (index + 1) * KNOWN_IN_A_MESSAGE);
+    void link.send(
+      encodeDnsMessage({ kind: 'query', isTruncated: index < messages - 1, questions: index === 0 ? questions : [], answers }),
+    );
+  }
+}
+
+const LONGEST_MS = 3_600_000;
+
+/** Asks at once, after one second, then ever more seldom up to once an hour (RFC 6762 5.2). */
+class QuerySchedule {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #ask: () => void;
+  #cancel: (() => void) | undefined;
+
+  constructor(parts: { readonly clock: Clock; readonly random: () => number; readonly ask: () => void }) {
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#ask = parts.ask;
+  }
+
+  /** Begins, or begins anew; many hubs may start at the same moment. */
+  restart(): void {
+    this.#next(20 + 100 * this.#random(), 1_000);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #next(delayMs: number, followingMs: number): void {
+    this.stop();
+    this.#cancel = this.#clock.after(delayMs, () => {
+      this.#next(followingMs, Math.min(followingMs * 2, LONGEST_MS));
+      this.#ask();
+    });
+  }
+}
+
+const MAX_INSTANCES = 256;
+const MAX_INSTANCES_OF_ONE = 64;
+
+/** Bounds how many instances are remembered, in sum and from each neighbour that tells them. */
+class InstanceOwners {
+  /** By name in small letters. */
+  readonly #owners = new Map<string, { readonly name: string; readonly host: string }>();
+
+  /** False when there is no room for it. */
+  admit(name: string, host: string): boolean {
+    const key = name.toLowerCase();
+    if (this.#owners.has(key)) return true;
+    if (this.#owners.size >= MAX_INSTANCES) return false;
+    if ([...this.#owners.values()].filter((owner) => owner.host === host).length >= MAX_INSTANCES_OF_ONE) return false;
+    this.#owners.set(key, { name, host });
+    return true;
+  }
+
+  has(name: string): boolean {
+    return this.#owners.has(name.toLowerCase());
+  }
+
+  /** The name as its owner writes it. */
+  spelling(name: string): string {
+    return this.#owners.get(name.toLowerCase())?.name ?? name;
+  }
+
+  forget(name: string): void {
+    this.#owners.delete(name.toLowerCase());
+  }
+
+  names(): readonly string[] {
+    return [...this.#owners.keys()];
+  }
+}
+
+/** Hosts are named by few instances; a neighbour that names one by all would make each of its addresses dear. */
+const MAX_USERS = 4;
+
+/** Which instances are on which host, as their SRV records say. */
+class HostInstances {
+  readonly #users = new Map<string, Set<string>>();
+
+  add(host: string, name: string): void {
+    const users = this.#users.get(host.toLowerCase()) ?? new Set();
+    if (users.size < MAX_USERS) users.add(name.toLowerCase());
+    this.#users.set(host.toLowerCase(), users);
+  }
+
+  of(host: string): ReadonlySet<string> {
+    return this.#users.get(host.toLowerCase()) ?? new Set();
+  }
+
+  forget(host: string, name: string): void {
+    const users = this.#users.get(host.toLowerCase());
+    users?.delete(name.toLowerCase());
+    if (users?.size === 0) this.#users.delete(host.toLowerCase());
+  }
+}

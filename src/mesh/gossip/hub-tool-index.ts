@@ -1,0 +1,85 @@
+import semver from 'semver';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
+import type { ResolveOptions } from '../../tools/registry/tool-registry.ts';
+
+const everything = () => true;
+
+/** The tools of one other hub by name. A name means there what it means in that hub's own registry, one that a device's tool had before too. */
+export class HubToolIndex {
+  readonly tools: readonly RegisteredTool[];
+  /** `namespace:name` → its versions, newest first. */
+  readonly #versions = new Map<string, RegisteredTool[]>();
+  /** Bare name → the `namespace:name` that have it. */
+  readonly #keys = new Map<string, Set<string>>();
+  /** Other bare name of a tool → its `namespace:name`. */
+  readonly #aliases = new Map<string, string>();
+  #modelNames: ReadonlyMap<string, string> | undefined;
+
+  constructor(tools: readonly RegisteredTool[]) {
+    this.tools = tools;
+    for (const tool of tools) {
+      const { name } = tool.definition;
+      const key = toolKey(tool);
+      this.#versions.set(key, [...(this.#versions.get(key) ?? []), tool]);
+      this.#keys.set(name, (this.#keys.get(name) ?? new Set()).add(key));
+      for (const alias of tool.aliases ?? []) this.#aliases.set(alias, key);
+    }
+    for (const versions of this.#versions.values()) versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version));
+  }
+
+  /** None, the one that is meant, or all that the name fits. */
+  find(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const found = this.#findByName(name, options);
+    if (found.length > 0) return found;
+    const renamed = this.#findByAlias(name, options);
+    return renamed.length > 0 ? renamed : this.#findByModelName(name, options);
+  }
+
+  /** The name that models use for a tool of this hub. */
+  modelName(tool: RegisteredTool): string | undefined {
+    return this.#names().get(toolKey(tool));
+  }
+
+  #findByName(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const reference = parseToolName(name);
+    if (!reference) return [];
+    const matches = this.#keysOf(reference).flatMap((key) => this.#pickVersion(key, reference, options) ?? []);
+    const core = matches.find((tool) => tool.definition.namespace === 'core');
+    return core ? [core] : matches;
+  }
+
+  #findByAlias(text: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const { namespace, name = '', version } = parseToolName(text) ?? {};
+    const key = this.#aliases.get(name);
+    if (key === undefined || (namespace !== undefined && !key.startsWith(`${namespace}:`))) return [];
+    return this.#findByName(version === undefined ? key : `${key}@${version}`, options);
+  }
+
+  #keysOf(reference: ToolReference): readonly string[] {
+    if (reference.namespace !== undefined) return [`${reference.namespace}:${reference.name}`];
+    return [...(this.#keys.get(reference.name) ?? [])];
+  }
+
+  #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
+    const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
+    const isVisible = options.isVisible ?? everything;
+    const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
+    // A pre-release is meant only when it is asked for or when there is nothing else.
+    return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
+  }
+
+  #findByModelName(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    for (const [key, modelName] of this.#names()) if (modelName === name) return this.#findByName(key, options);
+    return [];
+  }
+
+  #names(): ReadonlyMap<string, string> {
+    this.#modelNames ??= modelNames([...this.#versions.keys()]);
+    return this.#modelNames;
+  }
+}
+
+function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
+  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
+}

@@ -1,0 +1,152 @@
+import { decodeCertificateChain, encodeCertificateChain } from '../../codec/messages/membership.ts';
+import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { KeyedRateLimit } from '../rate-limit.ts';
+import type { PeerLink, PeerLinks } from '../rpc/peer-link.ts';
+import { isInviter } from './certificates.ts';
+import type { MemberAdmission } from './member-admission.ts';
+import type { MeshAuthority } from './mesh-authority.ts';
+import type { MeshMembership } from './mesh-membership.ts';
+
+/** A certificate is renewed from this long before its end. */
+export const RENEW_BEFORE_MS = 30 * 86_400_000;
+const TRY_EVERY_MS = 3_600_000;
+const TIMEOUT_MS = 10_000;
+/** Of one hub: each question costs signatures and writes to the disk. */
+const RENEWAL_RATE = { burst: 16, perSecond: 16 / 3_600 };
+
+interface RenewalCollaborators {
+  readonly membership: MeshMembership;
+  readonly admission: Pick<MemberAdmission, 'answerRenew'>;
+  readonly authority: Pick<MeshAuthority, 'delegationFor' | 'delivered'>;
+  readonly links: PeerLinks;
+  readonly time: TrustedTime;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Logger;
+}
+
+/**
+ * Keeps this hub's certificate fresh: from 30 days before its end any connected hub that may invite is asked, every hour and
+ * whenever one connects. Answers the same question of others, and hands over certificates that the root key made for them.
+ */
+export class CertificateRenewal implements Service {
+  readonly #parts: RenewalCollaborators;
+  readonly #asked: KeyedRateLimit;
+  readonly #stopped = new AbortController();
+  #stopListening: () => void = () => {};
+  #cancelTimer: () => void = () => {};
+
+  constructor(collaborators: RenewalCollaborators) {
+    this.#parts = collaborators;
+    this.#asked = new KeyedRateLimit(collaborators.clock, RENEWAL_RATE);
+  }
+
+  async start(): Promise<void> {
+    const { links, admission } = this.#parts;
+    links.handle('renew', async ({ from, body }) => {
+      if (this.#asked.tryTake(from)) return admission.answerRenew(from, body);
+      throw new AtmoError('RATE_LIMITED', `${from} asks for certificates more often than anybody needs them; try again in an hour`);
+    });
+    this.#stopListening = links.onLinkUp((link) => void this.#meet(link));
+    for (const link of links.links()) void this.#meet(link);
+    this.#again();
+  }
+
+  /** Asks for a new certificate now, due or not. NODE_UNAVAILABLE when no hub that may renew it is connected, or what the last one answered. */
+  async renewNow(): Promise<void> {
+    const { membership, links } = this.#parts;
+    const own = membership.requireOwn();
+    if (own.inviter === undefined) {
+      throw new AtmoError(
+        'NOT_SUPPORTED',
+        `The root key signed the certificate of this hub; it is renewed with atmo mesh delegate ${own.hubId}`,
+      );
+    }
+    const inviters = links.links().filter(({ peer }) => {
+      const member = membership.member(peer.id);
+      return member !== undefined && isInviter(member);
+    });
+    let failure = new AtmoError('NODE_UNAVAILABLE', 'No hub that may let others in is connected; start the one that made the mesh');
+    for (const link of inviters) {
+      try {
+        return await this.#renewAt(link);
+      } catch (thrown) {
+        failure = toAtmoError(thrown);
+      }
+    }
+    throw failure;
+  }
+
+  /** Brings a hub the certificate that `delegate` made for it; false when it is not connected: it gets it when it is. */
+  async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
+    const link = this.#parts.links.to(hub);
+    const certificate = this.#parts.authority.delegationFor(hub);
+    if (!link || !certificate) return false;
+    await this.#request(link, encodeCertificateChain(certificate));
+    this.#parts.authority.delivered(hub);
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopListening();
+    this.#cancelTimer();
+    this.#stopped.abort(new AtmoError('SHUTTING_DOWN', 'The hub is stopping'));
+  }
+
+  async #meet(link: PeerLink): Promise<void> {
+    try {
+      await this.handOver(link.peer.id);
+      const member = this.#parts.membership.member(link.peer.id);
+      if (this.#isDue() && member && isInviter(member)) await this.#renewAt(link);
+    } catch (thrown) {
+      this.#parts.logger.warn('mesh.renewal_failed', { hub_id: link.peer.id, problem: toAtmoError(thrown).message });
+    }
+  }
+
+  async #renewAt(link: PeerLink): Promise<void> {
+    const { membership } = this.#parts;
+    const answer = await this.#request(link, encodeCertificateChain(membership.requireOwn().certificate));
+    membership.replaceCertificate(decodeCertificateChain(answer));
+  }
+
+  async #request(link: PeerLink, body: Uint8Array): Promise<Uint8Array> {
+    const late = new AbortController();
+    const cancel = this.#parts.clock.after(TIMEOUT_MS, () =>
+      late.abort(new AtmoError('TIMEOUT', `${link.peer.id} did not answer within 10 s`)),
+    );
+    try {
+      return await link.request('renew', body, { signal: AbortSignal.any([this.#stopped.signal, late.signal]) });
+    } finally {
+      cancel();
+    }
+  }
+
+  #isDue(): boolean {
+    const own = this.#parts.membership.own();
+    return own !== undefined && own.expiresAtMs - this.#parts.time.now() <= RENEW_BEFORE_MS;
+  }
+
+  #again(): void {
+    this.#cancelTimer = this.#parts.clock.after(TRY_EVERY_MS, () => {
+      if (this.#isDue()) void this.#renewDue();
+      this.#again();
+    });
+  }
+
+  async #renewDue(): Promise<void> {
+    const { membership, events, logger } = this.#parts;
+    try {
+      await this.renewNow();
+    } catch (thrown) {
+      const own = membership.own();
+      if (!own) return;
+      const fields = { expires_at: isoTime(own.expiresAtMs), problem: toAtmoError(thrown).message };
+      logger.warn('mesh.renewal_failed', fields);
+      events.emit('hub.warning', own.hubId, { warning: 'mesh.renewal_failed', ...fields });
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hubIdOf } from '../../codec/public-key.ts';
+import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { refuseAtGate } from './gate-refusal.ts';
+
+const SPACE = 'mesh.invites';
+const MAX_OPEN = 32;
+const MAX_WRONG_OF_INVITE = 5;
+const MAX_WRONG_A_MINUTE = 20;
+const MINUTE_MS = 60_000;
+const INVITE_ID_BYTES = 8;
+const SECRET_BYTES = 16;
+
+/** A new invite; its secret is told here and nowhere else. */
+interface NewInvite {
+  /** 8 bytes, hex. */
+  readonly id: string;
+  /** 16 bytes. */
+  readonly secret: Uint8Array;
+  readonly expiresAtMs: number;
+}
+
+/** How a joiner shows that it was invited. */
+interface InviteClaim {
+  readonly inviteId: string;
+  readonly proof: Uint8Array;
+  /** As the transport has proven them. */
+  readonly keys: JoinKeys;
+}
+
+/**
+ * The invites of this hub. Each lets one hub in. That it was used is on the disk before anything is granted for it, and the
+ * same hub may ask again until it expires: it may have been cut off before the answer came.
+ */
+export class InviteStore {
+  readonly #store: KeyValueStore;
+  readonly #time: TrustedTime;
+  /** When proofs for existing invites were wrong, milliseconds since 1970. */
+  #wrongAtMs: number[] = [];
+
+  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
+    this.#store = store;
+    this.#time = time;
+  }
+
+  /** RESOURCE_EXCEEDED when 32 are open, STORAGE_FAILED. */
+  make({ ttlMs, permissions, mayInvite }: InviteTerms & { readonly ttlMs: number }): NewInvite {
+    this.#forgetExpired();
+    if (this.open().length >= MAX_OPEN) {
+      throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_OPEN} invites are open; wait until one is used or expires`);
+    }
+    const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
+    // Whole seconds travel in the invite's text.
+    const expiresAtMs = Math.floor((this.#time.now() + ttlMs) / 1000) * 1000;
+    const state = { state: 'open', secret: secret.toString('base64url') } as const;
+    this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });
+    return { id, secret: Uint8Array.from(secret), expiresAtMs };
+  }
+
+  /**
+   * What the joiner is to get. From now on the invite serves this hub alone. PERMISSION_DENIED with the reason,
+   * RATE_LIMITED after 20 wrong proofs within a minute, STORAGE_FAILED.
+   */
+  redeem(claim: InviteClaim): InviteTerms & { readonly id: string } {
+    const record = this.#find(claim.inviteId);
+    if (record.state === 'used') this.#requireSameHub(record, claim);
+    else this.#requireProof(record, claim);
+    return { id: record.id, permissions: record.permissions, mayInvite: record.mayInvite };
+  }
+
+  /** True for an invite that this hub made and has not forgotten since, used or not. */
+  has(id: string): boolean {
+    return this.#store.get(SPACE, id) !== undefined;
+  }
+
+  /** Invites that somebody may still use. */
+  open(): readonly { readonly id: string; readonly expiresAtMs: number }[] {
+    return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#time.now());
+  }
+
+  /** Ends all of them. */
+  clear(): void {
+    for (const { key } of this.#store.entries(SPACE)) this.#store.delete(SPACE, key);
+  }
+
+  #find(id: string): InviteRecord {
+    const record = parseInviteRecord(this.#store.get(SPACE, id));
+    if (!record) return refuseAtGate('invite_unknown', 'This hub made no such invite. Join at the hub that made it, or ask for a new one');
+    if (record.expiresAtMs > this.#time.now()) return record;
+    return refuseAtGate('invite_expired', `The invite expired at ${isoTime(record.expiresAtMs)}. Ask for a new one`);
+  }
+
+  #requireSameHub(record: InviteRecord & { readonly state: 'used' }, { proof, keys }: InviteClaim): void {
+    const isSame = record.usedBy === hubIdOf(keys.joiner) && isSameProof(proof, Buffer.from(record.proof, 'base64url'));
+    if (!isSame) refuseAtGate('invite_used', 'The invite was used by another hub; each lets one hub in. Ask for a new one');
+  }
+
+  #requireProof(record: InviteRecord & { readonly state: 'open' }, { proof, keys }: InviteClaim): void {
+    this.#requireGuessesLeft(record);
+    const expected = joinProof(Buffer.from(record.secret, 'base64url'), keys);
+    if (!isSameProof(proof, expected)) this.#countWrong(record);
+    const { secret: _, ...rest } = record;
+    this.#save({ ...rest, state: 'used', usedBy: hubIdOf(keys.joiner), proof: Buffer.from(expected).toString('base64url') });
+  }
+
+  #requireGuessesLeft({ wrongProofs }: InviteRecord): void {
+    if (wrongProofs >= MAX_WRONG_OF_INVITE) {
+      refuseAtGate('too_many_attempts', `The invite was ended after ${MAX_WRONG_OF_INVITE} wrong attempts. Ask for a new one`);
+    }
+    const nowMs = this.#time.now();
+    this.#wrongAtMs = this.#wrongAtMs.filter((atMs) => atMs <= nowMs && nowMs - atMs < MINUTE_MS);
+    if (this.#wrongAtMs.length < MAX_WRONG_A_MINUTE) return;
+    throw new AtmoError('RATE_LIMITED', 'There were too many wrong attempts to join; try again in a minute', {
+      reason: 'too_many_attempts',
+      retry_after_ms: MINUTE_MS,
+    });
+  }
+
+  #countWrong(record: InviteRecord): never {
+    this.#wrongAtMs.push(this.#time.now());
+    this.#save({ ...record, wrongProofs: record.wrongProofs + 1 });
+    return refuseAtGate('wrong_proof', 'The invite does not fit. Copy its whole text, or ask for a new one');
+  }
+
+  #save(record: InviteRecord): void {
+    this.#store.set(SPACE, record.id, { ...record });
+  }
+
+  #records(): readonly InviteRecord[] {
+    return this.#store.entries(SPACE).flatMap(({ value }) => parseInviteRecord(value) ?? []);
+  }
+
+  #forgetExpired(): void {
+    for (const { id, expiresAtMs } of this.#records()) if (expiresAtMs <= this.#time.now()) this.#store.delete(SPACE, id);
+  }
+}
+
+/** What an invite gives to the hub that uses it. */
+interface InviteTerms {
+  readonly permissions: readonly string[];
+  /** The hub may let others in, too. */
+  readonly mayInvite: boolean;
+}
+
+interface InviteBase extends InviteTerms {
+  /** 16 hex digits. */
+  readonly id: string;
+  readonly expiresAtMs: number;
+  readonly wrongProofs: number;
+}
+
+/** An invite as it is kept until it expires. The secret is gone once it was used: what was proven with it is all that is needed. */
+type InviteRecord = InviteBase &
+  ({ readonly state: 'open'; readonly secret: string } | { readonly state: 'used'; readonly usedBy: HubId; readonly proof: string });
+
+/** Undefined for what no version of the hub wrote. */
+function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
+  if (value === undefined || !isJsonObject(value)) return undefined;
+  const { id, expiresAtMs, permissions, mayInvite, wrongProofs, state, secret, usedBy, proof } = value;
+  if (typeof id !== 'string' || typeof expiresAtMs !== 'number' || typeof wrongProofs !== 'number') return undefined;
+  if (!Array.isArray(permissions) || typeof mayInvite !== 'boolean') return undefined;
+  const base = { id, expiresAtMs, permissions: permissions.map(String), mayInvite, wrongProofs };
+  if (state === 'open' && typeof secret === 'string') return { ...base, state, secret };
+  if (state !== 'used' || typeof usedBy !== 'string' || typeof proof !== 'string') return undefined;
+  return { ...base, state, usedBy: usedBy as HubId, proof };
+}
+
+const DOMAIN = 'atmosphere-edge join v1';
+
+/** The two keys that the transport has proven, raw, base64url. */
+interface JoinKeys {
+  readonly joiner: string;
+  readonly responder: string;
+}
+
+/**
+ * What only a holder of the invite's secret can make, and only for this one connection's two keys:
+ * HMAC-SHA-256 (RFC 2104) of the domain and both raw keys. A proof that was heard elsewhere serves nobody else.
+ */
+export function joinProof(secret: Uint8Array, { joiner, responder }: JoinKeys): Uint8Array {
+  return createHmac('sha256', secret).update(DOMAIN, 'utf8').update(joiner, 'base64url').update(responder, 'base64url').digest();
+}
+
+/** Compares in a time that does not depend on where the two differ. */
+function isSameProof(proof: Uint8Array, expected: Uint8Array): boolean {
+  return proof.length === expected.length && timingSafeEqual(proof, expected);
+}

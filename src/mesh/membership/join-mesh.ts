@@ -1,0 +1,142 @@
+import type { HandshakeMessage } from '../../codec/messages/connection.ts';
+import { type Invite, parseInvite } from '../../codec/messages/membership.ts';
+import { meshIdOf } from '../../codec/public-key.ts';
+import type { TrustedTime } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { parseHostPort } from '../transport/host-port.ts';
+import type { ConnectionGate, GateChannel, GatePeer, MeshEngine, PeerAddress } from '../transport/mesh-engine.ts';
+import { isInviter, type Member, requireInTime, verifyCertificate } from './certificates.ts';
+import { refuseAtGate } from './gate-refusal.ts';
+import { joinProof } from './invite-store.ts';
+import { GATE_VERSION, readGateAnswer, writeGateMessage } from './membership-gate.ts';
+import type { MeshMembership } from './mesh-membership.ts';
+
+interface JoinCollaborators {
+  readonly membership: MeshMembership;
+  readonly engine: Pick<MeshEngine, 'connect'>;
+  readonly time: TrustedTime;
+}
+
+/** How to join. */
+export interface JoinOptions {
+  /** The invite's text. */
+  readonly invite: string;
+  /** What this hub calls itself, for people. */
+  readonly name: string;
+  /** Hubs that were found on the local network, to be tried after those that the invite names. */
+  readonly found: readonly PeerAddress[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes this hub a member with an invite, and answers the hub that let it in. VALIDATION_ERROR for a text that is no invite,
+ * CONFLICT when the hub is in another mesh, PERMISSION_DENIED with the reason when it was refused, NODE_UNAVAILABLE when no hub
+ * could be asked, CANCELLED, STORAGE_FAILED. After a failure the same invite may be tried again.
+ */
+export async function joinMesh(parts: JoinCollaborators, { invite: text, name, found, signal }: JoinOptions): Promise<Member> {
+  const invite = parseInvite(text);
+  parts.membership.requireFree(meshIdOf(invite.rootKey));
+  const attempt = new JoinAttempt(parts, { invite, name });
+  const failures: AtmoError[] = [];
+  for (const address of [...invite.addresses.flatMap((address) => parseHostPort(address) ?? []), ...found]) {
+    signal.throwIfAborted();
+    const failure = await attemptAt(parts.engine, address, { attempt, signal });
+    if (attempt.joinedBy) {
+      parts.membership.announceChange('joined', { hub_id: parts.membership.self.hubId, inviter: attempt.joinedBy.hubId });
+      return attempt.joinedBy;
+    }
+    failures.push(failure);
+  }
+  throw worstOf(failures, invite);
+}
+
+async function attemptAt(
+  engine: Pick<MeshEngine, 'connect'>,
+  address: PeerAddress,
+  { attempt, signal }: { readonly attempt: JoinAttempt; readonly signal: AbortSignal },
+): Promise<AtmoError> {
+  try {
+    await engine.connect(address, { signal, gate: attempt });
+  } catch (thrown) {
+    return toAtmoError(thrown);
+  }
+  return new AtmoError('CONFLICT', 'There is a connection to that hub already: this hub is a member');
+}
+
+/** The one that says most: a refusal by the hub of the invite before one by a hub that knows nothing of it, before silence. */
+function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoError {
+  const told = failures.find(({ code }) => code !== 'NODE_UNAVAILABLE' && code !== 'TIMEOUT') ?? failures[0];
+  if (told) return told;
+  return new AtmoError(
+    'NODE_UNAVAILABLE',
+    `The invite names ${addresses.length === 0 ? 'no address' : 'addresses where nobody answers'}, and no hub was found on the local network. Start the other hub, or make an invite with an address of it`,
+  );
+}
+
+type Grant = Extract<HandshakeMessage, { kind: 'grant' }>;
+
+interface AttemptCollaborators {
+  readonly membership: MeshMembership;
+  readonly time: TrustedTime;
+}
+
+/** What the joiner brings. */
+interface JoinTicket {
+  readonly invite: Invite;
+  /** What this hub calls itself, for people. */
+  readonly name: string;
+}
+
+/**
+ * The joiner's side of the gate. It never admits: once the grant is kept, the connection ends and the hub comes again as a
+ * member. The invite's full root key decides whom it believes; a mesh of the same looks is noticed.
+ */
+export class JoinAttempt implements ConnectionGate {
+  readonly #membership: MeshMembership;
+  readonly #time: TrustedTime;
+  readonly #ticket: JoinTicket;
+  #joinedBy: Member | undefined;
+
+  constructor({ membership, time }: AttemptCollaborators, ticket: JoinTicket) {
+    this.#membership = membership;
+    this.#time = time;
+    this.#ticket = ticket;
+  }
+
+  /** The hub that let this one in; undefined until it did. */
+  get joinedBy(): Member | undefined {
+    return this.#joinedBy;
+  }
+
+  /** Always throws PERMISSION_DENIED; `details.reason` is `joined` after success. STORAGE_FAILED when the grant could not be kept. */
+  async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
+    const { invite, name } = this.#ticket;
+    const { self } = this.#membership;
+    if (peer.publicKey === self.publicKey) refuseAtGate('self', `${peer.address} is this hub itself`);
+    const proof = joinProof(invite.secret, { joiner: self.publicKey, responder: peer.publicKey });
+    await writeGateMessage(channel, {
+      kind: 'join',
+      version: GATE_VERSION,
+      meshId: meshIdOf(invite.rootKey),
+      inviteId: invite.id,
+      proof,
+      name,
+    });
+    const answer = await readGateAnswer(channel, peer);
+    if (answer.kind !== 'grant') refuseAtGate('malformed', `${peer.id} answered with a ${answer.kind} where a grant was due`);
+    this.#joinedBy = this.#take(answer, peer);
+    throw new AtmoError('PERMISSION_DENIED', 'This hub has joined and connects again as a member', { reason: 'joined' });
+  }
+
+  #take({ responder, certificate }: Grant, peer: GatePeer): Member {
+    const { rootKey, addresses } = this.#ticket.invite;
+    const inviter = verifyCertificate(responder, rootKey);
+    requireInTime(inviter, this.#time);
+    if (inviter.key !== peer.publicKey || !isInviter(inviter)) {
+      refuseAtGate('certificate_of_another', `${peer.id} is not a hub that may let others into the mesh of the invite`);
+    }
+    this.#membership.enter({ rootKey, certificate, addresses: addresses.length > 0 ? addresses : [peer.address] });
+    this.#membership.remember(inviter);
+    return inviter;
+  }
+}

@@ -1,0 +1,192 @@
+import { decodeHandshakeMessage, encodeHandshakeMessage, type HandshakeMessage } from '../../codec/messages/connection.ts';
+import type { CertificateChain } from '../../codec/messages/membership.ts';
+import { meshIdOf } from '../../codec/public-key.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { visibleLine } from '../../core/untrusted-text.ts';
+import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-engine.ts';
+import { type Member, verifyCertificate } from './certificates.ts';
+import { refuseAtGate } from './gate-refusal.ts';
+import type { MemberAdmission } from './member-admission.ts';
+import type { MeshMembership } from './mesh-membership.ts';
+
+type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
+type Join = Extract<HandshakeMessage, { kind: 'join' }>;
+
+/**
+ * Lets members through, and hubs with an invite as far as their certificate. The transport has proven the key of the other side;
+ * only what is said under that key counts, and what is refused changes nothing for anybody else.
+ */
+export class MembershipGate implements ConnectionGate {
+  readonly #membership: MeshMembership;
+  readonly #admission: MemberAdmission;
+  readonly #refusals = new Map<string, number>();
+
+  constructor({ membership, admission }: { readonly membership: MeshMembership; readonly admission: MemberAdmission }) {
+    this.#membership = membership;
+    this.#admission = admission;
+  }
+
+  /** Resolves for a member. PERMISSION_DENIED with `details.reason` for everybody else, also for who just joined: it comes again. */
+  async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
+    const shown: CertificateChain[] = [];
+    try {
+      await (peer.direction === 'outbound' ? this.#dial(channel, peer) : this.#answer(channel, peer, shown));
+    } catch (thrown) {
+      const reason = reasonOf(thrown);
+      if (reason !== JOINED) this.#refusals.set(reason, (this.#refusals.get(reason) ?? 0) + 1);
+      if (reason !== JOINED && reason !== 'refused_by_peer') {
+        await writeGateRefusal(channel, thrown, reason === 'revoked' ? this.#proofFor(shown, peer) : undefined);
+      }
+      throw thrown;
+    }
+  }
+
+  /** What was refused since the start, by reason. */
+  refusals(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#refusals);
+  }
+
+  async #dial(channel: GateChannel, peer: GatePeer): Promise<void> {
+    this.#requireOther(peer);
+    const own = this.#requireMember();
+    await writeGateMessage(channel, helloOf(own));
+    const answer = await readGateAnswer(channel, peer, (revocation) => this.#learn(revocation));
+    if (answer.kind !== 'hello') return refuseAtGate('malformed', `${peer.id} answered with a ${answer.kind} where a hello was due`);
+    this.#welcome(answer, peer);
+  }
+
+  /** `shown` takes what the other side shows. */
+  async #answer(channel: GateChannel, peer: GatePeer, shown: CertificateChain[]): Promise<void> {
+    this.#requireOther(peer);
+    const message = await readGateMessage(channel);
+    const own = this.#requireMember();
+    if (message.kind === 'join') return await this.#letIn(channel, peer, { join: message, own });
+    if (message.kind !== 'hello') return refuseAtGate('malformed', `A ${message.kind} is no way to begin`);
+    shown.push(message.certificate);
+    this.#welcome(message, peer);
+    await writeGateMessage(channel, helloOf(own));
+  }
+
+  /** A revoked hub is barred everywhere: here alone it can hear of it. Only who has the key of the certificate gets the proof. */
+  #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
+    const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
+    return isOwn ? this.#membership.revocationOf(certificate) : undefined;
+  }
+
+  /** Who refuses has not proven to be a member: the statement counts by its own signature, and otherwise nothing of it does. */
+  #learn(revocation: Uint8Array): void {
+    try {
+      this.#membership.merge(revocation);
+    } catch (thrown) {
+      if (!(thrown instanceof AtmoError)) throw thrown;
+    }
+  }
+
+  #welcome({ meshId, certificate }: Hello, peer: GatePeer): void {
+    this.#requireMesh(meshId);
+    this.#membership.remember(this.#verify(certificate, peer));
+  }
+
+  #verify(certificate: CertificateChain, peer: GatePeer): Member {
+    const member = this.#membership.verify(certificate);
+    if (member.key === peer.publicKey) return member;
+    return refuseAtGate('certificate_of_another', `The certificate is for ${member.hubId}, and the key that was proven is ${peer.id}'s`);
+  }
+
+  async #letIn(channel: GateChannel, peer: GatePeer, { join, own }: { readonly join: Join; readonly own: Member }): Promise<void> {
+    this.#requireMesh(join.meshId);
+    if (this.#membership.revokedHubs().includes(peer.id)) {
+      refuseAtGate(
+        'revoked',
+        `${peer.id} was revoked. It can join again with a new key: stop it, delete hub.key of its state directory, start it`,
+      );
+    }
+    const { inviteId, proof, name } = join;
+    const { certificate } = this.#admission.grant({ inviteId, proof, name, publicKey: peer.publicKey });
+    await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
+    // The joiner closes once it has the grant; to close first could cut it off.
+    await channel.read().catch(() => undefined);
+    throw new AtmoError('PERMISSION_DENIED', `${peer.id} has joined and comes again as a member`, { reason: JOINED });
+  }
+
+  #requireOther({ publicKey, address }: GatePeer): void {
+    if (publicKey === this.#membership.self.publicKey)
+      refuseAtGate('self', `${address} is this hub itself, or another one with a copy of its key`);
+  }
+
+  #requireMesh(meshId: string): void {
+    if (meshId !== meshIdOf(this.#membership.record().rootKey))
+      refuseAtGate('other_mesh', 'This hub is in another mesh. A hub is in one mesh');
+  }
+
+  #requireMember(): Member {
+    const state = this.#membership.state();
+    if (state === 'none') refuseAtGate('not_a_member', 'This hub is in no mesh. Ask a hub that is, or make one here: atmo mesh create');
+    if (state !== 'member') refuseAtGate(state, `The membership of this hub is ${state}. It has to join again`);
+    return this.#membership.requireOwn();
+  }
+}
+
+const JOINED = 'joined';
+
+function helloOf({ meshId, certificate }: Member): HandshakeMessage {
+  return { kind: 'hello', version: GATE_VERSION, meshId, certificate };
+}
+
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof AtmoError)) return 'failed';
+  const { reason } = thrown.details;
+  return typeof reason === 'string' ? reason : 'closed';
+}
+
+/** The version of the gate's messages that this hub speaks. */
+export const GATE_VERSION = 1;
+
+/** Reads one message. PERMISSION_DENIED for what is none, and for a version that is not spoken here. */
+async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> {
+  const message = parse(await channel.read());
+  if ('version' in message && message.version !== GATE_VERSION) {
+    refuseAtGate(
+      'unknown_version',
+      `Version ${message.version} of the gate is not spoken here, only version ${GATE_VERSION}. Update the older of the two hubs`,
+    );
+  }
+  return message;
+}
+
+/** Reads the other side's answer; what it refuses is refused here too, with its words. `learn` takes the proof that may come with it. */
+export async function readGateAnswer(
+  channel: GateChannel,
+  peer: GatePeer,
+  learn?: (revocation: Uint8Array) => void,
+): Promise<HandshakeMessage> {
+  const answer = await readGateMessage(channel);
+  if (answer.kind !== 'refusal') return answer;
+  if (answer.revocation) learn?.(answer.revocation);
+  throw new AtmoError('PERMISSION_DENIED', `${peer.id} refused: ${visibleLine(answer.message, MAX_MESSAGE)}`, {
+    reason: 'refused_by_peer',
+    code: answer.code,
+  });
+}
+
+export async function writeGateMessage(channel: GateChannel, message: HandshakeMessage): Promise<void> {
+  await channel.write(encodeHandshakeMessage(message));
+}
+
+/** Tells the other side why, as far as it still listens, with the statement that proves it to a hub that was revoked. */
+async function writeGateRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
+  const { code, message } = toAtmoError(thrown);
+  const refusal: HandshakeMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
+  await channel.write(encodeHandshakeMessage(refusal)).catch(() => undefined);
+}
+
+/** UTF-16 units that fit into the 1,024 bytes of a refusal whatever they are. */
+const MAX_MESSAGE = 340;
+
+function parse(bytes: Uint8Array): HandshakeMessage {
+  try {
+    return decodeHandshakeMessage(bytes);
+  } catch (thrown) {
+    return refuseAtGate('malformed', `What came through the gate is no message of it. ${toAtmoError(thrown).message}`);
+  }
+}

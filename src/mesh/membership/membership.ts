@@ -1,0 +1,99 @@
+import type { Clock, TrustedTime } from '../../core/clock.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { LocalHub, MemberRole } from './certificates.ts';
+import { InviteStore } from './invite-store.ts';
+import { MemberAdmission } from './member-admission.ts';
+import { MembershipGate } from './membership-gate.ts';
+import { MeshAuthority } from './mesh-authority.ts';
+import { type MembershipState, MeshMembership } from './mesh-membership.ts';
+import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
+
+/** What membership takes of the hub. */
+interface MembershipPorts {
+  readonly self: LocalHub;
+  readonly store: KeyValueStore;
+  readonly rootKeyFile: RootKeyFile;
+  /** Another way to seal the root key. */
+  readonly box?: PassphraseBox;
+  readonly time: TrustedTime;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Logger;
+}
+
+/** Everything about who belongs to the mesh; `membership` is to be started and disposed. */
+export interface Membership {
+  readonly membership: MeshMembership;
+  readonly authority: MeshAuthority;
+  readonly admission: MemberAdmission;
+  readonly gate: MembershipGate;
+}
+
+/** Puts the parts together; nothing happens before `membership.start()`. */
+export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts): Membership {
+  const { store, time, clock } = ports;
+  const membership = new MeshMembership(ports);
+  const invites = new InviteStore({ store, time });
+  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile, box), invites, store, time });
+  const admission = new MemberAdmission({ membership, authority, invites, time, clock });
+  return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
+}
+
+/** How this hub stands to its mesh, for people. Times in milliseconds since 1970; what a hub in no mesh has not is absent. */
+export interface MembershipStatus {
+  readonly state: MembershipState;
+  readonly hubId: HubId;
+  /** What people call this hub. */
+  readonly hubName?: string;
+  readonly meshId?: string;
+  /** What the mesh was called by who made it. */
+  readonly name?: string;
+  readonly roles?: readonly MemberRole[];
+  readonly permissions?: readonly string[];
+  readonly expiresAtMs?: number;
+  readonly inviter?: HubId;
+  /** The sealed root key is on this hub. */
+  readonly hasRootKey: boolean;
+  readonly openInvites: number;
+  /** Other members that were met. */
+  readonly members: number;
+  readonly revoked: readonly HubId[];
+}
+
+export function membershipStatus({ membership, authority, admission }: Membership): MembershipStatus {
+  const own = membership.own();
+  const name = own && membership.record().name;
+  return {
+    state: membership.state(),
+    hubId: membership.self.hubId,
+    ...(own && { meshId: own.meshId, roles: own.roles, permissions: own.permissions, expiresAtMs: own.expiresAtMs }),
+    ...(name !== undefined && { name }),
+    ...(own?.inviter && { inviter: own.inviter }),
+    hasRootKey: authority.hasRootKey(),
+    openInvites: admission.openInvites().length,
+    members: membership.members().length,
+    revoked: membership.revokedHubs(),
+  };
+}
+
+interface MembershipAuditCollaborators {
+  readonly events: EventBus;
+  readonly audit: AuditSink;
+  readonly time: TrustedTime;
+  readonly logger: Logger;
+}
+
+/** What may happen without a call on this hub: a guest redeems an invite, another hub revokes a member, a certificate is renewed. */
+const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
+
+/** Writes changes of the membership into the journal as notes; the answer stops it. */
+export function auditMembershipChanges(parts: MembershipAuditCollaborators): () => void {
+  return parts.events.listen(({ type, subject, data }) => {
+    if (type !== 'mesh.changed' || !WITHOUT_A_CALL.has(data.change)) return;
+    void recordNote(parts, { event: `mesh.${String(data.change)}`, atMs: parts.time.now(), data: { mesh_id: subject, ...data } });
+  });
+}

@@ -1,0 +1,117 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { openBox, sealBox } from '../../codec/passphrase-encryption.ts';
+import { rawPublicKey } from '../../codec/public-key.ts';
+import { AtmoError } from '../../core/errors.ts';
+
+const PREFIX = 'atmo-root1.';
+const LEAST_PASSPHRASE = 10;
+
+/** Port: the file of the state directory that holds the sealed root key. Nobody but the hub's own user can read it (mode 0600). */
+export interface RootKeyFile {
+  /** For messages to the owner. */
+  readonly path: string;
+  /** Undefined when there is none. STORAGE_FAILED, also when others can read it. */
+  read(): string | undefined;
+  /** A crash leaves the old text or the new one. STORAGE_FAILED. */
+  write(text: string): void;
+  remove(): void;
+}
+
+/** How bytes are put under a passphrase and taken from it, as `sealBox` and `openBox` do; tests have one that is fast. */
+export interface PassphraseBox {
+  seal(content: Uint8Array, passphrase: string): Promise<Uint8Array>;
+  open(box: Uint8Array, passphrase: string): Promise<Uint8Array>;
+}
+
+const SEALED_BOX: PassphraseBox = { seal: sealBox, open: openBox };
+
+/** True for a text in the form of a sealed root key, whatever its passphrase is. */
+export function isSealedRootKey(text: string): boolean {
+  const sealed = text.trim();
+  const box = sealed.slice(PREFIX.length);
+  return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
+}
+
+/** The root key while it is in use; it is let go of right after. */
+export interface OpenRootKey {
+  readonly privateKey: KeyObject;
+  /** Raw, base64url. */
+  readonly publicKey: string;
+}
+
+/** The root key of a mesh on a hub that has it: sealed under a passphrase, so that the thief of a hub does not have the mesh. */
+export class RootKey {
+  readonly #file: RootKeyFile;
+  readonly #box: PassphraseBox;
+
+  constructor(file: RootKeyFile, box: PassphraseBox = SEALED_BOX) {
+    this.#file = file;
+    this.#box = box;
+  }
+
+  isHere(): boolean {
+    return this.#file.read() !== undefined;
+  }
+
+  /** Makes the key of a new mesh. VALIDATION_ERROR for a passphrase that is too short, CONFLICT when there is a key, STORAGE_FAILED. */
+  async make(passphrase: string): Promise<OpenRootKey> {
+    if ([...passphrase].length < LEAST_PASSPHRASE) {
+      throw new AtmoError(
+        'VALIDATION_ERROR',
+        `A passphrase has at least ${LEAST_PASSPHRASE} characters; five words that nobody guesses are good`,
+      );
+    }
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const sealed = await this.#box.seal(privateKey.export({ type: 'pkcs8', format: 'der' }), passphrase);
+    this.#place(`${PREFIX}${Buffer.from(sealed).toString('base64url')}`);
+    return { privateKey, publicKey: rawPublicKey(privateKey) };
+  }
+
+  /** NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, STORAGE_FAILED. */
+  async open(passphrase: string): Promise<OpenRootKey> {
+    return this.openText(this.text(), passphrase);
+  }
+
+  /** Opens an exported key. VALIDATION_ERROR for what is none, PERMISSION_DENIED for another passphrase. */
+  async openText(exported: string, passphrase: string): Promise<OpenRootKey> {
+    const text = exported.trim();
+    const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
+    if (!isSealedRootKey(text)) {
+      throw new AtmoError('VALIDATION_ERROR', `This is no exported root key: it begins with ${PREFIX} and is one line`);
+    }
+    const der = Buffer.from(await this.#box.open(box, passphrase));
+    const privateKey = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' });
+    der.fill(0);
+    return { privateKey, publicKey: rawPublicKey(privateKey) };
+  }
+
+  /** The sealed key, one line. NOT_FOUND, STORAGE_FAILED. */
+  text(): string {
+    const text = this.#file.read();
+    if (text !== undefined) return text.trim();
+    throw new AtmoError(
+      'NOT_FOUND',
+      'The root key of the mesh is not on this hub. Do this on the hub that made the mesh, or bring the exported key here: atmo mesh import-root FILE',
+    );
+  }
+
+  /** Keeps a key that was exported from another hub. CONFLICT when there is one here, STORAGE_FAILED. */
+  adopt(text: string): void {
+    this.#place(text.trim());
+  }
+
+  /** Without an exported copy nobody can make members of the mesh that may invite, ever again. */
+  remove(): void {
+    this.#file.remove();
+  }
+
+  #place(text: string): void {
+    if (this.isHere()) {
+      throw new AtmoError(
+        'CONFLICT',
+        `There is a root key of a mesh in ${this.#file.path}. It belongs to a mesh that was made here; use its passphrase`,
+      );
+    }
+    this.#file.write(`${text}\n`);
+  }
+}

@@ -1,0 +1,238 @@
+import type { Frame } from '../../codec/messages/connection.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { TokenBucket } from '../rate-limit.ts';
+import { errorFrame } from './error-frame.ts';
+import { type BodyRoute, CreditWindow, type FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
+import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandler } from './peer-link.ts';
+
+/** Requests of one direction that may be unanswered at once. */
+export const MAX_IN_FLIGHT = 64;
+
+interface IncomingRequestsCollaborators {
+  readonly from: HubId;
+  readonly sender: FrameSender;
+  readonly logger: Logger;
+  readonly drops: DropSink;
+  readonly rate: TokenBucket;
+  readonly handlerOf: (kind: number) => RequestHandler | undefined;
+}
+
+/** The requests of one peer: how many there may be, how often they may come, and who answers them. */
+export class IncomingRequests {
+  readonly #collaborators: IncomingRequestsCollaborators;
+  readonly #running = new Map<number, IncomingExchange>();
+  readonly #bodies = new IncomingBodies();
+
+  constructor(collaborators: IncomingRequestsCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Runs a request or refuses it; `flooded` when the peer does not even read the refusals. */
+  admit({ id, kind, body: last }: Extract<Frame, { readonly type: 'request' }>): 'taken' | 'flooded' | 'malformed' {
+    if (this.#running.has(id)) return 'malformed';
+    const body = this.#bodies.finish(id, last);
+    // Refused while its body came.
+    if (!body) return 'taken';
+    const refusal = this.#refusal(kind);
+    if (refusal) return this.#refuse(id, refusal);
+    const handler = this.#collaborators.handlerOf(kind);
+    if (!handler) return this.#refuse(id, new AtmoError('NOT_SUPPORTED', `This hub answers no requests of kind ${kind}`));
+    this.#run({ id, kind, body }, handler);
+    return 'taken';
+  }
+
+  #run({ id, kind, body }: { readonly id: number; readonly kind: number; readonly body: Uint8Array }, handler: RequestHandler): void {
+    const { from, sender, logger } = this.#collaborators;
+    const exchange = new IncomingExchange(
+      {
+        from,
+        route: { id, sender, window: new CreditWindow() },
+        onEnd: () => this.#running.delete(id),
+        onBug: (error) => logger.error('mesh.request_failed', { kind, from, stack: stackOf(error) }),
+      },
+      body,
+    );
+    this.#running.set(id, exchange);
+    void exchange.run(handler);
+  }
+
+  /** False when the peer sends more than it had room for, or more bodies at once than there may be requests. */
+  chunk(id: number, bytes: Uint8Array): boolean {
+    if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
+    const arrival = this.#bodies.add(id, bytes);
+    if (arrival.kind === 'malformed') return false;
+    const { sender, from } = this.#collaborators;
+    if (arrival.kind === 'kept' && arrival.grantBytes > 0) sender.send({ type: 'credit', id, bytes: arrival.grantBytes });
+    if (arrival.kind === 'too-much') {
+      this.#refuse(id, new AtmoError('RESOURCE_EXCEEDED', `The requests of ${from} are longer than this hub can keep at once`));
+    }
+    return true;
+  }
+
+  cancel(id: number): true {
+    this.#bodies.drop(id);
+    this.#running.get(id)?.cancel();
+    return true;
+  }
+
+  windowOf(id: number): CreditWindow | undefined {
+    return this.#running.get(id)?.window;
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    for (const exchange of [...this.#running.values()]) exchange.lost();
+  }
+
+  #refusal(kind: number): AtmoError | undefined {
+    const { from, rate, drops } = this.#collaborators;
+    const waitMs = rate.take();
+    if (waitMs > 0) {
+      drops.count('link.rate_limited');
+      return new AtmoError(
+        'RATE_LIMITED',
+        `${from} asks more often than it may; the next request (kind ${kind}) is possible in ${waitMs} ms`,
+        {
+          retry_after_ms: waitMs,
+        },
+      );
+    }
+    if (this.#running.size < MAX_IN_FLIGHT) return undefined;
+    drops.count('link.in_flight');
+    return new AtmoError('RESOURCE_EXCEEDED', `${MAX_IN_FLIGHT} requests of ${from} are unanswered; wait for one`);
+  }
+
+  #refuse(id: number, error: AtmoError): 'taken' | 'flooded' {
+    const { sender } = this.#collaborators;
+    if (sender.room) return 'flooded';
+    sender.send(errorFrame(id, error));
+    return 'taken';
+  }
+}
+
+function stackOf({ cause, stack }: AtmoError): string {
+  return (cause instanceof Error ? cause.stack : stack) ?? '';
+}
+
+interface IncomingCollaborators {
+  readonly from: HubId;
+  readonly route: BodyRoute;
+  /** Told once, when the request was answered or nobody waits for its answer any more. */
+  readonly onEnd: () => void;
+  readonly onBug: (error: AtmoError) => void;
+}
+
+/** A request of the peer, until it is answered. */
+class IncomingExchange implements IncomingRequest {
+  readonly body: Uint8Array;
+  readonly #collaborators: IncomingCollaborators;
+  /** Made when somebody asks for it: most requests are answered before. */
+  #controller: AbortController | undefined;
+  #aborted: AtmoError | undefined;
+  #isAccepted = false;
+  #isDetached = false;
+  #isOver = false;
+  #parts = 0;
+
+  constructor(collaborators: IncomingCollaborators, body: Uint8Array) {
+    this.#collaborators = collaborators;
+    this.body = body;
+  }
+
+  get from(): HubId {
+    return this.#collaborators.from;
+  }
+
+  get window(): BodyRoute['window'] {
+    return this.#collaborators.route.window;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Answers with what the handler returns or throws. */
+  async run(handler: RequestHandler): Promise<void> {
+    try {
+      const body = await handler(this);
+      requireSendable(body);
+      await this.#succeed(body);
+    } catch (thrown) {
+      this.#fail(toAtmoError(thrown));
+    }
+  }
+
+  accept(mode: 'attached' | 'detached' = 'attached', haste: 'now' | 'soon' = 'now'): void {
+    if (mode === 'detached') this.#isDetached = true;
+    if (haste === 'now') this.#tellAccepted();
+    else setImmediate(() => this.#tellAccepted());
+  }
+
+  async part(bytes: Uint8Array): Promise<void> {
+    const { sender, id, window } = this.#collaborators.route;
+    if (bytes.length > MAX_PART_BYTES) {
+      throw new AtmoError('PAYLOAD_TOO_LARGE', `A part of an answer has at most ${MAX_PART_BYTES} bytes; this one has ${bytes.length}`);
+    }
+    const room = window.take(bytes.length);
+    if (room) await room;
+    if (sender.room) await sender.room;
+    window.check();
+    sender.send({ type: 'part', id, sequence: this.#parts++, bytes });
+  }
+
+  cancel(): void {
+    this.#abort(new AtmoError('CANCELLED', 'The caller cancelled the request'));
+  }
+
+  /** The connection is gone: nobody hears the answer. */
+  lost(): void {
+    const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
+    if (!this.#isDetached) this.#abort(error);
+    this.#end(() => error);
+  }
+
+  #tellAccepted(): void {
+    if (this.#isAccepted || this.#isOver) return;
+    this.#isAccepted = true;
+    const { sender, id } = this.#collaborators.route;
+    sender.send({ type: 'accept', id });
+  }
+
+  async #succeed(body: Uint8Array): Promise<void> {
+    if (this.#isOver) return;
+    const { route } = this.#collaborators;
+    const sending = sendBody(body, route, (last) => {
+      if (this.#isOver) return;
+      route.sender.send({ type: 'result', id: route.id, body: last });
+      this.#end();
+    });
+    if (sending) await sending;
+  }
+
+  #fail(error: AtmoError): void {
+    if (error.code === 'INTERNAL_ERROR') this.#collaborators.onBug(error);
+    if (this.#isOver) return;
+    const { sender, id } = this.#collaborators.route;
+    sender.send(errorFrame(id, error));
+    this.#end();
+  }
+
+  #abort(error: AtmoError): void {
+    if (this.#isOver || this.#aborted) return;
+    this.#aborted = error;
+    this.#controller?.abort(error);
+  }
+
+  #end(reason = () => new AtmoError('CANCELLED', 'The request was answered')): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.window.end(reason);
+    this.#collaborators.onEnd();
+  }
+}

@@ -1,0 +1,122 @@
+import type { RemoteEvents, RemoteSubscription } from '../../calls/mesh-ports.ts';
+import { decodeSubscribedEvent } from '../../codec/messages/query.ts';
+import { type Clock, pause } from '../../core/clock.ts';
+import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
+import { EVENT_TYPES, type EventListener, type EventType, type HubEvent } from '../../core/events.ts';
+import type { HubId } from '../../core/ids.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isVisible, visibleJson } from '../../core/untrusted-text.ts';
+import type { MeshQueries } from './remote-queries.ts';
+
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 5_000;
+/** How long a hub may be away before whoever listens to it is told that it is lost. */
+const PATIENCE_MS = 60_000;
+/** A subscription has no end of its own; each try is for so long. */
+const REMAINING_MS = 0xffff_ffff;
+
+/** Events of other hubs. A lost connection is mended, and the gap is told. */
+export class MeshEvents implements RemoteEvents {
+  readonly #queries: MeshQueries;
+  readonly #clock: Clock;
+
+  constructor({ queries, clock }: { readonly queries: MeshQueries; readonly clock: Clock }) {
+    this.#queries = queries;
+    this.#clock = clock;
+  }
+
+  /** As `RemoteEvents.subscribe`: a hub that was heard once and is away for a minute is lost. */
+  async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
+    const { signal } = subscription;
+    const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
+    while (!signal.aborted) {
+      try {
+        await this.#listen(hubId as HubId, { subscription, listener, state });
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#requireHope(toAtmoError(error), state);
+      }
+      state.isGap = true;
+      await pause(this.#clock, state.pauseMs, signal);
+      state.pauseMs = Math.min(MAX_PAUSE_MS, state.pauseMs * 2);
+    }
+  }
+
+  async #listen(target: HubId, { subscription, listener, state }: Listening): Promise<void> {
+    const { principal, types = EVENT_TYPES, subjects, signal, onGap } = subscription;
+    const body = { kind: 'subscribe', types: [...types], ...(subjects && { subjects: [...subjects] }) } as const;
+    await this.#queries.ask(
+      { target, body, principal, remainingMs: REMAINING_MS },
+      {
+        signal,
+        onAccept: () => {
+          state.pauseMs = FIRST_PAUSE_MS;
+          state.wasSubscribed = true;
+          state.lostMs = undefined;
+          if (state.isGap) onGap?.();
+        },
+        onPart: ({ content, isAfterGap }) => {
+          if (isAfterGap) onGap?.();
+          const event = parseRemoteEvent(content, { types, ...(subjects && { subjects }) });
+          if (event) listener(event);
+        },
+      },
+    );
+  }
+
+  /** Throws what waiting does not mend. */
+  #requireHope(error: AtmoError, state: Attempt): void {
+    const isLost = error.code === 'OUTCOME_UNKNOWN';
+    if (!state.wasSubscribed || (!isLost && ERROR_CODES[error.code].retry !== 'later')) throw error;
+    state.lostMs ??= this.#clock.monotonic();
+    if (this.#clock.monotonic() - state.lostMs < PATIENCE_MS) return;
+    throw isLost ? new AtmoError('NODE_UNAVAILABLE', error.message) : error;
+  }
+}
+
+interface Attempt {
+  pauseMs: number;
+  isGap: boolean;
+  /** The hub has taken the subscription on once. */
+  wasSubscribed: boolean;
+  /** Since when the hub is away, by the monotonic clock. */
+  lostMs: number | undefined;
+}
+
+interface Listening {
+  readonly subscription: RemoteSubscription;
+  readonly listener: EventListener;
+  readonly state: Attempt;
+}
+
+/** What a listener has asked for. */
+interface EventFilter {
+  readonly types: readonly EventType[];
+  readonly subjects?: readonly string[];
+}
+
+/** Such as a UUID, a source or a time: it stands in a line of its own where events are passed on. */
+const WORD = /^[\w.:/+-]{1,128}$/;
+const MAX_SUBJECT = 512;
+
+/**
+ * An event of another hub, with the members that events have and no others; undefined for one that was not asked for or is
+ * none: it is passed on, and must not pretend to be two.
+ */
+export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
+  const { id, source, type, subject, time, data } = decodeSubscribedEvent(part);
+  const known = EVENT_TYPES.find((name) => name === type);
+  if (!known || !types.includes(known) || !isWord(id) || !isWord(source) || !isWord(time)) return undefined;
+  if (!isSubject(subject) || subjects?.includes(subject) === false) return undefined;
+  return isJsonObject(data)
+    ? { specversion: '1.0', id, source, type: known, subject, time, data: visibleJson(data) as JsonObject }
+    : undefined;
+}
+
+function isSubject(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT && isVisible(value) && !/[\n\t]/.test(value);
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && WORD.test(value);
+}

@@ -1,0 +1,153 @@
+import { hash, type KeyObject } from 'node:crypto';
+import { decodeForwardedRequest, type ForwardedRequest, openToolInvoke, type ToolInvoke } from '../../codec/messages/call.ts';
+import { type MeshQuery, openMeshQuery } from '../../codec/messages/query.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import type { TokenAuthority } from '../../core/auth/tokens.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import { KeyedRateLimit } from '../rate-limit.ts';
+import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
+import { type MemberKeys, staleEpochError } from './routed-requests.ts';
+
+/** How far the clocks of two hubs may be apart, and how long a request may be on its way. */
+export const TIME_WINDOW_MS = 60_000;
+
+/** Tokens of one entry hub that were not seen before: each costs up to a dozen times what a signature does. */
+const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
+const MAX_KNOWN_TOKENS = 1_024;
+
+/** What every request says under the signature of its entry hub. */
+export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
+
+/** A request whose signature holds. */
+export interface OpenedRequest<Statement extends RequestHead> {
+  readonly statement: Statement;
+  readonly forwarded: ForwardedRequest;
+  /** Hash of the signed bytes. */
+  readonly fingerprint: string;
+  /** Until when its answer is of use, by the monotonic clock; what the way took is off already. */
+  readonly untilMs: number;
+}
+
+interface GuardCollaborators {
+  readonly self: HubId;
+  /** Epoch of this start of the hub, as its announcements say. */
+  readonly epoch: () => number;
+  readonly members: MemberKeys;
+  readonly tokens: Pick<TokenAuthority, 'principalOf'>;
+  readonly clock: Clock;
+  /** The best that the hub knows of the time. */
+  readonly time: Pick<Clock, 'now'>;
+  readonly links: Pick<PeerLinks, 'to'>;
+  readonly drops: DropSink;
+}
+
+/** Believes nothing of a request until it has seen who signed it, for whom, when, and that its token belongs to the signer. */
+export class RequestGuard {
+  readonly #collaborators: GuardCollaborators;
+  readonly #newTokens: KeyedRateLimit;
+  /** Texts that were believed, least recently seen first. */
+  readonly #knownTokens = new Set<string>();
+
+  constructor(collaborators: GuardCollaborators) {
+    this.#collaborators = collaborators;
+    this.#newTokens = new KeyedRateLimit(collaborators.clock, NEW_TOKEN_RATE);
+  }
+
+  /** A call. VALIDATION_ERROR, PERMISSION_DENIED, NODE_UNAVAILABLE (made for a former start of this hub); each is counted. */
+  openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
+    return this.#open(body, from, openToolInvoke);
+  }
+
+  /** A question; as `openInvoke`. */
+  openQuery({ body, from }: IncomingRequest): OpenedRequest<MeshQuery> {
+    return this.#open(body, from, ({ signed }, keyOf) => openMeshQuery(signed, keyOf));
+  }
+
+  /** Whose request it is: the token's bearer, where the entry hub has proven to hold the token's key. TOKEN_INVALID, TOKEN_EXPIRED, RATE_LIMITED. */
+  principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
+    const { members } = this.#collaborators;
+    const principal = this.#bearerOf(statement);
+    const holder = members.keyOf(statement.entryHub)?.key;
+    if (holder === undefined || principal.token?.keys.at(-1) !== holder) {
+      return this.#refuse(
+        'call.no_possession',
+        new AtmoError('TOKEN_INVALID', `The token is not bound to the key of ${statement.entryHub}`),
+      );
+    }
+    const { maxHops } = principal.token;
+    if (maxHops !== undefined && forwarded.visited.length > maxHops) {
+      throw new AtmoError('PERMISSION_DENIED', `The token goes ${maxHops} hops far; the call has taken ${forwarded.visited.length}`);
+    }
+    return principal;
+  }
+
+  #bearerOf({ token, entryHub }: RequestHead): Principal {
+    if (!this.#knownTokens.delete(token) && !this.#newTokens.tryTake(entryHub)) {
+      this.#refuse(
+        'call.new_tokens',
+        new AtmoError('RATE_LIMITED', `${entryHub} shows more new tokens than it may; try again in a moment`),
+      );
+    }
+    const principal = this.#collaborators.tokens.principalOf(token);
+    this.#knownTokens.add(token);
+    const [oldest] = this.#knownTokens;
+    if (this.#knownTokens.size > MAX_KNOWN_TOKENS && oldest !== undefined) this.#knownTokens.delete(oldest);
+    return principal;
+  }
+
+  /** Throws the error after it was counted. */
+  #refuse(reason: string, error: AtmoError): never {
+    this.#collaborators.drops.count(reason);
+    throw error;
+  }
+
+  #open<Statement extends RequestHead>(body: Uint8Array, from: HubId, open: Opener<Statement>): OpenedRequest<Statement> {
+    const { clock, links, drops } = this.#collaborators;
+    const arrivedMs = clock.monotonic() - (links.to(from)?.roundTripMs ?? 0) / 2;
+    let counted = false;
+    const keyOf = (head: RequestHead, forwarded: ForwardedRequest): KeyObject => {
+      counted = true;
+      const key = this.#keyOf(head, { forwarded, from });
+      counted = false;
+      return key;
+    };
+    try {
+      const forwarded = decodeForwardedRequest(body);
+      const statement = open(forwarded, (head) => keyOf(head, forwarded));
+      const fingerprint = hash('sha256', forwarded.signed, 'base64url');
+      return { statement, forwarded, fingerprint, untilMs: arrivedMs + forwarded.remainingMs };
+    } catch (error) {
+      if (!counted) drops.count('call.forged_or_malformed');
+      throw error;
+    }
+  }
+
+  /** The checks that cost nothing, before the one that does. */
+  #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
+    const { self, epoch, members, time } = this.#collaborators;
+    const { visited } = forwarded;
+    if (visited[0] !== head.entryHub || visited.at(-1) !== from) {
+      this.#refuse(
+        'call.wrong_path',
+        new AtmoError('VALIDATION_ERROR', 'The hubs that the request says it went through are not those it came from'),
+      );
+    }
+    if (Math.abs(time.now() - head.timeMs) > TIME_WINDOW_MS) {
+      this.#refuse(
+        'call.outside_time',
+        new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
+      );
+    }
+    // 0 stands for no start at all: before the first one a hub takes no requests.
+    if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
+      this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
+    const member = members.keyOf(head.entryHub);
+    if (!member)
+      this.#refuse('call.no_member', new AtmoError('PERMISSION_DENIED', `${head.entryHub} is not known to be a member of this mesh`));
+    return member.publicKey;
+  }
+}
+
+type Opener<Statement> = (forwarded: ForwardedRequest, keyOf: (head: RequestHead) => KeyObject) => Statement;

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { type GossipSub, type GossipsubOpts, gossipsub, type Message, StrictNoSign, TopicValidatorResult } from '@libp2p/gossipsub';
+import type { TopicScoreParams } from '@libp2p/gossipsub/score';
+import type { PeerId } from '@libp2p/interface';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { RefusalCounter } from './admission.ts';
+import { hubOf } from './libp2p-key.ts';
+import { type GossipVerdict, MAX_GOSSIP_BYTES } from './mesh-engine.ts';
+
+type Validator = (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>;
+
+const RESULTS: Readonly<Record<GossipVerdict, TopicValidatorResult>> = {
+  accept: TopicValidatorResult.Accept,
+  ignore: TopicValidatorResult.Ignore,
+  reject: TopicValidatorResult.Reject,
+};
+
+/** Gossip through gossipsub, with the one validator before anything is told on. */
+export class Libp2pGossip {
+  readonly #self: HubId;
+  readonly #refusals: RefusalCounter;
+  #pubsub: GossipSub | undefined;
+  #validate: Validator | undefined;
+
+  constructor(self: HubId, refusals: RefusalCounter) {
+    this.#self = self;
+    this.#refusals = refusals;
+  }
+
+  /** Joins the topic; before this nothing is heard or told. */
+  join(pubsub: GossipSub): void {
+    this.#pubsub = pubsub;
+    pubsub.topicValidators.set(GOSSIP_TOPIC, (peer, message) => this.#judge(peer, message));
+    pubsub.subscribe(GOSSIP_TOPIC);
+  }
+
+  onGossip(validate: Validator): void {
+    this.#validate = validate;
+  }
+
+  async publish(message: Uint8Array): Promise<void> {
+    if (message.length > MAX_GOSSIP_BYTES)
+      throw new AtmoError('PAYLOAD_TOO_LARGE', `A gossip message of ${message.length} bytes is longer than ${MAX_GOSSIP_BYTES}`);
+    const verdict = await (this.#validate?.(message, this.#self) ?? 'accept');
+    if (verdict === 'accept') await this.#pubsub?.publish(GOSSIP_TOPIC, message);
+    else this.#refusals.count('gossip_own_refused');
+  }
+
+  /** Whether gossip flows from this peer: it has told that it listens to the topic too. */
+  receivesGossip(peer: PeerId): boolean {
+    return this.#pubsub?.getSubscribers(GOSSIP_TOPIC).some((other) => other.equals(peer)) ?? false;
+  }
+
+  async #judge(peer: PeerId, { data }: Message): Promise<TopicValidatorResult> {
+    if (data.length > MAX_GOSSIP_BYTES) {
+      this.#refusals.count('gossip_too_long');
+      return TopicValidatorResult.Reject;
+    }
+    const from = hubOf(peer);
+    const verdict = from && this.#validate ? await this.#validate(data, from.id) : 'ignore';
+    if (verdict === 'reject') this.#refusals.count('gossip_rejected');
+    return RESULTS[verdict];
+  }
+}
+
+/** The one topic of the mesh. */
+export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
+/** One message of gossipsub's protocol: a handful of ours and its own bookkeeping. */
+const MAX_RPC_BYTES = 65_536;
+
+/** Only what the validator rejected counts against a neighbour: a quiet one is no bad one. */
+const TOPIC_SCORE: TopicScoreParams = {
+  topicWeight: 1,
+  timeInMeshWeight: 0,
+  timeInMeshQuantum: 1_000,
+  timeInMeshCap: 1,
+  firstMessageDeliveriesWeight: 0,
+  firstMessageDeliveriesDecay: 0.5,
+  firstMessageDeliveriesCap: 1,
+  meshMessageDeliveriesWeight: 0,
+  meshMessageDeliveriesDecay: 0.5,
+  meshMessageDeliveriesCap: 1,
+  meshMessageDeliveriesThreshold: 1,
+  meshMessageDeliveriesWindow: 10,
+  meshMessageDeliveriesActivation: 5_000,
+  meshFailurePenaltyWeight: 0,
+  meshFailurePenaltyDecay: 0.5,
+  // Three rejected messages within a few seconds reach the threshold of -80 at which gossipsub stops listening for a while.
+  invalidMessageDeliveriesWeight: -10,
+  invalidMessageDeliveriesDecay: 0.9,
+};
+
+const SETTINGS: Partial<GossipsubOpts> = {
+  // An announcement carries its origin's signature, which survives every hop; gossipsub's own would be a second one.
+  globalSignaturePolicy: StrictNoSign,
+  msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
+  allowPublishToZeroTopicPeers: true,
+  ignoreDuplicatePublishError: true,
+  fallbackToFloodsub: false,
+  emitSelf: false,
+  doPX: false,
+  tagMeshPeers: false,
+  allowedTopics: [GOSSIP_TOPIC],
+  maxInboundDataLength: MAX_RPC_BYTES,
+  maxOutboundBufferSize: 1_048_576,
+  D: 4,
+  Dlo: 3,
+  Dhi: 6,
+  Dout: 1,
+  Dscore: 2,
+  Dlazy: 4,
+  scoreParams: {
+    // The default silences members that share one address, as behind a router that translates addresses.
+    IPColocationFactorWeight: 0,
+    retainScore: 600_000,
+    topics: { [GOSSIP_TOPIC]: TOPIC_SCORE },
+  },
+};
+
+/** gossipsub as the mesh needs it (specification v1.2; what was measured is in docs/decisions). */
+export const meshGossipsub = (): ReturnType<typeof gossipsub> => gossipsub(SETTINGS);

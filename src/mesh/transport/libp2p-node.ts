@@ -1,0 +1,179 @@
+import type { GossipSub } from '@libp2p/gossipsub';
+import { identify } from '@libp2p/identify';
+import type {
+  ConnectionEncrypter,
+  ConnectionProtector,
+  Libp2p,
+  MessageStream,
+  PrivateKey,
+  SecureConnectionOptions,
+  SecuredConnection,
+  Upgrader,
+} from '@libp2p/interface';
+import { noise } from '@libp2p/noise';
+import { preSharedKey } from '@libp2p/pnet';
+import { type LengthPrefixedStream, lpStream } from '@libp2p/utils';
+import { yamux } from '@libp2p/yamux';
+import { createLibp2p } from 'libp2p';
+import { AtmoError } from '../../core/errors.ts';
+import { type AdmissionPolicy, admit, GATE_TIMEOUT_MS, type GateTransport, MAX_GATE_TRANSPORT_BYTES } from './admission.ts';
+import type { ConnectionAttempt, ConnectionAttempts } from './connection-attempt.ts';
+import { meshGossipsub } from './gossipsub.ts';
+import { hubOf } from './libp2p-key.ts';
+import type { GatePeer } from './mesh-engine.ts';
+import { silentLogger } from './tcp-connection.ts';
+
+/** libp2p's own limit only prunes; ours refuses at the gate and is below it. */
+const NO_LIMIT = 100_000;
+
+/** What a node is made of. */
+export interface Libp2pNodeOptions {
+  readonly privateKey: PrivateKey;
+  readonly attempts: ConnectionAttempts;
+  readonly desk: AdmissionPolicy;
+  /** 32 bytes that every member has too. */
+  readonly preSharedKey?: Uint8Array | undefined;
+}
+
+/** libp2p as the mesh uses it: sockets come from outside and go through `upgrader`. */
+export type Libp2pNode = Libp2p<{ pubsub: GossipSub; sockets: { readonly upgrader: Upgrader } }>;
+
+/** Makes a node that neither listens, dials, discovers nor pings by itself. It has not started. */
+export async function createNode({ privateKey, attempts, desk, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
+  return await createLibp2p({
+    start: false,
+    privateKey,
+    logger: silentLogger,
+    nodeInfo: { name: 'atmosphere-edge', version: '1', userAgent: 'atmosphere-edge' },
+    ...(preSharedKey && { connectionProtector: () => protector(preSharedKey, attempts) }),
+    connectionEncrypters: [(components) => new MemberEncrypter({ noise: noise()(components), attempts, desk })],
+    // The control stream has a heartbeat of its own: two more would only cost.
+    streamMuxers: [yamux({ enableKeepAlive: false, maxInboundStreams: 256, maxOutboundStreams: 256 })],
+    connectionMonitor: { enabled: false },
+    connectionManager: {
+      maxConnections: NO_LIMIT,
+      inboundConnectionThreshold: NO_LIMIT,
+      maxIncomingPendingConnections: NO_LIMIT,
+      inboundUpgradeTimeout: GATE_TIMEOUT_MS,
+      reconnectRetries: 0,
+    },
+    services: {
+      identify: identify({ maxObservedAddresses: 1 }),
+      pubsub: meshGossipsub(),
+      sockets: ({ upgrader }: { upgrader: Upgrader }) => ({ upgrader }),
+    },
+  });
+}
+
+function protector(key: Uint8Array, attempts: ConnectionAttempts): ConnectionProtector {
+  const text = `/key/swarm/psk/1.0.0/\n/base16/\n${Buffer.from(key).toString('hex')}`;
+  const inner = preSharedKey({ psk: new TextEncoder().encode(text) })();
+  return {
+    protect: async (connection, options) => {
+      const outer = await inner.protect(connection, options);
+      attempts.wrap(connection, outer);
+      return outer;
+    },
+  };
+}
+
+/** Not libp2p's `/noise`: a node without the gate does not get further than this name. */
+const PROTOCOL = '/atmosphere-edge/noise/1';
+/** Bytes that a peer may send ahead while its messages are judged. */
+const MAX_READ_AHEAD_BYTES = 65_536;
+/** How long a refusal may take to be sent, milliseconds. */
+const FAREWELL_MS = 500;
+
+/** What the encrypter is made of. */
+export interface MemberEncrypterCollaborators {
+  readonly noise: ConnectionEncrypter;
+  readonly attempts: ConnectionAttempts;
+  readonly desk: AdmissionPolicy;
+}
+
+/**
+ * Noise, then the gate over the encrypted connection. Only when both sides have admitted each other libp2p gets the
+ * connection: nothing that a stranger sends reaches its multiplexer, its protocols or gossipsub.
+ */
+class MemberEncrypter implements ConnectionEncrypter {
+  readonly protocol = PROTOCOL;
+  readonly #parts: MemberEncrypterCollaborators;
+
+  constructor(parts: MemberEncrypterCollaborators) {
+    this.#parts = parts;
+  }
+
+  async secureOutbound(connection: MessageStream, options?: SecureConnectionOptions): Promise<SecuredConnection> {
+    return await this.#admit(this.#attempt(connection), await this.#parts.noise.secureOutbound(connection, options));
+  }
+
+  async secureInbound(connection: MessageStream, options?: SecureConnectionOptions): Promise<SecuredConnection> {
+    return await this.#admit(this.#attempt(connection), await this.#parts.noise.secureInbound(connection, options));
+  }
+
+  #attempt(connection: MessageStream): ConnectionAttempt {
+    const attempt = this.#parts.attempts.of(connection);
+    if (attempt) return attempt;
+    throw new AtmoError('INTERNAL_ERROR', 'A connection came to the gate that nobody had opened');
+  }
+
+  async #admit(attempt: ConnectionAttempt, secured: SecuredConnection): Promise<SecuredConnection> {
+    try {
+      await this.#runGate(attempt, secured);
+      return secured;
+    } catch (error) {
+      attempt.error = error;
+      await secured.connection.close({ signal: AbortSignal.timeout(FAREWELL_MS) }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #runGate(attempt: ConnectionAttempt, secured: SecuredConnection): Promise<void> {
+    const { direction, address, gate, expect, signal } = attempt;
+    const hub = hubOf(secured.remotePeer);
+    if (!hub) throw new AtmoError('PERMISSION_DENIED', `${address} has a key that is not Ed25519`);
+    const peer: GatePeer = { ...hub, direction, address };
+    const messages = lpStream(secured.connection, { maxDataLength: MAX_GATE_TRANSPORT_BYTES, maxBufferSize: MAX_READ_AHEAD_BYTES });
+    await admit(this.#parts.desk, { transport: new GateMessages(messages, address), gate, peer, expect, signal });
+    this.#parts.attempts.pass(attempt, peer);
+    secured.connection.addEventListener('close', () => this.#parts.desk.seats.release(peer.id), { once: true });
+    // What the peer sent after the gate goes back to where the multiplexer will read it.
+    messages.unwrap();
+  }
+}
+
+/** The gate's messages over an encrypted stream, each behind its length. */
+class GateMessages implements GateTransport {
+  readonly #messages: LengthPrefixedStream;
+  readonly #address: string;
+
+  constructor(messages: LengthPrefixedStream, address: string) {
+    this.#messages = messages;
+    this.#address = address;
+  }
+
+  async write(message: Uint8Array): Promise<void> {
+    await this.#messages.write(message).catch((error) => this.#fail(error));
+  }
+
+  async read(signal: AbortSignal): Promise<Uint8Array> {
+    try {
+      return (await this.#messages.read({ signal })).subarray();
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      return this.#fail(error);
+    }
+  }
+
+  #fail(cause: unknown): never {
+    const name = cause instanceof Error ? cause.name : '';
+    if (name === 'InvalidDataLengthError' || name === 'InvalidDataLengthLengthError' || name === 'StreamBufferError')
+      throw new AtmoError(
+        'PAYLOAD_TOO_LARGE',
+        `${this.#address} sent more than ${MAX_GATE_TRANSPORT_BYTES} bytes to the gate`,
+        {},
+        { cause },
+      );
+    throw new AtmoError('NODE_UNAVAILABLE', `${this.#address} closed the connection during the gate`, {}, { cause });
+  }
+}

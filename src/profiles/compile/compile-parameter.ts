@@ -1,0 +1,166 @@
+import { snakeCase } from '../../core/devices/matter-names.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import type { OfferedEntry, ParamEntry } from '../files/profile-format.ts';
+import type { ConversionContext } from '../values/converter.ts';
+import { sampleOf } from '../values/human-schema.ts';
+import { narrowed } from '../values/parameter-shorthand.ts';
+import { type Bounds, withinReason } from '../values/reasonable-bounds.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { chooseConverter } from './compile-value.ts';
+
+/** A raw field or attribute that a parameter may fill. */
+export interface RawSlot {
+  /** Spelled as the device's description does; a path with dots for members of structs. */
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** One parameter, ready to use. */
+export interface CompiledParam {
+  readonly name: string;
+  readonly slot: RawSlot;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+  readonly example: Json | undefined;
+  /** A value beyond the device's limits becomes the limit. */
+  readonly isMovedToLimits: boolean;
+  /** What the schema's bounds are for the raw field; undefined where it has none. */
+  readonly rawBounds: Bounds | undefined;
+  toRaw(human: Json): Json;
+  toHuman(raw: Json): Json;
+}
+
+interface ParamContext {
+  readonly slot: RawSlot;
+  readonly view: ClusterView;
+}
+
+/** A parameter of a capability on this very cluster. */
+export function compileParam(name: string, entry: ParamEntry, place: ParamContext): CompiledParam {
+  const converter = chooseConverter(entry, place.slot.schema);
+  const { min: _min, max: _max, ...unlimited } = contextOf(entry, place);
+  const context = entry.toLimits ? unlimited : contextOf(entry, place);
+  const allowed = withoutNull(converter.schema(context));
+  const wide = entry.offered === undefined ? allowed : onlyOffered(allowed, entry.offered, place.view);
+  const unit = converter.unit ?? entry.unit ?? '';
+  const bare = withinReason(entry.narrow === undefined ? wide : narrowed(wide, entry.narrow), unit);
+  const wished = entry.example ?? entry.default;
+  const example = wished !== undefined && fits(wished, bare) ? wished : sampleOf(bare);
+  const schema: JsonSchema = {
+    ...bare,
+    description: describe(entry, unit, { schema: bare, example }),
+    ...(unit !== '' && { 'x-unit': unit }),
+    ...(entry.secret && { 'x-secret': true }),
+    ...(entry.default !== undefined && { default: entry.default }),
+  };
+  const toRaw = (human: Json): Json => {
+    const raw = converter.toRaw(human, contextOf(entry, place));
+    return entry.toLimits && typeof raw === 'number' ? withinLimits(raw, entry, place.view) : raw;
+  };
+  const isRequired = entry.optional !== true && schema.default === undefined;
+  return {
+    name,
+    slot: place.slot,
+    schema,
+    isRequired,
+    example,
+    isMovedToLimits: entry.toLimits === true,
+    rawBounds: rawBoundsOf(schema, toRaw),
+    toRaw,
+    toHuman: (raw) => converter.toHuman(raw, contextOf(entry, place)),
+  };
+}
+
+function rawBoundsOf(schema: JsonSchema, toRaw: (human: Json) => Json): Bounds | undefined {
+  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  if (minimum === undefined || maximum === undefined) return undefined;
+  const [min = 0, max = 0] = [Number(toRaw(minimum)), Number(toRaw(maximum))].sort((a, b) => a - b);
+  return { min, max };
+}
+
+function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterView): number {
+  const [min, max] = [view.limit(limits, 'min') ?? raw, view.limit(limits, 'max') ?? raw];
+  return Math.min(Math.max(raw, min), max);
+}
+
+/** Looked up anew for each call: limits and lists of names may have changed since. */
+function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionContext {
+  const min = entry.limits && view.limit(entry.limits, 'min');
+  const max = entry.limits && view.limit(entry.limits, 'max');
+  return {
+    schema: slot.schema,
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+    ...(entry.rename !== undefined && { rename: entry.rename }),
+  };
+}
+
+/** Object schema of a tool's parameters. */
+export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
+  const required = params.filter((param) => param.isRequired).map((param) => param.name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(params.map((param) => [param.name, param.schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+/** Parameters for an example: all required ones; undefined where one has no sample. */
+export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
+  const required = params.filter((param) => param.isRequired);
+  if (required.some((param) => param.example === undefined)) return undefined;
+  return Object.fromEntries(required.flatMap((param) => (param.example === undefined ? [] : [[param.name, param.example]])));
+}
+
+function describe(entry: ParamEntry, unit: string, facts: { readonly schema: JsonSchema; readonly example: Json | undefined }): string {
+  const { minimum, maximum } = facts.schema as { minimum?: number; maximum?: number };
+  const range = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}${unit === '' ? '' : ` ${unit}`}` : unit;
+  const sample = entry.secret || facts.example === undefined ? '' : ` Example: ${JSON.stringify(facts.example)}`;
+  return `${entry.description.replace(/\.$/, '')}${range === '' ? '' : `, ${range}`}.${sample}`;
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const names = schema.enum;
+  const types = schema.type;
+  return {
+    ...schema,
+    ...(Array.isArray(names) && { enum: names.filter((name) => name !== null) }),
+    ...(Array.isArray(types) && { type: types.filter((type) => type !== 'null')[0] }),
+  };
+}
+
+function fits(example: Json, schema: JsonSchema): boolean {
+  if (typeof example === 'number') {
+    const { minimum = example, maximum = example } = schema as { minimum?: number; maximum?: number };
+    return example >= minimum && example <= maximum;
+  }
+  return !Array.isArray(schema.enum) || schema.enum.includes(example);
+}
+
+/** A schema of one name or a list of names, with only those that the device offers; unchanged while it did not say which. */
+function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
+  return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
+}
+
+function withNames(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
+  if (isJsonObject(schema.items as Json)) return { ...schema, items: withNames(schema.items as JsonSchema, isOffered) };
+  const names = (Array.isArray(schema.enum) ? schema.enum : []).filter((name) => isOffered(String(name)));
+  // A device that offers nothing at all says something wrong; its own refusal is then the better answer.
+  return names.length === 0 ? schema : { ...schema, enum: names };
+}
+
+function isOffered(name: string, entry: OfferedEntry, view: ClusterView): boolean {
+  if (typeof entry === 'string') return namesIn(view.live(entry))?.includes(name) ?? true;
+  if ('cluster' in entry) return view.hasNeighbour(entry.cluster) || !entry.names.includes(name);
+  const value = view.live(entry.from);
+  return entry.names[typeof value === 'string' ? snakeCase(value) : '']?.includes(name) ?? true;
+}
+
+/** What an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
+function namesIn(offer: Json | undefined): readonly string[] | undefined {
+  if (Array.isArray(offer)) return offer.map((name) => snakeCase(String(name)));
+  if (!isJsonObject(offer)) return undefined;
+  return Object.entries(offer).flatMap(([name, isOffered]) => (isOffered === true ? [snakeCase(name)] : []));
+}

@@ -1,0 +1,77 @@
+import { type Effect, maxRisk, type Risk } from '../../core/auth/authorizer.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { CommandPath } from '../../core/devices/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { DeviceBounds, ServedCluster } from '../../tools/builtin/hub-tool.ts';
+import type { CompiledDevices } from '../compile/compiled-device.ts';
+import { UNKNOWN_OUTCOME, valueNames } from '../compile/step-outcome.ts';
+import { typesAndFamilies } from './device-groups.ts';
+
+const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
+
+/** Tells which devices share a node, which endpoint is whose, and what operating an endpoint can do. */
+export class NodeBounds implements DeviceBounds {
+  readonly #directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>;
+  readonly #compiled: Pick<CompiledDevices, 'get'>;
+
+  constructor(directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>, compiled: Pick<CompiledDevices, 'get'>) {
+    this.#directory = directory;
+    this.#compiled = compiled;
+  }
+
+  ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined {
+    const hasIt = (id: DeviceId) => this.#directory.describe(id)?.endpoints.some((one) => one.endpoint === endpoint) ?? false;
+    return hasIt(device) ? device : this.nodeOf(device).find(hasIt);
+  }
+
+  nodeOf(device: DeviceId): readonly DeviceId[] {
+    const nodeId = this.#directory.get(device)?.nodeId;
+    const others = this.#directory.list().filter((other) => other.nodeId === nodeId && other.id !== device);
+    return [device, ...others.map(({ id }) => id)];
+  }
+
+  wholeOf(device: DeviceId): DeviceId {
+    const parent = this.#directory.get(device)?.parent;
+    return parent === undefined ? device : this.wholeOf(parent);
+  }
+
+  isGuarded(device: DeviceId): boolean {
+    const families = typesAndFamilies(this.#directory.get(device)?.deviceTypes ?? []);
+    const tools = this.#compiled.get(device)?.tools;
+    return !tools || families.has('lock') || families.has('valve') || tools.some(({ risk }) => risk === 'dangerous');
+  }
+
+  servedClusters(device: DeviceId): readonly ServedCluster[] {
+    return (this.#compiled.get(device)?.coverage ?? []).map(({ endpoint, cluster, by }) => ({
+      endpoint,
+      cluster,
+      served_by: SERVED_BY[by],
+    }));
+  }
+
+  /** A device of which nothing is known may do anything. */
+  riskOn(device: DeviceId, endpoint: number): Risk {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return 'dangerous';
+    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
+    return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
+  riskOfCommand({ device, endpoint, cluster, command }: CommandPath): Risk {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return 'dangerous';
+    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act' && tool.cluster === cluster);
+    return tools.filter((tool) => tool.elements.includes(command)).reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
+  outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
+    return this.#compiled.get(device)?.outcomeOf({ kind: 'invoke', ...at, fields }) ?? UNKNOWN_OUTCOME;
+  }
+
+  valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[] {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return UNKNOWN_OUTCOME.unforeseen;
+    return valueNames(compiled.values, { endpoint, ...(cluster !== undefined && { cluster }) });
+  }
+}

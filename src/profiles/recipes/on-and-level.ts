@@ -1,0 +1,98 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { ClusterView } from '../compile/cluster-view.ts';
+import { type DeviceStep, invoke, write } from '../compile/compiled-device.ts';
+import { CONVERTERS } from '../values/converters.ts';
+import { type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
+
+// Overrides what the device does while it is off (Application Clusters §1.6.5.8).
+const ONLY_WHILE_ON = { OptionsMask: { executeIfOff: true }, OptionsOverride: {} };
+const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
+
+/**
+ * Brighter or darker by percent of the whole range (Application Clusters §1.6.7.3). Brighter turns a lamp on; darker
+ * never does, and leaves one that is on at its lowest brightness instead of turning it off.
+ */
+export const adjustBrightness: Recipe = {
+  cluster: 'LevelControl',
+  elements: ['Step', 'StepWithOnOff'],
+  isOffered: (view) => view.command('Step') !== undefined && view.command('StepWithOnOff') !== undefined,
+  parameters: () => ({
+    ...difference('Percentage points to add, negative to make it darker. Example: -20'),
+    example: { by: -20 },
+  }),
+  plan(params, view) {
+    const isUp = differenceOf(params) > 0;
+    // What becomes of a lamp that shines follows from where it is when the call begins.
+    const target = !isUp && view.liveOf('OnOff', 'OnOff') === false ? { is_on: false } : {};
+    return { steps: [stepOf(view, params, { command: isUp ? 'StepWithOnOff' : 'Step', options: ONLY_WHILE_ON })], target };
+  },
+};
+
+/** Louder or quieter by percent of the whole range. A speaker that is muted stays so. */
+export const adjustVolume: Recipe = {
+  cluster: 'LevelControl',
+  elements: ['Step'],
+  isOffered: (view) => view.command('Step') !== undefined,
+  parameters: () => ({ ...difference('Percentage points to add, negative to make it quieter. Example: -10'), example: { by: -10 } }),
+  plan: (params, view) => ({ steps: [stepOf(view, params, { command: 'Step', options: ALSO_WHILE_OFF })], target: {} }),
+};
+
+function difference(description: string): Pick<RecipeParameters, 'properties' | 'required'> {
+  return {
+    properties: {
+      by: { type: 'integer', minimum: -100, maximum: 100, 'x-unit': '%', description },
+      transition_seconds: transitionParameter,
+    },
+    required: ['by'],
+  };
+}
+
+function differenceOf(params: JsonObject): number {
+  const by = Number(params.by);
+  if (by !== 0) return by;
+  throw new AtmoError('VALIDATION_ERROR', 'by is 0, which changes nothing; give for example 10 or -10', { pointer: '/by' });
+}
+
+function stepOf(view: ClusterView, params: JsonObject, given: { readonly command: string; readonly options: JsonObject }): DeviceStep {
+  const by = differenceOf(params);
+  return invoke(view, given.command, {
+    StepMode: by < 0 ? 'Down' : 'Up',
+    StepSize: Math.round(Math.abs(by) * 2.54),
+    TransitionTime: transitionTime(params),
+    ...given.options,
+  });
+}
+
+const SHORTEST_SECONDS = 0.1;
+const LONGEST_SECONDS = 6553;
+
+/**
+ * Turns on for a time (Application Clusters §1.5.7.6). The command alone can only lengthen a time that runs already, since the device
+ * keeps the longer one; what is written to OnTime before it takes the place of the time that is left (§1.5.6.4).
+ */
+export const turnOnFor: Recipe = {
+  cluster: 'OnOff',
+  elements: ['OnWithTimedOff', 'OnTime'],
+  isOffered: (view) => view.command('OnWithTimedOff') !== undefined,
+  parameters: () => ({
+    properties: {
+      seconds: {
+        type: 'number',
+        minimum: SHORTEST_SECONDS,
+        maximum: LONGEST_SECONDS,
+        'x-unit': 's',
+        description: 'Time from now until it turns itself off, also where a longer time runs already. Example: 60',
+      },
+    },
+    required: ['seconds'],
+    example: { seconds: 60 },
+  }),
+  plan(params, view) {
+    const seconds = Number(params.seconds);
+    const onTime = CONVERTERS.deciseconds.toRaw(seconds, { schema: {} });
+    const command = invoke(view, 'OnWithTimedOff', { OnOffControl: {}, OnTime: onTime, OffWaitTime: 0 });
+    const shorten = view.attribute('OnTime')?.writable ? [{ ...write(view, 'OnTime', onTime), isOptional: true }] : [];
+    return { steps: [...shorten, command], target: { is_on: true, seconds_left: seconds } };
+  },
+};

@@ -1,0 +1,224 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import type { ClusterView } from '../compile/cluster-view.ts';
+import { type DevicePlan, invoke, write } from '../compile/compiled-device.ts';
+import { celsiusRange, celsiusToFahrenheit, fahrenheitToCelsius } from '../values/temperature-unit.ts';
+import type { Recipe } from './recipe.ts';
+
+// What lies between heating and cooling where the device says nothing of its setpoints, in 0.01 °C.
+const DEFAULT_BAND = 200;
+
+/**
+ * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode the band between heating and cooling
+ * is the person's choice: it keeps its width and moves until the wanted temperature lies in its middle.
+ */
+export const setTemperature: Recipe = {
+  cluster: 'Thermostat',
+  elements: ['OccupiedHeatingSetpoint', 'OccupiedCoolingSetpoint'],
+  isOffered: (view) => setpointsOf(view).length > 0,
+  parameters(view) {
+    const own = currentSetpoint(view);
+    const { min, max } = range(view, own === 'both' ? ['heat', 'cool'] : [own]);
+    const example = Math.min(Math.max(2150, min), max) / 100;
+    const choice = setpointSchema(view);
+    return {
+      properties: {
+        temperature: { type: 'number', 'x-unit': '°C', ...takenBy(view, example) },
+        ...(choice && { setpoint: choice }),
+      },
+      required: ['temperature'],
+      example: { temperature: example },
+    };
+  },
+  plan(params, view) {
+    const wish = Math.round(Number(params.temperature) * 100);
+    const setpoint = (params.setpoint as Setpoint | undefined) ?? currentSetpoint(view);
+    return setpoint === 'both' ? planBoth(wish, view) : planOne(wish, setpoint, view);
+  },
+};
+
+/** Bounds of the only setpoint; where heating and cooling have different ones, they are in words and the plan refuses beyond them. */
+function takenBy(view: ClusterView, example: number): JsonSchema {
+  const [first = 'heat', second] = setpointsOf(view);
+  const { min, max } = setpointLimits(view, first);
+  if (second === undefined) return { minimum: min / 100, maximum: max / 100, description: `Wanted temperature. Example: ${example}` };
+  const words = (one: 'heat' | 'cool') => {
+    const limits = setpointLimits(view, one);
+    return `${one}ing takes ${celsiusRange(limits.min / 100, limits.max / 100)}`;
+  };
+  return { description: `Wanted temperature: ${words('heat')}; ${words('cool')}. Example: ${example}` };
+}
+
+function planOne(wish: number, setpoint: 'heat' | 'cool', view: ClusterView): DevicePlan {
+  requireWithin(wish, range(view, [setpoint]));
+  return { steps: [write(view, setpointAttribute(setpoint), wish)], target: setpointTarget(setpoint, wish) };
+}
+
+function planBoth(wish: number, view: ClusterView): DevicePlan {
+  requireWithin(wish, range(view, ['heat', 'cool']));
+  const { heat, cool } = bandAround(wish, view);
+  const steps = [write(view, setpointAttribute('heat'), heat), write(view, setpointAttribute('cool'), cool)];
+  // Upwards the cooling setpoint moves first: else heating would run into the dead band.
+  const isUpwards = heat > (view.liveNumber(setpointAttribute('heat')) ?? heat);
+  return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
+}
+
+/** The band around the wish, as wide as it is now; only the limits of the device make it narrower, and never than its dead band. */
+function bandAround(wish: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
+  const [heatNow, coolNow] = [view.liveNumber(setpointAttribute('heat')), view.liveNumber(setpointAttribute('cool'))];
+  const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;
+  const width = Math.max(present, deadBandOf(view));
+  const top = clamp(wish + Math.ceil(width / 2), setpointLimits(view, 'cool'));
+  const heat = clamp(top - width, setpointLimits(view, 'heat'));
+  return { heat, cool: clamp(Math.max(top, heat + width), setpointLimits(view, 'cool')) };
+}
+
+function setpointTarget(setpoint: 'heat' | 'cool', value: number): JsonObject {
+  return { [setpoint === 'heat' ? 'heating_setpoint' : 'cooling_setpoint']: value / 100 };
+}
+
+function range(view: ClusterView, setpoints: readonly ('heat' | 'cool')[]): { readonly min: number; readonly max: number } {
+  const limits = setpoints.map((one) => setpointLimits(view, one));
+  return { min: Math.min(...limits.map(({ min }) => min)), max: Math.max(...limits.map(({ max }) => max)) };
+}
+
+function clamp(value: number, { min, max }: { readonly min: number; readonly max: number }): number {
+  return Math.min(Math.max(value, min), max);
+}
+
+function requireWithin(wish: number, { min, max }: { readonly min: number; readonly max: number }): void {
+  if (wish >= min && wish <= max) return;
+  const [low, high] = [min / 100, max / 100];
+  const range = `${low} to ${high} °C (${celsiusToFahrenheit(low)} to ${celsiusToFahrenheit(high)} °F)`;
+  const given = wish / 100;
+  const asFahrenheit = fahrenheitToCelsius(given);
+  const isMeantAsFahrenheit = Number.isInteger(given) && asFahrenheit >= low && asFahrenheit <= high;
+  const hint = isMeantAsFahrenheit ? `; if ${given} °F is meant, give unit "fahrenheit"` : '';
+  throw new AtmoError('VALIDATION_ERROR', `temperature: ${given} °C is outside what this setpoint takes: ${range}${hint}`, {
+    pointer: '/temperature',
+    minimum: low,
+    maximum: high,
+  });
+}
+
+const MODE = { heat: 'Heat', cool: 'Cool', both: 'Both' } as const;
+
+/** Moves setpoints by a difference: SetpointRaiseLower takes signed steps of 0.1 °C (Application Clusters §4.3.10.1). */
+export const adjustTemperature: Recipe = {
+  cluster: 'Thermostat',
+  elements: ['SetpointRaiseLower'],
+  isOffered: (view) => view.command('SetpointRaiseLower') !== undefined && setpointsOf(view).length > 0,
+  parameters(view) {
+    const choice = setpointSchema(view);
+    return {
+      properties: {
+        by: {
+          type: 'number',
+          minimum: -12.8,
+          maximum: 12.7,
+          'x-unit': '°C difference',
+          description: 'Difference in °C, negative for colder, in steps of 0.1. Example: 0.5',
+        },
+        ...(choice && { setpoint: choice }),
+      },
+      required: ['by'],
+      example: { by: 0.5 },
+    };
+  },
+  plan(params, view) {
+    const setpoint = (params.setpoint as Setpoint | undefined) ?? currentSetpoint(view);
+    const amount = Math.round(Number(params.by) * 10);
+    return {
+      steps: [invoke(view, 'SetpointRaiseLower', { Mode: MODE[setpoint], Amount: amount })],
+      target: shiftedSetpoints(view, setpoint, amount),
+    };
+  },
+};
+
+/** What the setpoints become; nothing for those that the device never told. */
+function shiftedSetpoints(view: ClusterView, setpoint: Setpoint, amount: number): JsonObject {
+  const moved = setpointsOf(view).filter((one) => setpoint === 'both' || setpoint === one);
+  return Object.fromEntries(
+    moved.flatMap((one) => {
+      const now = view.liveNumber(setpointAttribute(one));
+      if (now === undefined) return [];
+      const { min, max } = setpointLimits(view, one);
+      const name = one === 'heat' ? 'heating_setpoint' : 'cooling_setpoint';
+      return [[name, Math.min(Math.max(now + amount * 10, min), max) / 100]];
+    }),
+  );
+}
+
+/** Which setpoint of a thermostat is meant. */
+type Setpoint = 'heat' | 'cool' | 'both';
+
+const ATTRIBUTE = { heat: 'OccupiedHeatingSetpoint', cool: 'OccupiedCoolingSetpoint' } as const;
+const HEATING_MODES = ['heat', 'emergencyheat'];
+const COOLING_MODES = ['cool', 'precooling'];
+// The limits that Application Clusters §4.3.9 gives where a device states none, in 0.01 °C.
+const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max: 3200 } } as const;
+
+// In 0.1 °C, as the attribute counts.
+const STANDARD_DEAD_BAND = 20;
+
+interface Limits {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The setpoints that a thermostat has. */
+function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
+  return (['heat', 'cool'] as const).filter((one) => view.attribute(ATTRIBUTE[one]) !== undefined);
+}
+
+/** The attribute of Thermostat that holds the setpoint, in 0.01 °C. */
+function setpointAttribute(setpoint: 'heat' | 'cool'): string {
+  return ATTRIBUTE[setpoint];
+}
+
+/**
+ * Lowest and highest setpoint in 0.01 °C: the tighter of the set limits and the absolute ones, else the standard's. Where
+ * a dead band is kept, the other setpoint needs room beside it (Application Clusters §4.3.11.19).
+ */
+function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
+  const own = statedLimits(view, setpoint);
+  if (!view.hasFeatures(['AUTO']) || setpointsOf(view).length < 2) return own;
+  const other = statedLimits(view, setpoint === 'heat' ? 'cool' : 'heat');
+  const deadBand = deadBandOf(view);
+  const within =
+    setpoint === 'heat'
+      ? { min: own.min, max: Math.min(own.max, other.max - deadBand) }
+      : { min: Math.max(own.min, other.min + deadBand), max: own.max };
+  return within.min <= within.max ? within : own;
+}
+
+function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
+  const name = setpoint === 'heat' ? 'Heat' : 'Cool';
+  const standard = STANDARD_LIMITS[setpoint];
+  const min = view.limit({ min: [`Min${name}SetpointLimit`, `AbsMin${name}SetpointLimit`] }, 'min') ?? standard.min;
+  const max = view.limit({ max: [`Max${name}SetpointLimit`, `AbsMax${name}SetpointLimit`] }, 'max') ?? standard.max;
+  return min <= max ? { min, max } : standard;
+}
+
+/** What a thermostat keeps between heating and cooling, in 0.01 °C; the standard's 2 °C where it does not say. */
+function deadBandOf(view: ClusterView): number {
+  return (view.liveNumber('MinSetpointDeadBand') ?? STANDARD_DEAD_BAND) * 10;
+}
+
+/** The setpoints that a call without a choice means: those that the present mode follows. */
+function currentSetpoint(view: ClusterView): Setpoint {
+  const has = setpointsOf(view);
+  if (has.length === 1) return has[0] ?? 'heat';
+  const mode = String(view.live('SystemMode') ?? '').toLowerCase();
+  if (HEATING_MODES.includes(mode)) return 'heat';
+  if (COOLING_MODES.includes(mode)) return 'cool';
+  return mode === 'auto' ? 'both' : 'heat';
+}
+
+/** Schema of the choice; undefined where there is nothing to choose. */
+function setpointSchema(view: ClusterView): JsonSchema | undefined {
+  if (setpointsOf(view).length < 2) return undefined;
+  const description =
+    'Which setpoint: heat, cool or both. Without it, the one that the present mode follows; in automatic mode both move, their distance kept';
+  return { type: 'string', enum: ['heat', 'cool', 'both'], description };
+}

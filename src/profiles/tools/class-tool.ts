@@ -1,0 +1,148 @@
+import type { Effect } from '../../core/auth/authorizer.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { parseDeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import { p } from '../../tools/definition/define-tool.ts';
+import type { CallerView, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { canSeeDevice, type DeviceNames } from '../../tools/names/resolve-names.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
+import { allSettled, runDeviceTool, type Settlement, toolEffects } from './run-device-tool.ts';
+
+/** What tools over classes of devices work with. */
+export interface ClassToolPorts {
+  readonly devices: CompiledDevices;
+  readonly names: DeviceNames;
+  readonly access: DeviceAccess;
+  readonly validator: SchemaValidator;
+}
+
+/** A call of a device's own tool that a class tool makes. */
+export interface Delegation {
+  readonly tool: DeviceTool;
+  readonly params: JsonObject;
+}
+
+/** In examples: no home has a device of this id, so that an example cannot be called as it stands. */
+export const EXAMPLE_DEVICE = '<device id>';
+
+/** `device_id` of a class tool. */
+export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
+
+/** What all class tools declare. */
+export const CLASS_TOOL = {
+  category: 'acting',
+  permissions: ['device:control:{device_id}'],
+  hasSideEffects: true,
+  isAsyncAllowed: true,
+  preferLocal: true,
+  timeoutMs: 15_000,
+} as const;
+
+/** True for the tool of an action, also where its name says which of several endpoints it means. */
+export function isAction(tool: DeviceTool, action: string): boolean {
+  return tool.action === action || tool.plainAction === action;
+}
+
+/** The tool of a device that does an action of a capability. */
+export function toolFor(compiled: CompiledDevice, capability: string, action: string): DeviceTool | undefined {
+  return compiled.tools.find((tool) => tool.capability === capability && isAction(tool, action));
+}
+
+/** Parameters with the device's id in place of its name. */
+export function withDeviceId<Params extends { readonly device_id: string }>(
+  ports: ClassToolPorts,
+  params: Params,
+  caller: CallerView,
+): JsonObject {
+  return { ...params, device_id: ports.names.resolve(params.device_id, caller) } as unknown as JsonObject;
+}
+
+/** The compiled device; DEVICE_NOT_FOUND when it went away meanwhile. */
+export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: string }): CompiledDevice {
+  const compiled = ports.devices.get(parseDeviceId(params.device_id));
+  if (compiled) return compiled;
+  throw new AtmoError('DEVICE_NOT_FOUND', `The device ${params.device_id} is gone; list the devices to see what there is`);
+}
+
+/** Parameters of a device's tool, checked against its own schema, defaults filled in. */
+export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonObject): Delegation {
+  return { tool, params: ports.validator.parameters(tool.parameters, params) };
+}
+
+interface DelegatedAnswer {
+  readonly state: JsonObject;
+  readonly settlement: Settlement;
+  /** What the last of the device's tools answered. */
+  readonly answer: JsonObject;
+}
+
+/** How a class tool works through the device's own tools: what it declares, and `run`. */
+export function delegating<Request extends { readonly device_id: string }>(
+  ports: ClassToolPorts,
+  delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
+) {
+  // Whoever is not known gets no device named that would fit better.
+  const discreet = visibleTo(ports, { canSee: () => false });
+  return {
+    declared: {
+      canonicalize: (params: Request, caller: CallerView): JsonObject => {
+        const canonical = withDeviceId(ports, params, caller);
+        delegationsOf(visibleTo(ports, caller), canonical as unknown as Request);
+        return canonical;
+      },
+      /** The same as if the caller had used the device's own tools. */
+      effects: (params: Request): readonly Effect[] => {
+        const compiled = deviceOf(ports, params);
+        return delegationsOf(discreet, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
+      },
+    },
+    run: (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
+      runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context),
+  };
+}
+
+/** The same ports with only those devices listed that a caller may know of. */
+function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
+  const { devices } = ports;
+  const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));
+  return { ...ports, devices: { get: (id) => devices.get(id), describe: (id) => devices.describe(id), list } };
+}
+
+/** Runs delegations in order; later answers complete the earlier ones' state. */
+async function runDelegations(
+  ports: ClassToolPorts,
+  work: { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[] },
+  context: ToolContext,
+): Promise<DelegatedAnswer> {
+  let state: JsonObject = {};
+  let answer: JsonObject = {};
+  const actions: JsonObject[] = [];
+  for (const { tool, params } of work.delegations) {
+    const call = { access: ports.access, signal: context.signal, nowMs: context.clock.now() };
+    answer = await runDeviceTool(work.compiled, tool, { params, call });
+    state = { ...state, ...(answer.state as JsonObject) };
+    if (tool.kind === 'act') actions.push(answer);
+  }
+  return { state, settlement: allSettled(actions), answer };
+}
+
+/** Refuses a device that a class tool does not fit, and names those that do. */
+export function notFitting(
+  ports: ClassToolPorts,
+  compiled: CompiledDevice,
+  wanted: { readonly what: string; fits(device: CompiledDevice): boolean },
+): never {
+  const candidates = ports.devices
+    .list()
+    .filter((device) => wanted.fits(device))
+    .map(({ device }) => device.id);
+  const hint = candidates.length === 0 ? 'you see none here' : `these are: ${candidates.slice(0, 20).join(', ')}`;
+  throw new AtmoError(
+    'NOT_SUPPORTED',
+    `${quoted(compiled.device.name)} (${compiled.device.id}, ${compiled.noun}) is not ${wanted.what}; ${hint}`,
+    { candidates },
+  );
+}

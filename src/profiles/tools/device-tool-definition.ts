@@ -1,0 +1,108 @@
+import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
+import { readableWords } from '../../core/devices/matter-names.ts';
+import type { JsonSchema } from '../../core/json.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { trustedSchema } from '../../tools/schema/schema-validator.ts';
+import type { DeviceTool } from '../compile/compiled-device.ts';
+import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
+
+/** Definition of a device's tool in the hub's form. `name` is its final name. */
+export function deviceToolDefinition(device: Device, tool: DeviceTool, name: string): ToolDefinition {
+  const isRead = tool.kind === 'read';
+  const example = tool.example && { description: tool.title, params: tool.example };
+  return {
+    name,
+    namespace: 'matter',
+    version: '1.0.0',
+    description: describe(device, tool),
+    parameters: trustedSchema(tool.parameters),
+    returns: trustedSchema(returnsOf(tool)),
+    requires: {
+      capabilities: ['matter_bridge'],
+      permissions: [`${tool.isAdministrative ? 'admin:device' : isRead ? 'device:read' : 'device:control'}:${device.id}`],
+      network: false,
+      gpu: false,
+      gpuPreferred: false,
+    },
+    execution: {
+      timeoutMs: tool.timeoutMs,
+      retries: 0,
+      isIdempotent: tool.isIdempotent,
+      isAsyncAllowed: true,
+      isStreamSupported: false,
+      hasSideEffects: !isRead,
+      determinism: 'nondeterministic',
+    },
+    routing: { preferLocal: true, nodeAffinity: [], hopLimit: 3, preferGpu: false },
+    metadata: {
+      title: tool.title,
+      category: isRead ? 'sensing' : 'acting',
+      tags: [...new Set([...tool.noun.split(' '), ...subjectOf(tool)])],
+      author: 'atmosphere-edge',
+      examples: example ? [example] : [],
+      device: device.id,
+      ...(device.area !== undefined && { area: device.area }),
+      createdBy: 'system',
+      isDangerous: tool.risk === 'dangerous',
+      audit: { logParams: true, logResult: true, notifyAdmins: tool.risk === 'dangerous' },
+    },
+  };
+}
+
+/** What a tool is about: its capability, else its cluster, whose words say less: a speaker's volume is a LevelControl too. */
+function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
+  return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
+}
+
+/** For models: the sentence of the profile with noun, quoted name, area and part. */
+function describe(device: Device, tool: DeviceTool): string {
+  const sentence = tool.description.replaceAll('{device}', `the ${tool.noun} ${quoted(device.name)}`);
+  const area = device.area === undefined ? '' : ` In the area ${quoted(device.area)}.`;
+  const part = partOf(tool);
+  const danger = tool.risk === 'dangerous' ? ' Dangerous: a person has to approve the call.' : '';
+  return `${sentence}${part}${area}${danger}`;
+}
+
+/** Which of several endpoints it means, by the name that the device gives it. */
+function partOf({ part, numbered, endpoint }: DeviceTool): string {
+  if (numbered === undefined) return '';
+  return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;
+}
+
+/** Shapes of answers are the same for all tools over the same values. */
+function returnsOf(tool: DeviceTool): JsonSchema {
+  const properties = Object.fromEntries(tool.values.map((value) => [value.name, value.schema]));
+  const state = { type: 'object', properties, additionalProperties: false, description: 'What the device says now' };
+  if (tool.kind === 'read') {
+    return {
+      type: 'object',
+      properties: {
+        state,
+        age_seconds: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          description: 'Seconds since the device said so; null where that is not known',
+        },
+        reachability: { type: 'string', enum: REACHABILITIES },
+      },
+      required: ['state', 'age_seconds', 'reachability'],
+      additionalProperties: false,
+    };
+  }
+  const unit =
+    'unit' in ((tool.parameters.properties ?? {}) as object) ? { unit: { type: 'string', enum: ['celsius', 'fahrenheit'] } } : {};
+  return {
+    type: 'object',
+    properties: {
+      state: { ...state, description: 'What the device said right after the command' },
+      target: { type: 'object', description: 'What was asked for, by the names of state' },
+      ...SETTLEMENT_PROPERTIES,
+      state_error: { type: 'string', description: 'Why the state could not be read after the command was acknowledged' },
+      ...unit,
+      ...(tool.response && { response: tool.response }),
+    },
+    required: ['state', 'target', 'settled'],
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,302 @@
+import type { Clock } from '../../core/clock.ts';
+import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { AttributeReading, Device, DeviceDescription, DeviceEvent } from '../../core/devices/device-model.ts';
+import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toolId } from '../../tools/definition/tool-names.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import { compileDevice } from '../compile/compile-device.ts';
+import type { CompiledDevice, CompiledDevices, DeviceEventRule, DeviceTool } from '../compile/compiled-device.ts';
+import type { ProfileSet } from '../files/profile-set.ts';
+import type { DeviceNameRegistry, NamedTool, ToolToName } from '../home/device-name-registry.ts';
+import { byRightToName, plainPrefix, unclaimedPrefixes, unclaimedSecondPrefix, unclaimedToolName } from '../home/device-tool-names.ts';
+import { memberOf } from '../values/converters.ts';
+import { deviceToolDefinition } from './device-tool-definition.ts';
+import { ReadingRecorder } from './reading-recorder.ts';
+import { runDeviceTool, toolEffects } from './run-device-tool.ts';
+
+// The first reports of a device come in a burst; its limits are looked at once they are all there.
+const SETTLE_MS = 250;
+
+/** What the synchronisation works with. */
+export interface DeviceToolPorts {
+  readonly directory: DeviceDirectory;
+  readonly access: DeviceAccess;
+  readonly registry: ToolRegistry;
+  readonly readings: ReadingStore;
+  readonly events: EventBus;
+  readonly profiles: ProfileSet;
+  readonly names: DeviceNameRegistry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Entry {
+  readonly compiled: CompiledDevice;
+  /** Key of a tool → what is registered for it. */
+  readonly tools: ReadonlyMap<string, RegisteredTool>;
+}
+
+/**
+ * Keeps the registry and the reading store in step with the devices: tools come, change and go with them, stay while a
+ * device is away, and keep every name that they ever had as an alias.
+ */
+export class DeviceToolSync implements Service, CompiledDevices {
+  readonly #ports: DeviceToolPorts;
+  readonly #feed: ReadingRecorder;
+  readonly #entries = new Map<DeviceId, Entry>();
+  readonly #pending = new Map<DeviceId, () => void>();
+  #stops: readonly (() => void)[] = [];
+  #isOpen = false;
+
+  constructor(ports: DeviceToolPorts) {
+    this.#ports = ports;
+    this.#feed = new ReadingRecorder(ports);
+  }
+
+  async start(): Promise<void> {
+    const { directory, access } = this.#ports;
+    this.#stops = [
+      directory.onChange((change) => this.#onChange(change)),
+      access.onReport((report) => this.#onReport(report)),
+      access.onEvent((event) => this.#onEvent(event)),
+    ];
+  }
+
+  /**
+   * Makes the tools of all devices that are there. To be called once they all are, since of several new ones of one name it is
+   * not the first to be seen that takes it.
+   */
+  open(): void {
+    const { directory, names, logger } = this.#ports;
+    this.#isOpen = true;
+    const devices = byRightToName(directory.list());
+    if (!names.isOpen) this.#adoptUnclaimedNames(devices);
+    if (!names.hasReadings) this.#adoptReadings(devices);
+    const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
+    for (const one of compiled.values()) if (one) this.#nameTools(one);
+    for (const { id } of directory.list()) this.#enter(compiled.get(id));
+    // The next start finds the same names and takes them again.
+    attemptWrite(
+      () => names.open(),
+      (problem) => logger.error('device.names_not_kept', { problem }),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of [...this.#stops, ...this.#pending.values()]) stop();
+    this.#stops = [];
+    this.#pending.clear();
+  }
+
+  /** Makes the tools of a device anew after its names were changed from outside. */
+  refresh(id: DeviceId): void {
+    this.#update(id);
+  }
+
+  get(id: DeviceId): CompiledDevice | undefined {
+    return this.#entries.get(id)?.compiled;
+  }
+
+  list(): readonly CompiledDevice[] {
+    return [...this.#entries.values()].map((entry) => entry.compiled);
+  }
+
+  describe(id: DeviceId): DeviceDescription | undefined {
+    return this.#ports.directory.describe(id);
+  }
+
+  #onChange(change: DeviceChange): void {
+    const { device } = change;
+    const { events } = this.#ports;
+    if (change.kind === 'reachability') {
+      this.#ports.readings.setReachability(device.id, device.reachability);
+      events.emit('device.reachability', device.id, { reachability: device.reachability });
+      return;
+    }
+    if (change.kind === 'removed') this.#remove(device.id);
+    else this.#update(device.id);
+    events.emit(`device.${change.kind}`, device.id, { name: device.name, device_types: device.deviceTypes });
+  }
+
+  #onReport(report: AttributeReading): void {
+    this.#feed.take(report);
+    const { device, endpoint, cluster, attribute } = report.path;
+    const isLimit = this.#entries.get(device)?.compiled.dependsOn.has(`${endpoint}/${cluster}/${attribute}`) ?? false;
+    if (!isLimit || this.#pending.has(device)) return;
+    this.#pending.set(
+      device,
+      this.#ports.clock.after(SETTLE_MS, () => {
+        this.#pending.delete(device);
+        this.#update(device);
+      }),
+    );
+  }
+
+  #onEvent(event: DeviceEvent): void {
+    const rules = this.#entries.get(event.device)?.compiled.events ?? [];
+    const rule = rules.find((one) => one.endpoint === event.endpoint && one.cluster === event.cluster && one.event === event.event);
+    if (!rule) return;
+    const { endpoint, cluster, data, atMs } = event;
+    this.#ports.events.emit('device.event', event.device, {
+      event: event.event,
+      title: eventTitle(rule, data),
+      kind: rule.kind,
+      endpoint,
+      cluster,
+      data,
+      at_ms: atMs,
+    });
+  }
+
+  #update(id: DeviceId): void {
+    if (this.#isOpen) this.#enter(this.#compile(id));
+  }
+
+  #enter(compiled: CompiledDevice | undefined): void {
+    if (!compiled) return;
+    const { id } = compiled.device;
+    const before = this.#entries.get(id);
+    const names = this.#nameTools(compiled);
+    const tools = new Map(compiled.tools.map((tool) => [tool.key, this.#registered(compiled, tool, nameIn(names, tool))]));
+    this.#entries.set(id, { compiled, tools });
+    this.#replace(id, before);
+    const readings = this.#ports.names.nameReadings(id, compiled.readings);
+    this.#save(id);
+    this.#feed.set(compiled, readings);
+  }
+
+  #compile(id: DeviceId): CompiledDevice | undefined {
+    const { access, directory, profiles } = this.#ports;
+    const description = directory.describe(id);
+    if (!description) return undefined;
+    const known = attributesOf(description);
+    return compileDevice(description, profiles, (endpoint, cluster, attribute) => {
+      // What a device has not got is no live value; asking for it is NOT_SUPPORTED.
+      if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
+      return access.cached({ device: id, endpoint, cluster, attribute })?.value;
+    });
+  }
+
+  #nameTools({ device, tools }: CompiledDevice): ReadonlyMap<string, NamedTool> {
+    const { names, directory, logger } = this.#ports;
+    const isNew = names.prefixOf(device.id) === undefined;
+    const others = directory.list().map(plainPrefix);
+    const named = names.name(device, tools.map(toolToName), others);
+    const prefix = names.prefixOf(device.id) ?? '';
+    const holder = names.holderOfWanted(device);
+    if (isNew && holder !== undefined) logger.warn('device.name_taken', { device: device.id, holder, tools_begin_with: prefix });
+    this.#save(device.id);
+    return named;
+  }
+
+  #save(device: DeviceId): void {
+    try {
+      this.#ports.names.save(device);
+    } catch (thrown) {
+      this.#ports.logger.error('device.names_not_kept', { device, problem: toAtmoError(thrown).message });
+    }
+  }
+
+  /** The state directory is from a hub that kept no ids of readings: what they were then they stay. */
+  #adoptReadings(devices: readonly Device[]): void {
+    for (const { id } of devices) {
+      const readings = this.#compile(id)?.readings ?? [];
+      const former = readings.map(({ key, endpoint, formerPath }) => ({ key, endpoint, path: formerPath }));
+      this.#ports.names.nameReadings(id, former);
+    }
+  }
+
+  /** The state directory is from a hub that kept no names: what the tools were called then stays theirs. */
+  #adoptUnclaimedNames(devices: readonly Device[]): void {
+    const prefixes = unclaimedPrefixes(devices);
+    const { names } = this.#ports;
+    for (const device of devices) {
+      const prefix = prefixes.get(device.id) ?? plainPrefix(device);
+      const second = unclaimedSecondPrefix(device);
+      const isAlone = devices.filter((other) => plainPrefix(other) === plainPrefix(device)).length === 1;
+      const tools = this.#compile(device.id)?.tools ?? [];
+      const named = tools.map((tool): [string, readonly string[]] => {
+        const forms = [tool.formerAction ?? tool.numbered ?? tool.action, ...(tool.alias === undefined ? [] : [tool.alias])];
+        const plain = forms.map((form) => unclaimedToolName(prefix, form));
+        // Where a name was taken when it came, as by another device of its name, a tool had the other one.
+        const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
+        return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
+      });
+      names.adopt(device, prefix, new Map(named));
+    }
+  }
+
+  #replace(id: DeviceId, before: Entry | undefined): void {
+    const after = this.#entries.get(id)?.tools ?? new Map<string, RegisteredTool>();
+    for (const [key, tool] of before?.tools ?? []) if (after.get(key)?.id !== tool.id) this.#ports.registry.unregister(tool.id);
+    for (const [key, tool] of after) this.#register(tool, before?.tools.get(key));
+  }
+
+  #register(tool: RegisteredTool, old: RegisteredTool | undefined): void {
+    const facts = ({ id, aliases, definition }: RegisteredTool) => JSON.stringify([id, aliases, definition]);
+    const isSame = old !== undefined && facts(old) === facts(tool);
+    if (isSame && this.#ports.registry.get(tool.id)) return;
+    try {
+      this.#ports.registry.register(tool, { replace: true });
+    } catch (error) {
+      // One tool that a device's odd description makes impossible must not take the others away.
+      this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
+    }
+  }
+
+  #remove(id: DeviceId): void {
+    for (const tool of this.#entries.get(id)?.tools.values() ?? []) this.#ports.registry.unregister(tool.id);
+    this.#pending.get(id)?.();
+    this.#pending.delete(id);
+    this.#entries.delete(id);
+    this.#feed.remove(id);
+  }
+
+  #registered(compiled: CompiledDevice, tool: DeviceTool, { name, aliases }: NamedTool): RegisteredTool {
+    const { device } = compiled;
+    const definition = deviceToolDefinition(device, tool, name);
+    const { access, directory } = this.#ports;
+    return {
+      id: toolId(definition),
+      definition,
+      aliases,
+      handler: (params, context) =>
+        runDeviceTool(this.get(device.id) ?? compiled, tool, {
+          params,
+          call: { access, signal: context.signal, nowMs: context.clock.now() },
+        }),
+      effects: (params) => toolEffects(this.get(device.id) ?? compiled, tool, params),
+      isAvailable: () => directory.get(device.id)?.reachability !== 'unreachable',
+    };
+  }
+}
+
+/** The title by the number that the event carries, such as how often a button was pressed. */
+function eventTitle({ title, titleBy }: DeviceEventRule, data: JsonObject): string {
+  const number = titleBy && memberOf(data, titleBy.member);
+  return titleBy?.titles[String(number)] ?? title;
+}
+
+function toolToName({ key, action, alias, numbered }: DeviceTool): ToolToName {
+  return { key, action, shortForms: [alias, numbered].filter((form) => form !== undefined && form !== action) as readonly string[] };
+}
+
+function nameIn(names: ReadonlyMap<string, NamedTool>, { key, action }: DeviceTool): NamedTool {
+  return names.get(key) ?? { name: action, aliases: [] };
+}
+
+/** `<endpoint>/<cluster>/<attribute>` of all that a device has. */
+function attributesOf({ endpoints }: DeviceDescription): ReadonlySet<string> {
+  const paths = endpoints.flatMap(({ endpoint, clusters }) =>
+    clusters.flatMap(({ name, attributes }) => attributes.map((attribute) => `${endpoint}/${name}/${attribute.name}`)),
+  );
+  return new Set(paths);
+}

@@ -1,0 +1,275 @@
+import type { Effect } from '../../core/auth/authorizer.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import type { AttributePath, AttributeReading, Device } from '../../core/devices/device-model.ts';
+import { readableWords } from '../../core/devices/matter-names.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { plain } from '../../core/untrusted-text.ts';
+import type { LiveValues } from '../compile/cluster-view.ts';
+import type { CompiledValue } from '../compile/compile-value.ts';
+import { type CompiledDevice, type DevicePlan, type DeviceStep, type DeviceTool, elementOf } from '../compile/compiled-device.ts';
+import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperature-unit.ts';
+
+// Status of the Interaction Model (Core §8.10.1).
+const CONSTRAINT_ERROR = 0x87;
+
+/** What a tool's run needs from outside. */
+export interface DeviceCall {
+  readonly access: DeviceAccess;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** What a call of a device's tool really does, one entry for each command, write or read. */
+export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
+  const { device } = compiled;
+  const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
+  return tool.plan(params).steps.map((step) => ({
+    permission: `${area}:${device.id}`,
+    risk: tool.risk,
+    target: `${device.id}/${step.endpoint}/${step.cluster}/${elementOf(step)}`,
+    device: device.id,
+    ...compiled.outcomeOf(step),
+  }));
+}
+
+/** Values of a state that a message names; all of them stand in the details. */
+const MAX_SAID = 6;
+
+/** What a tool that acts answers. */
+type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
+
+/**
+ * Runs a tool: its commands and writes in order, then one read of what its state shows. Answers `{state, target, settled}` in human
+ * units, with `settled_reason` where nothing could be compared; for reading tools `{state, age_seconds, reachability}`. A relative
+ * command, such as toggle, has its target worked out from a read right before it. Errors are those of DeviceAccess; a response that
+ * says no is CLUSTER_STATUS too.
+ */
+export async function runDeviceTool(
+  compiled: CompiledDevice,
+  tool: DeviceTool,
+  given: { readonly params: JsonObject; readonly call: DeviceCall },
+): Promise<JsonObject> {
+  return tool.kind === 'read' ? readState(compiled.device, tool, given.call) : act(compiled, tool, given);
+}
+
+async function act(
+  compiled: CompiledDevice,
+  tool: DeviceTool,
+  { params, call }: { readonly params: JsonObject; readonly call: DeviceCall },
+): Promise<ActResult> {
+  const { device } = compiled;
+  const plan = await withRelativeTarget(compiled, { tool, plan: tool.plan(params) }, call);
+  const response = await carryOut(device, plan, call).catch((error: unknown) =>
+    refusedInState(device, { tool, call }, withStatedRange(error, tool, params)),
+  );
+  const unit = unitOf(params);
+  const answer = await stateAfter(device, { tool, plan, unit }, call);
+  return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
+}
+
+/** A refusal of a value as out of range, with what the device states of its range: the caller cannot know it otherwise. */
+function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
+  if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
+  const known = (tool.parameters.properties ?? {}) as Record<string, JsonSchema>;
+  const ranges = Object.entries(params).flatMap(([name, value]) =>
+    typeof value === 'number' && typeof known[name]?.description === 'string' ? [`${name}: ${known[name].description}`] : [],
+  );
+  if (ranges.length === 0) return error;
+  return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
+}
+
+/** A plan that names no state, with the state that follows from the one that the device shows now, where one follows. */
+async function withRelativeTarget(
+  compiled: CompiledDevice,
+  { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
+  { access, signal }: DeviceCall,
+): Promise<DevicePlan> {
+  if (Object.keys(plan.target).length > 0) return plan;
+  const shown = new Set(tool.values.map((value) => value.name));
+  const expected = (live?: LiveValues): JsonObject => {
+    const outcomes = plan.steps.flatMap((step) =>
+      step.kind === 'invoke' ? Object.entries(compiled.outcomeOf(step, live).values ?? {}) : [],
+    );
+    return Object.fromEntries(outcomes.filter(([name]) => shown.has(name)));
+  };
+  if (Object.keys(expected()).length === 0) return plan;
+  const readings = await access.read(pathsOf(compiled.device, tool.values), { signal });
+  const now = new Map(readings.map(({ path, value }) => [`${path.endpoint}/${path.cluster}/${path.attribute}`, value]));
+  return { ...plan, target: expected((endpoint, cluster, attribute) => now.get(`${endpoint}/${cluster}/${attribute}`)) };
+}
+
+/** Carries out a plan's steps in order and answers the last response. */
+export async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Promise<JsonObject | null> {
+  let response: JsonObject | null = null;
+  for (const step of plan.steps) response = (await carryOutStep(device, step, call)) ?? response;
+  return response;
+}
+
+/** InvalidInState (Core §8.10), and the same said by a response. */
+const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
+
+/** Throws the error of a command; where the state of the device forbids it, with that state, so that the next step is known. */
+async function refusedInState(
+  device: Device,
+  { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
+  thrown: unknown,
+): Promise<never> {
+  const error = toAtmoError(thrown);
+  if (error.code !== 'CLUSTER_STATUS' || !INVALID_IN_STATE.has(error.details.status) || tool.values.length === 0) throw thrown;
+  const readings = await call.access.read(pathsOf(device, tool.values), { signal: call.signal }).catch(() => undefined);
+  if (!readings) throw thrown;
+  const state = stateOf(tool.values, readings, 'celsius');
+  const said = Object.entries(state).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const message = `${error.message}: ${said.slice(0, MAX_SAID).join(', ')}. Change that first, then try again`;
+  throw new AtmoError('CLUSTER_STATUS', message, { ...error.details, state }, { cause: error });
+}
+
+async function carryOutStep(device: Device, step: DeviceStep, { access, signal }: DeviceCall): Promise<JsonObject | null> {
+  const at = { device: device.id, endpoint: step.endpoint, cluster: step.cluster };
+  if (step.kind === 'invoke') {
+    const response = await access.invoke({ ...at, command: step.command }, step.fields, { signal });
+    requireAcceptance(`${step.cluster}.${step.command}`, response);
+    return response;
+  }
+  if (step.kind === 'write') {
+    await access.write({ ...at, attribute: step.attribute }, step.value, { signal }).catch((error: unknown) => {
+      if (!step.isOptional || toAtmoError(error).code !== 'CLUSTER_STATUS') throw error;
+    });
+  }
+  return null;
+}
+
+async function stateAfter(
+  device: Device,
+  run: { readonly tool: DeviceTool; readonly plan: DevicePlan; readonly unit: TemperatureUnit },
+  { access, signal }: DeviceCall,
+): Promise<ActResult> {
+  const { tool, plan, unit } = run;
+  const { values } = tool;
+  const target = Object.fromEntries(Object.entries(plan.target).map(([name, value]) => [name, shown(tool, name, { value, unit })]));
+  if (values.length === 0) return { state: {}, target, ...settlementOf({}, { values, readings: [] }) };
+  try {
+    const readings = await access.read(pathsOf(device, values), { signal });
+    return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
+  } catch (error) {
+    // The device has already acknowledged the command: that much is certain, and an error would say otherwise.
+    return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
+  }
+}
+
+async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Promise<JsonObject> {
+  const paths = pathsOf(device, tool.values);
+  const readings = cachedAll(tool, paths, call.access) ?? (await call.access.read(paths, { signal: call.signal }));
+  const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
+  return {
+    state: stateOf(tool.values, readings, 'celsius'),
+    // One value of unknown age makes the whole as old as nobody knows.
+    age_seconds: oldestMs === 0 ? null : Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
+    reachability: readings.find((reading) => reading.reachability !== 'reachable')?.reachability ?? 'reachable',
+  };
+}
+
+/** What the subscription keeps fresh; undefined when something has to be asked. */
+function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: DeviceAccess): readonly AttributeReading[] | undefined {
+  if (tool.capability === undefined || tool.values.some((value) => value.hasToBeAsked)) return undefined;
+  const readings = paths.flatMap((path) => access.cached(path) ?? []);
+  return readings.length === paths.length ? readings : undefined;
+}
+
+function pathsOf(device: Device, values: readonly CompiledValue[]): readonly AttributePath[] {
+  return values.map(({ endpoint, cluster, attribute }) => ({ device: device.id, endpoint, cluster, attribute }));
+}
+
+function stateOf(values: readonly CompiledValue[], readings: readonly AttributeReading[], unit: TemperatureUnit): JsonObject {
+  return Object.fromEntries(
+    values.map((value, index) => [value.name, inCallerUnit(value.toHuman(readings[index]?.value ?? null), value.unit, unit)]),
+  );
+}
+
+function shown(tool: DeviceTool, name: string, target: { readonly value: Json; readonly unit: TemperatureUnit }): Json {
+  const unit = tool.values.find((value) => value.name === name)?.unit ?? '';
+  return inCallerUnit(target.value, unit, target.unit);
+}
+
+/**
+ * Whether a device shows what was asked for. True and false come from a comparison of its state with a target; without one it is
+ * null, and the reason says in words why nothing was compared.
+ */
+export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
+
+/** Members of an answer that hold a settlement, for schemas. */
+export const SETTLEMENT_PROPERTIES = {
+  settled: {
+    type: ['boolean', 'null'],
+    description:
+      'True: the device shows the target. False: it does not show it yet. null: nothing could be compared; settled_reason says why',
+  },
+  settled_reason: { type: 'string', description: 'Why settled is null' },
+} as const satisfies Readonly<Record<string, JsonSchema>>;
+
+/** The device acknowledged the command, and its state could not be read afterwards. */
+const UNREAD: Settlement = notCompared('the device acknowledged the action, and its state could not be read afterwards');
+
+const NOTHING_NAMED = notCompared('this action names no state in which the device has to be afterwards');
+
+/** Compares what the device shows with each value of the target; `readings` stand in the order of `values`. */
+function settlementOf(
+  target: JsonObject,
+  { values, readings }: { readonly values: readonly CompiledValue[]; readonly readings: readonly AttributeReading[] },
+): Settlement {
+  const wanted = Object.entries(target);
+  if (wanted.length === 0) return NOTHING_NAMED;
+  const unknown: string[] = [];
+  for (const [name, human] of wanted) {
+    const index = values.findIndex((value) => value.name === name);
+    const raw = readings[index]?.value ?? null;
+    const isShown = values[index]?.shows(raw, human);
+    if (isShown === true) continue;
+    if (isShown === false && raw !== null) return { settled: false };
+    unknown.push(name);
+  }
+  return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
+}
+
+/** The settlement of a whole call that took several actions: that of the action that is farthest from its target. */
+export function allSettled(answers: readonly JsonObject[]): Settlement {
+  const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
+  if (typeof answer?.settled === 'boolean') return { settled: answer.settled };
+  return answer ? { settled: null, settled_reason: String(answer.settled_reason) } : NOTHING_NAMED;
+}
+
+/** Nothing could be compared, for the reason given. */
+export function notCompared(why: string): Settlement {
+  return { settled: null, settled_reason: `Nothing was compared: ${why}` };
+}
+
+/** What devices answer when they did what they were told. `Exhausted` is a log that came whole (Core §11.11.4.2). */
+const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);
+
+/**
+ * Throws CLUSTER_STATUS where a response says no although the interaction succeeded: the `status` of ChangeToModeResponse,
+ * SelectAreasResponse and the like, the `commandResponseState` of OperationalCommandResponse (Application Clusters §1.14.7.5).
+ */
+export function requireAcceptance(what: string, response: JsonObject | null): void {
+  const refusal = response && refusalOf(response);
+  if (!refusal) return;
+  const { status, text } = refusal;
+  const name = typeof status === 'number' ? `status ${status}` : readableWords(String(status));
+  throw new AtmoError('CLUSTER_STATUS', `${what}: the device refused it: ${name}${text === '' ? '' : ` (${JSON.stringify(text)})`}`, {
+    status,
+    response,
+  });
+}
+
+function refusalOf(response: JsonObject): { readonly status: Json; readonly text: string } | undefined {
+  const state = response.commandResponseState;
+  if (isJsonObject(state)) return refused(state.errorStateId, state.errorStateDetails ?? state.errorStateLabel);
+  return refused(response.status, response.statusText);
+}
+
+function refused(status: Json | undefined, text: Json | undefined): { readonly status: Json; readonly text: string } | undefined {
+  if (status === undefined || ACCEPTED.has(status)) return undefined;
+  return { status, text: typeof text === 'string' ? plain(text) : '' };
+}

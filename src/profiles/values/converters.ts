@@ -1,0 +1,330 @@
+import { snakeCase } from '../../core/devices/matter-names.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { plain } from '../../core/untrusted-text.ts';
+import { type Choice, type ConversionContext, type Converter, enumNames, numberOf, rawBounds } from './converter.ts';
+
+/** `EmergencyHeat` ↔ `emergency_heat`; numbers that the model does not name become `value_<n>`. */
+const enumConverter: Converter = {
+  takes: ['enum'],
+  toHuman: (raw, context) => (typeof raw === 'string' ? wordOf(raw, context) : `value_${String(raw)}`),
+  toRaw: (human, context) => {
+    const names = enumNames(context.schema);
+    const name =
+      names.find((one) => wordOf(one, context) === human) ?? names.find((one) => isFormer(one, context) && snakeCase(one) === human);
+    return name ?? noSuchName(human, wordsOf(context));
+  },
+  schema: (context) => {
+    const former = enumNames(context.schema).filter((name) => isFormer(name, context));
+    return { type: 'string', enum: wordsOf(context), ...(former.length > 0 && { 'x-also': [{ enum: former.map(snakeCase) }] }) };
+  },
+};
+
+/** What was called plainly later: callers that know the name of the standard go on using it. */
+function isFormer(name: string, context: ConversionContext): boolean {
+  return wordOf(name, context) !== snakeCase(name);
+}
+
+function wordOf(name: string, { rename = {} }: ConversionContext): string {
+  const plainName = snakeCase(name);
+  return Object.hasOwn(rename, plainName) ? (rename[plainName] ?? plainName) : plainName;
+}
+
+function wordsOf(context: ConversionContext): readonly string[] {
+  return enumNames(context.schema).map((name) => wordOf(name, context));
+}
+
+/** A device's own names for the values of a number. */
+export const choiceConverter: Converter = {
+  takes: ['integer', 'octets', 'text'],
+  toHuman: (raw, { choices = [] }) => choices.find((choice) => choice.id === raw)?.name ?? `value_${String(raw)}`,
+  toRaw: (human, { choices = [] }) => {
+    const wanted = typeof human === 'string' ? snakeCase(human) : human;
+    const fit = choices.find((choice) => choice.name === wanted);
+    return fit === undefined ? choiceByNumber(human, choices) : fit.id;
+  },
+  schema: ({ choices = [] }) => (choices.length > 0 ? { type: 'string', enum: choices.map((choice) => choice.name) } : { type: 'string' }),
+};
+
+/** A list of values by the device's own names for them. */
+export const choicesConverter: Converter = {
+  takes: ['list'],
+  toHuman: (raw, context) => (raw as readonly Json[]).map((one) => choiceConverter.toHuman(one, context)),
+  toRaw: (human, context) => (human as readonly Json[]).map((one) => choiceConverter.toRaw(one, context)),
+  schema: (context) => ({ type: 'array', uniqueItems: true, maxItems: 255, items: choiceConverter.schema(context) }),
+};
+
+/** One flag of a bitmap or one boolean member, as a boolean. */
+const flagConverter: Converter = {
+  takes: ['bitmap'],
+  toHuman: (raw, context) => memberOf(raw, context.member ?? '') === true,
+  toRaw: (human, context) => ({ [schemaMember(context)]: human === true }),
+  schema: () => ({ type: 'boolean' }),
+};
+
+/** A bitmap as the list of its flags that are set. */
+const flagsConverter: Converter = {
+  takes: ['bitmap'],
+  toHuman: (raw) => Object.entries(raw as JsonObject).flatMap(([name, isSet]) => (isSet === true ? [snakeCase(name)] : [])),
+  toRaw: (human, context) => {
+    const names = human as readonly string[];
+    return Object.fromEntries(flagNames(context).map((flag) => [flag, names.includes(snakeCase(flag))]));
+  },
+  schema: (context) => ({ type: 'array', uniqueItems: true, items: { type: 'string', enum: flagNames(context).map(snakeCase) } }),
+};
+
+/** A member of a struct or bitmap by its name in any spelling; undefined when it is absent. */
+export function memberOf(value: Json, name: string): Json | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const wanted = name.toLowerCase();
+  return Object.entries(value).find(([key]) => key.toLowerCase() === wanted)?.[1];
+}
+
+function choiceByNumber(human: Json, choices: readonly Choice[]): Json {
+  // Devices that list no names can still be told the number: `value_3`.
+  const number = /^value_(\d+)$/.exec(String(human))?.[1];
+  if (number !== undefined && choices.length === 0) return Number(number);
+  return noSuchName(
+    human,
+    choices.map((choice) => choice.name),
+  );
+}
+
+function noSuchName(human: Json, names: readonly string[]): never {
+  const known = names.length > 0 ? `one of ${names.join(', ')}` : 'a name that the device lists, or value_<number>';
+  throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(human)} is not possible here; give ${known}`, { allowed: names });
+}
+
+function flagNames(context: ConversionContext): readonly string[] {
+  const members = (context.schema.properties ?? {}) as Record<string, { type?: unknown }>;
+  return Object.entries(members).flatMap(([name, member]) => (member.type === 'boolean' ? [name] : []));
+}
+
+function schemaMember(context: ConversionContext): string {
+  const wanted = (context.member ?? '').toLowerCase();
+  return flagNames(context).find((name) => name.toLowerCase() === wanted) ?? context.member ?? '';
+}
+
+interface Scale {
+  readonly unit?: string;
+  /** Decimals that the human value keeps; 0 makes it an integer. */
+  readonly decimals: number;
+  /** Limits that people know, where the type allows more: a percentage ends at 100. */
+  readonly min?: number;
+  readonly max?: number;
+  human(raw: number): number;
+  raw(human: number): number;
+}
+
+/** A converter between numbers; bounds are those human values whose raw form is within the raw bounds. */
+function numberConverter(scale: Scale): Converter {
+  const round = (value: number): number => Number(value.toFixed(scale.decimals));
+  return {
+    ...(scale.unit !== undefined && { unit: scale.unit }),
+    takes: ['integer', 'number'],
+    toHuman: (raw) => round(scale.human(numberOf(raw))),
+    toRaw: (human) => Math.round(scale.raw(human as number)),
+    schema: (context) => ({ type: scale.decimals === 0 ? 'integer' : 'number', ...humanBounds(scale, context) }),
+  };
+}
+
+/** A converter that divides, such as 2150 hundredths to 21.5. */
+function dividing(divisor: number, unit?: string): Converter {
+  return numberConverter({
+    ...(unit !== undefined && { unit }),
+    decimals: Math.ceil(Math.log10(divisor)),
+    human: (raw) => raw / divisor,
+    raw: (human) => human * divisor,
+  });
+}
+
+function humanBounds(scale: Scale, context: ConversionContext): JsonSchema {
+  const raw = rawBounds(context);
+  const ends = [scale.human(raw.min), scale.human(raw.max)].sort((a, b) => a - b);
+  const [low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY] = ends;
+  const minimum = inward(Math.max(low, scale.min ?? low), 1, { scale, raw });
+  const maximum = inward(Math.min(high, scale.max ?? high), -1, { scale, raw });
+  return { ...(isSafe(minimum) && { minimum }), ...(isSafe(maximum) && { maximum }) };
+}
+
+/** The first representable human value from `bound` on in the direction whose raw form is allowed. */
+function inward(bound: number, direction: 1 | -1, limits: { scale: Scale; raw: { min: number; max: number } }): number {
+  if (!Number.isFinite(bound)) return bound;
+  const { scale, raw } = limits;
+  const step = 10 ** -scale.decimals;
+  const start = direction === 1 ? Math.ceil(bound / step - 1e-6) : Math.floor(bound / step + 1e-6);
+  for (let tries = 0; tries < 3; tries++) {
+    const human = Number(((start + direction * tries) * step).toFixed(scale.decimals));
+    const back = Math.round(scale.raw(human));
+    if (back >= raw.min && back <= raw.max) return human;
+  }
+  return Number(bound.toFixed(scale.decimals));
+}
+
+function isSafe(bound: number): boolean {
+  return Number.isFinite(bound) && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+}
+
+const same: Converter = {
+  takes: ['boolean', 'integer', 'number', 'text', 'octets', 'list', 'struct', 'any'],
+  toHuman: (raw) => (typeof raw === 'string' && /^-?\d{16,}$/.test(raw) ? Number(raw) : raw),
+  toRaw: (human) => human,
+  schema: ({ schema }) => Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description')),
+};
+
+const count: Converter = {
+  takes: ['integer'],
+  toHuman: (raw) => numberOf(raw),
+  toRaw: (human) => human,
+  schema: (context) => {
+    const { min, max } = rawBounds(context);
+    return { type: 'integer', ...(Number.isFinite(min) && { minimum: min }), ...(Number.isFinite(max) && { maximum: max }) };
+  },
+};
+
+const measured: Converter = {
+  takes: ['integer', 'number'],
+  // A single-precision value has seven digits; more would be noise of the conversion.
+  toHuman: (raw) => Number(numberOf(raw).toPrecision(7)),
+  toRaw: (human) => human,
+  schema: () => ({ type: 'number' }),
+};
+
+const inverted: Converter = {
+  takes: ['boolean'],
+  toHuman: (raw) => raw !== true,
+  toRaw: (human) => human !== true,
+  schema: () => ({ type: 'boolean' }),
+};
+
+const text: Converter = {
+  takes: ['text'],
+  toHuman: (raw) => plain(String(raw)),
+  toRaw: (human) => human,
+  schema: ({ schema }) => ({ type: 'string', ...(typeof schema.maxLength === 'number' && { maxLength: schema.maxLength }) }),
+};
+
+const time = (perSecond: number): Converter => ({
+  takes: ['integer'],
+  // What a device tells may lie beyond the end of all calendars.
+  toHuman: (raw) => {
+    const at = new Date((numberOf(raw) / perSecond) * 1000);
+    return Number.isNaN(at.getTime()) ? null : at.toISOString();
+  },
+  toRaw: (human) => Math.round((Date.parse(String(human)) / 1000) * perSecond),
+  schema: () => ({ type: 'string', format: 'date-time' }),
+});
+
+const pin: Converter = {
+  takes: ['octets'],
+  toHuman: () => '****',
+  toRaw: (human) => Buffer.from(String(human), 'utf8').toString('base64'),
+  schema: () => ({ type: 'string', pattern: '^[0-9]{1,16}$', 'x-secret': true }),
+};
+
+/** Every conversion that profiles may name. Matter sends the left side of each pair, people see the right one. */
+export const CONVERTERS = {
+  /** Unchanged, lists and structs in their raw form. */
+  same,
+  /** Whole number, unchanged, with the type's bounds. */
+  count,
+  /** Measured number, unchanged, without bounds. */
+  measured,
+  /** Tenths. */
+  deci: dividing(10),
+  /** Hundredths. */
+  centi: dividing(100),
+  /** Thousandths. */
+  milli: dividing(1000),
+  /** Steps of 0.005 (PumpConfigurationAndControl.Capacity). */
+  two_hundredths: dividing(200),
+  /** 1/65536 of CIE 1931 x and y (Application Clusters §3.2.7.4). */
+  chromaticity: numberConverter({ decimals: 4, human: (raw) => raw / 65_536, raw: (human) => human * 65_536 }),
+  /** Millionths: mWh to kWh. */
+  micro: dividing(1_000_000),
+  /** 0.01 °C (Core §7.19.2.6 `temperature`). */
+  centi_celsius: dividing(100, '°C'),
+  /** 0.1 °C (`SignedTemperature`). */
+  deci_celsius: dividing(10, '°C'),
+  /** 0.1 s transition times (Application Clusters §1.6.7). */
+  deciseconds: dividing(10, 's'),
+  milliseconds: dividing(1000, 's'),
+  minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
+  /** 1..254 to percent of 254: 40 % is 102 (LevelControl, saturation, volume). The lowest level is 1 %: 0 % is nothing at all. */
+  level_percent: numberConverter({
+    unit: '%',
+    decimals: 0,
+    min: 0,
+    max: 100,
+    human: (raw) => (raw > 0 ? Math.max((raw / 254) * 100, 1) : 0),
+    raw: (human) => (human / 100) * 254,
+  }),
+  /** 0.5 % steps (PowerSource.BatPercentRemaining). */
+  half_percent: numberConverter({ unit: '%', decimals: 1, max: 100, human: (raw) => raw / 2, raw: (human) => human * 2 }),
+  /** 0.01 % to percent. */
+  percent100ths: numberConverter({ unit: '%', decimals: 2, max: 100, human: (raw) => raw / 100, raw: (human) => human * 100 }),
+  /** Matter counts how far a cover is closed (Application Clusters §5.3); people how far it is open: open 100 % is 0. */
+  open_percent: numberConverter({ unit: '%', decimals: 0, min: 0, max: 100, human: (raw) => 100 - raw, raw: (human) => 100 - human }),
+  open_percent100ths: numberConverter({
+    unit: '%',
+    decimals: 0,
+    min: 0,
+    max: 100,
+    human: (raw) => (10_000 - raw) / 100,
+    raw: (human) => 10_000 - human * 100,
+  }),
+  /** Mireds to kelvin: 10^6 divided either way. */
+  kelvin: numberConverter({
+    unit: 'K',
+    decimals: 0,
+    human: (raw) => (raw <= 0 ? 1_000_000 : 1_000_000 / raw),
+    raw: (human) => 1_000_000 / Math.max(human, 1),
+  }),
+  /** 0..254 to 0..360 degrees. */
+  hue_degrees: numberConverter({
+    unit: '°',
+    decimals: 0,
+    min: 0,
+    max: 360,
+    human: (raw) => (raw * 360) / 254,
+    raw: (human) => (human * 254) / 360,
+  }),
+  enhanced_hue_degrees: numberConverter({
+    unit: '°',
+    decimals: 0,
+    min: 0,
+    max: 359,
+    human: (raw) => (raw * 360) / 65_536,
+    raw: (human) => (human * 65_536) / 360,
+  }),
+  /** 10,000·log10(lx)+1; 0 means too dark to measure (Application Clusters §2.2.5.1). */
+  illuminance: numberConverter({
+    unit: 'lx',
+    decimals: 1,
+    human: (raw) => (raw === 0 ? 0 : 10 ** ((raw - 1) / 10_000)),
+    raw: (human) => (human <= 0 ? 0 : Math.max(1, 10_000 * Math.log10(human) + 1)),
+  }),
+  /** true ↔ false: a contact that Matter calls true is closed. */
+  not: inverted,
+  enum: enumConverter,
+  choice: choiceConverter,
+  choices: choicesConverter,
+  flag: flagConverter,
+  flags: flagsConverter,
+  text,
+  /** Seconds since 1970 to ISO 8601. */
+  time: time(1),
+  /** Microseconds since 1970 to ISO 8601. */
+  time_micro: time(1_000_000),
+  /** Digits to octets; never shown again. */
+  pin,
+} as const satisfies Record<string, Converter>;
+
+/** What `converter` of a capability file may name. */
+export type ConverterName = keyof typeof CONVERTERS;
+
+/** The converter of that name; CONFIG_INVALID for an unknown one. */
+export function converterOf(name: string): Converter {
+  if (name in CONVERTERS) return CONVERTERS[name as ConverterName];
+  throw new AtmoError('CONFIG_INVALID', `No converter is called ${JSON.stringify(name)}; there are ${Object.keys(CONVERTERS).join(', ')}`);
+}

@@ -1,0 +1,236 @@
+import { type Clock, pause } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
+import type { GpioChip, GpioOutput } from './gpio-chip.ts';
+import { type GpioLine, type GpioOutputConfig, lineSensor, offsetOf, problemOf } from './gpio-config.ts';
+
+/** An output: set by tools, safe whenever the hub stops or a time is over. */
+export class OutputLine implements GpioLine {
+  readonly name: string;
+  readonly sensor: FoundSensor;
+  readonly #clock: Clock;
+  readonly #config: GpioOutputConfig;
+  readonly #listeners = new Set<SampleListener>();
+  #output: GpioOutput | undefined;
+  #problem = 'its chip was not opened yet';
+  #isFirst = true;
+  /** Ends what set the output before: its timer, its pulse. */
+  #turn = new AbortController();
+
+  constructor(clock: Clock, name: string, config: GpioOutputConfig) {
+    this.name = name;
+    this.sensor = lineSensor(name, { ...config, kind: 'switch', unit: '' });
+    this.#clock = clock;
+    this.#config = config;
+  }
+
+  get problem(): string | undefined {
+    return this.#output ? undefined : this.#problem;
+  }
+
+  /** At the start of the hub with its first state; a chip that comes back finds the safe one. */
+  attach(chip: GpioChip): void {
+    if (this.#output) return;
+    const { line, activeLow: isActiveLow, initial, safe } = this.#config;
+    const state = this.#isFirst ? (initial ?? safe) : safe;
+    try {
+      this.#output = chip.requestOutput({ offset: offsetOf(chip, line), isActiveLow, isActive: state === 'on' });
+    } catch (error) {
+      this.#problem = problemOf(error);
+      return;
+    }
+    this.#isFirst = false;
+    if (state !== safe) this.#limit(undefined);
+  }
+
+  detach(problem: string): void {
+    this.makeSafe();
+    this.#output?.[Symbol.dispose]();
+    this.#output = undefined;
+    this.#problem = problem;
+  }
+
+  /** For the last moment: never throws, and is in force when it returns. */
+  makeSafe(): void {
+    this.#turn.abort();
+    try {
+      this.#output?.set(this.#config.safe === 'on');
+    } catch {
+      // A chip that is gone drives nothing.
+    }
+  }
+
+  /**
+   * Sets it, for `seconds` where they are given: then it goes back to the safe state. DEVICE_UNREACHABLE when its chip is away.
+   * A later call ends what an earlier one has begun.
+   */
+  set(isOn: boolean, seconds?: number): void {
+    const output = this.#taken();
+    this.#turn.abort();
+    output.set(isOn);
+    this.#tell();
+    if (isOn !== this.#isSafeOn) this.#limit(seconds);
+  }
+
+  /** Leaves the safe state for a moment; false when another call took over meanwhile. Ends early, and safe, when the signal aborts. */
+  async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
+    this.set(!this.#isSafeOn);
+    const turn = this.#turn.signal;
+    await pause(this.#clock, durationMs, AbortSignal.any([turn, signal]));
+    if (turn.aborted) return false;
+    this.set(this.#isSafeOn);
+    signal.throwIfAborted();
+    return true;
+  }
+
+  isOn(): boolean {
+    return this.#taken().isActive();
+  }
+
+  sample(): SensorSample {
+    const { address } = this.sensor;
+    try {
+      return { address, value: this.isOn() };
+    } catch (error) {
+      return { address, fault: 'gone', detail: problemOf(error) };
+    }
+  }
+
+  listen(hear: SampleListener): () => void {
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
+  }
+
+  get #isSafeOn(): boolean {
+    return this.#config.safe === 'on';
+  }
+
+  /** Goes back to the safe state when its time is over. */
+  #limit(seconds = Number.POSITIVE_INFINITY): void {
+    const turn = new AbortController();
+    this.#turn = turn;
+    const limitMs = Math.min(seconds, this.#config.maxSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+    if (limitMs === Number.POSITIVE_INFINITY) return;
+    const cancel = this.#clock.after(limitMs, () => this.#timeIsOver());
+    turn.signal.addEventListener('abort', cancel, { once: true });
+  }
+
+  #timeIsOver(): void {
+    this.makeSafe();
+    this.#tell();
+  }
+
+  #taken(): GpioOutput {
+    if (this.#output) return this.#output;
+    throw new AtmoError('DEVICE_UNREACHABLE', `The output ${this.name} cannot be reached: ${this.#problem}`, { output: this.name });
+  }
+
+  #tell(): void {
+    for (const hear of this.#listeners) hear(this.sample());
+  }
+}
+
+const LONGEST_PULSE_MS = 10_000;
+/** Over the longest pulse: a call that waits for nothing else. */
+const TIMEOUT_MS = 15_000;
+
+const RETURNS = {
+  type: 'object',
+  required: ['output', 'is_on'],
+  additionalProperties: false,
+  properties: { output: { type: 'string' }, is_on: { type: 'boolean', description: 'State after the call, as the chip tells it' } },
+};
+
+/**
+ * `gpio:<name>_turn_on`, `_turn_off` and `_pulse`; what leads away from a dangerous output's safe state needs an approval. `area` of
+ * the configuration is what the room is called today.
+ */
+export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
+  return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({
+    ...tool,
+    isAvailable: () => line.problem === undefined,
+  }));
+}
+
+function setTool(line: OutputLine, config: GpioOutputConfig, state: 'on' | 'off'): RegisteredTool {
+  const isSafe = state === config.safe;
+  const isOn = state === 'on';
+  return defineTool(
+    {
+      ...common(line, config, { isOn, isSafe }),
+      name: `${line.name}_turn_${state}`,
+      title: `Turn ${quoted(line.sensor.title)} ${state}`,
+      description: `Turns ${described(line, config)}, an output of this hub's board, ${state}.${isSafe ? ' This is its safe state.' : ''}`,
+      isIdempotent: true,
+      parameters: {
+        ...(!isSafe && {
+          for_seconds: p
+            .number({
+              description: 'Goes back to its safe state after this time; stays when absent',
+              minimum: 0.05,
+              maximum: 86_400,
+              unit: 's',
+            })
+            .optional(),
+        }),
+      },
+      examples: [{ description: `Turn it ${state}`, params: {} }],
+    },
+    async ({ for_seconds: seconds }) => {
+      line.set(isOn, seconds);
+      return { output: line.name, is_on: line.isOn() };
+    },
+  );
+}
+
+function pulseTool(line: OutputLine, config: GpioOutputConfig): RegisteredTool {
+  const isOn = config.safe === 'off';
+  return defineTool(
+    {
+      ...common(line, config, { isOn, isSafe: false }),
+      name: `${line.name}_pulse`,
+      title: `Pulse ${quoted(line.sensor.title)}`,
+      description:
+        `Turns ${described(line, config)}, an output of this hub's board, ${isOn ? 'on' : 'off'} for a moment and back again, as one presses ` +
+        'a button. Use it for door openers and impulse relays.',
+      isIdempotent: false,
+      parameters: {
+        duration_ms: p.integer({ description: 'How long', minimum: 10, maximum: LONGEST_PULSE_MS, default: 500, unit: 'ms' }),
+      },
+      examples: [{ description: 'Press it for half a second', params: { duration_ms: 500 } }],
+    },
+    async ({ duration_ms: durationMs }, { signal }) => {
+      await line.pulse(durationMs, signal);
+      return { output: line.name, is_on: line.isOn() };
+    },
+  );
+}
+
+function common(
+  line: OutputLine,
+  { risk, area }: GpioOutputConfig,
+  { isOn, isSafe }: { readonly isOn: boolean; readonly isSafe: boolean },
+) {
+  const permission = `device:control:${line.name}`;
+  const isDangerous = risk === 'dangerous' && !isSafe;
+  return {
+    namespace: 'gpio',
+    category: 'acting',
+    permissions: [permission],
+    hasSideEffects: true,
+    isDangerous,
+    timeoutMs: TIMEOUT_MS,
+    preferLocal: true,
+    tags: ['gpio', 'output'],
+    ...(area !== undefined && { area }),
+    returns: RETURNS,
+    effects: () => [{ permission, risk: isDangerous ? 'dangerous' : 'low', target: `gpio/${line.name}`, values: { is_on: isOn } }] as const,
+  } as const;
+}
+
+function described({ name, sensor: { title } }: OutputLine, { area }: GpioOutputConfig): string {
+  return `${quoted(title)} (${name})${area === undefined ? '' : ` in ${quoted(area)}`}`;
+}

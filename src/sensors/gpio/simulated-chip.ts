@@ -1,0 +1,151 @@
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import {
+  type GpioChip,
+  type GpioEdge,
+  type GpioInput,
+  type GpioInputRequest,
+  type GpioLineInfo,
+  type GpioOutput,
+  type GpioOutputRequest,
+  onlyOnce,
+} from './gpio-chip.ts';
+
+interface SimLine {
+  consumer: string;
+  direction: GpioLineInfo['direction'];
+  /** Voltage, before active-low. */
+  isHigh: boolean;
+  /** Hears that the voltage changed. */
+  changed: (() => void) | undefined;
+}
+
+interface SimOptions {
+  readonly label?: string;
+  /** Names of the lines, by offset; 8 lines without names when absent. */
+  readonly names?: readonly string[];
+}
+
+/** A chip without hardware, for trying a configuration out and for tests: what is connected to it is `drive`. */
+export class SimulatedChip implements GpioChip {
+  readonly name = 'sim';
+  readonly label: string;
+  readonly #clock: Clock;
+  readonly #names: readonly string[];
+  readonly #lines: readonly SimLine[];
+
+  constructor(clock: Clock, { label = 'sim', names = Array.from({ length: 8 }, () => '') }: SimOptions = {}) {
+    this.label = label;
+    this.#clock = clock;
+    this.#names = names;
+    this.#lines = names.map(() => ({ consumer: '', direction: 'input', isHigh: false, changed: undefined }));
+  }
+
+  /** Sets the voltage of a line from outside, as a button or a sensor does. */
+  drive(offset: number, isHigh: boolean): void {
+    const line = this.#line(offset);
+    if (line.isHigh === isHigh) return;
+    line.isHigh = isHigh;
+    line.changed?.();
+  }
+
+  /** The voltage of a line, as a meter would show it. */
+  isHigh(offset: number): boolean {
+    return this.#line(offset).isHigh;
+  }
+
+  lines(): readonly GpioLineInfo[] {
+    return this.#lines.map(({ consumer, direction }, offset) => ({
+      offset,
+      name: this.#names[offset] ?? '',
+      consumer,
+      isUsed: consumer !== '',
+      direction,
+    }));
+  }
+
+  requestInput(request: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput {
+    const line = this.#take(request.offset, 'input');
+    if (request.bias === 'pull-up') line.isHigh = true;
+    const input = new SimInput(this.#clock, line, request);
+    line.changed = () => input.settle(hear);
+    return input;
+  }
+
+  requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
+    const line = this.#take(offset, 'output');
+    line.isHigh = isActive !== isActiveLow;
+    const giveBack = onlyOnce(() => release(line));
+    return {
+      isActive: () => line.isHigh !== isActiveLow,
+      set: (value) => {
+        line.isHigh = value !== isActiveLow;
+      },
+      [Symbol.dispose]: giveBack,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const line of this.#lines) release(line);
+  }
+
+  #take(offset: number, direction: SimLine['direction']): SimLine {
+    const line = this.#line(offset);
+    if (line.consumer !== '') throw new AtmoError('CONFLICT', `Line ${offset} of ${this.label} is in use already`, { offset });
+    line.consumer = 'atmosphere-edge';
+    line.direction = direction;
+    return line;
+  }
+
+  #line(offset: number): SimLine {
+    const line = this.#lines[offset];
+    if (!line) throw new AtmoError('NOT_FOUND', `${this.label} has no line ${offset}, only 0 to ${this.#lines.length - 1}`, { offset });
+    return line;
+  }
+}
+
+/** An input of the simulated chip; a state counts once it has lasted as long as the debouncing wants. */
+class SimInput implements GpioInput {
+  readonly #clock: Clock;
+  readonly #line: SimLine;
+  readonly #request: GpioInputRequest;
+  #isStableHigh: boolean;
+  #cancel: () => void = () => undefined;
+  readonly #giveBack: () => void;
+
+  constructor(clock: Clock, line: SimLine, request: GpioInputRequest) {
+    this.#clock = clock;
+    this.#line = line;
+    this.#request = request;
+    this.#isStableHigh = line.isHigh;
+    this.#giveBack = onlyOnce(() => release(line));
+  }
+
+  isActive(): boolean {
+    return this.#isStableHigh !== this.#request.isActiveLow;
+  }
+
+  settle(hear: (edge: GpioEdge) => void): void {
+    this.#cancel();
+    const changedMs = this.#clock.monotonic();
+    this.#cancel = this.#clock.after(this.#request.debounceMs, () => {
+      if (this.#isStableHigh === this.#line.isHigh) return;
+      this.#isStableHigh = this.#line.isHigh;
+      const edge = this.isActive() ? 'rising' : 'falling';
+      const isWanted = this.#request.edge === 'both' || this.#request.edge === edge;
+      if (isWanted) hear({ edge, ageMs: this.#clock.monotonic() - changedMs, missed: 0 });
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+    this.#giveBack();
+  }
+}
+
+/** As most chips do: the line keeps its level, nobody drives it any more. */
+function release(line: SimLine): void {
+  line.consumer = '';
+  line.direction = 'input';
+  line.changed = undefined;
+}

@@ -1,0 +1,165 @@
+import { slug } from '../../core/ids.ts';
+import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
+import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs, scaled } from './sysfs.ts';
+
+const HWMON_CLASS = 'class/hwmon';
+/** What the kernel shows a second time: thermal zones, and probes on 1-Wire, which would convert twice. */
+const SHOWN_ELSEWHERE = /^(?:thermal_zone\d+|(?:10|22|28|3b|42)-[0-9a-f]{12})$/;
+
+interface HwmonLocation {
+  readonly folder: string;
+  readonly channel: MonitorChannel;
+}
+
+/**
+ * Monitoring chips: temperatures, voltages, fans, and alarms that they raise themselves. The number of `hwmon0` changes from start to
+ * start (Documentation/ABI/testing/sysfs-class-hwmon), so a chip is known by its name and by the device that it belongs to.
+ */
+export class HwmonSource implements SensorSource {
+  readonly name = 'hwmon';
+  readonly #kernel: Sysfs;
+  readonly #lane = new ReadLock();
+  readonly #places = new Map<string, HwmonLocation>();
+
+  constructor({ kernel }: { readonly kernel: Sysfs }) {
+    this.#kernel = kernel;
+  }
+
+  async find(): Promise<readonly FoundSensor[]> {
+    const chips = await this.#kernel.list(HWMON_CLASS);
+    const found = await Promise.all(chips.map((name) => this.#findChip(`${HWMON_CLASS}/${name}`)));
+    return found.flat();
+  }
+
+  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
+    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readChannel(this.#places.get(address)) }, hear);
+  }
+
+  async #findChip(folder: string): Promise<readonly FoundSensor[]> {
+    const place = await this.#kernel.nameBehind(`${folder}/device`);
+    if (place !== undefined && SHOWN_ELSEWHERE.test(place)) return [];
+    const name = (await this.#kernel.maybe(`${folder}/name`)) ?? 'chip';
+    const chip = place === undefined ? name : `${name}@${place}`;
+    const channels = monitorChannels(await this.#kernel.list(folder));
+    return Promise.all(channels.map((channel) => this.#admit({ folder, channel }, { chip, name })));
+  }
+
+  async #admit(place: HwmonLocation, { chip, name }: { readonly chip: string; readonly name: string }): Promise<FoundSensor> {
+    const { folder, channel } = place;
+    const address = `hwmon:${chip}/${channel.channel}`;
+    this.#places.set(address, place);
+    const [input = ''] = channel.channel.split('_');
+    const label = await this.#kernel.maybe(`${folder}/${input}_label`);
+    return {
+      address,
+      device: slug(chip, '-') || 'chip',
+      reading: channel.channel,
+      kind: channel.kind,
+      unit: channel.unit,
+      title: `${name} ${label === undefined ? channel.channel : channel.channel.replace(input, label)}`.replaceAll('_', ' '),
+    };
+  }
+
+  async #readChannel(place: HwmonLocation | undefined): Promise<ReadOutcome> {
+    if (!place) return { fault: 'gone', detail: 'is no channel that was found' };
+    const { folder, channel } = place;
+    // A chip says so when the diode of a channel is open or shorted; its value is then any number.
+    if ((await this.#kernel.maybe(`${folder}/${channel.channel}_fault`)) === '1') {
+      return { fault: 'suspect', detail: 'the chip reports a fault of this channel' };
+    }
+    const text = await this.#kernel.text(`${folder}/${channel.attribute}`);
+    return channel.factor === undefined ? { value: kernelNumber(text) === 1 } : scaled(text, channel.factor);
+  }
+}
+
+/** A channel of a monitoring chip, `temp1`, `in0`, `fan2` …, with its attribute. */
+interface MonitorChannel {
+  readonly channel: string;
+  readonly attribute: string;
+  readonly kind: string;
+  readonly unit: string;
+  /** What one of the kernel's units is in ours; absent for an alarm, which is 0 or 1. */
+  readonly factor?: number;
+}
+
+/** Kernel units of Documentation/hwmon/sysfs-interface.rst. */
+const KINDS: Readonly<Record<string, { readonly kind: string; readonly unit: string; readonly factor: number }>> = {
+  temp: { kind: 'temperature', unit: '°C', factor: 1e-3 },
+  in: { kind: 'voltage', unit: 'V', factor: 1e-3 },
+  curr: { kind: 'current', unit: 'A', factor: 1e-3 },
+  power: { kind: 'power', unit: 'W', factor: 1e-6 },
+  energy: { kind: 'energy', unit: 'kWh', factor: 1 / 3.6e12 },
+  humidity: { kind: 'humidity', unit: '%', factor: 1e-3 },
+  fan: { kind: 'fan_speed', unit: 'rpm', factor: 1 },
+};
+
+const VALUE = /^((temp|in|curr|power|energy|humidity|fan)\d+)_input$/;
+/** A limit that the chip watches itself, such as `in0_lcrit_alarm`, the Raspberry Pi's word for too little voltage. */
+const ALARM = /^((?:temp|in|curr|power|humidity|fan)\d+(?:_[a-z]+)?_alarm)$/;
+
+/** What a chip's attributes measure. */
+function monitorChannels(attributes: readonly string[]): readonly MonitorChannel[] {
+  return attributes.flatMap((attribute): readonly MonitorChannel[] => {
+    const [, channel, type = ''] = VALUE.exec(attribute) ?? [];
+    const known = KINDS[type];
+    if (channel !== undefined && known) return [{ channel, attribute, ...known }];
+    const [, alarm] = ALARM.exec(attribute) ?? [];
+    return alarm === undefined ? [] : [{ channel: alarm, attribute, kind: 'alarm', unit: '' }];
+  });
+}
+
+const THERMAL_CLASS = 'class/thermal';
+const ABSOLUTE_ZERO = -273.15;
+
+/**
+ * The kernel's thermal zones: how warm the board's own parts are (Documentation/ABI/testing/sysfs-class-thermal). Zones are known by
+ * their type; those of one type, which nothing else tells apart, by their order.
+ */
+export class ThermalSource implements SensorSource {
+  readonly name = 'thermal';
+  readonly #kernel: Sysfs;
+  readonly #lane = new ReadLock();
+  #folders: ReadonlyMap<string, string> = new Map();
+
+  constructor({ kernel }: { readonly kernel: Sysfs }) {
+    this.#kernel = kernel;
+  }
+
+  async find(): Promise<readonly FoundSensor[]> {
+    const zones = (await this.#kernel.list(THERMAL_CLASS)).filter((name) => /^thermal_zone\d+$/.test(name));
+    const folders = new Map<string, string>();
+    for (const zone of zones) {
+      const type = (await this.#kernel.maybe(`${THERMAL_CLASS}/${zone}/type`)) ?? 'zone';
+      const alike = [...folders.keys()].filter((known) => known === `thermal:${type}` || known.startsWith(`thermal:${type}@`)).length;
+      folders.set(alike === 0 ? `thermal:${type}` : `thermal:${type}@${alike + 1}`, `${THERMAL_CLASS}/${zone}`);
+    }
+    this.#folders = folders;
+    return [...folders.keys()].map(zoneOf);
+  }
+
+  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
+    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readZone(address) }, hear);
+  }
+
+  async #readZone(address: string): Promise<ReadOutcome> {
+    const folder = this.#folders.get(address);
+    if (folder === undefined) return { fault: 'gone', detail: 'is no zone any more' };
+    const outcome = scaled(await this.#kernel.text(`${folder}/temp`), 1e-3);
+    // THERMAL_TEMP_INVALID of the kernel, -274000: no temperature yet.
+    const isCold = 'value' in outcome && Number(outcome.value) < ABSOLUTE_ZERO;
+    return isCold ? { fault: 'suspect', detail: 'the zone has no temperature yet' } : outcome;
+  }
+}
+
+function zoneOf(address: string): FoundSensor {
+  const type = address.slice('thermal:'.length);
+  return {
+    address,
+    device: 'board',
+    reading: slug(type, '-') || 'zone',
+    kind: 'temperature',
+    unit: '°C',
+    deviceTitle: 'Board',
+    title: `Board temperature ${type.replaceAll(/[-_@]/g, ' ')}`,
+  };
+}

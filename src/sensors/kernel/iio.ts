@@ -1,0 +1,157 @@
+import { slug } from '../../core/ids.ts';
+import { type FoundSensor, type ReadRequest, roundedValue, type SampleListener, type SensorSource } from '../sensor-source.ts';
+import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs, scaled } from './sysfs.ts';
+
+const DEVICES = 'bus/iio/devices';
+
+interface IioLocation {
+  readonly folder: string;
+  readonly channel: Channel;
+  readonly offset: number;
+  readonly scale: number;
+}
+
+/**
+ * Chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number of `iio:device0` changes from start to
+ * start, so a chip is known by its name and where it sits.
+ */
+export class IioSource implements SensorSource {
+  readonly name = 'iio';
+  readonly #kernel: Sysfs;
+  readonly #lane = new ReadLock();
+  readonly #places = new Map<string, IioLocation>();
+
+  constructor({ kernel }: { readonly kernel: Sysfs }) {
+    this.#kernel = kernel;
+  }
+
+  async find(): Promise<readonly FoundSensor[]> {
+    const folders = (await this.#kernel.list(DEVICES)).filter((name) => name.startsWith('iio:device'));
+    const found = await Promise.all(folders.map((name) => this.#findChip(`${DEVICES}/${name}`)));
+    return found.flat();
+  }
+
+  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
+    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readChannel(this.#places.get(address)) }, hear);
+  }
+
+  async #findChip(folder: string): Promise<readonly FoundSensor[]> {
+    const chip = (await this.#kernel.maybe(`${folder}/name`)) ?? 'chip';
+    const place = (await this.#kernel.placeOf(folder)).at(-2) ?? '';
+    const attributes = await this.#kernel.list(folder);
+    const channels = channelsOf(attributes);
+    return Promise.all(channels.map((channel) => this.#admit({ folder, channel, attributes }, { chip, place })));
+  }
+
+  /** Scale and offset are looked up anew with each look around: they go with the range that somebody may set. */
+  async #admit(
+    { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
+    { chip, place }: { readonly chip: string; readonly place: string },
+  ): Promise<FoundSensor> {
+    const shared = async (name: 'offset' | 'scale', absent: number) => {
+      const attribute = sharedAttributes(channel.channel, name).find((candidate) => attributes.includes(candidate));
+      return attribute === undefined ? absent : (kernelNumber(await this.#kernel.maybe(`${folder}/${attribute}`)) ?? absent);
+    };
+    const address = `iio:${chip}@${place}/${channel.channel}`;
+    this.#places.set(address, { folder, channel, offset: await shared('offset', 0), scale: await shared('scale', 1) });
+    const label = await this.#kernel.maybe(`${folder}/in_${channel.channel}_label`);
+    return {
+      address,
+      device: slug(`${chip}-${place}`, '-') || 'chip',
+      reading: channel.reading,
+      kind: channel.kind,
+      unit: channel.unit,
+      title: `${chip} ${label ?? channel.reading.replaceAll('_', ' ')}`,
+    };
+  }
+
+  /** (raw + offset) × scale, Documentation/ABI/testing/sysfs-bus-iio. */
+  async #readChannel(place: IioLocation | undefined): Promise<ReadOutcome> {
+    if (!place) return { fault: 'gone', detail: 'is no channel that was found' };
+    const { folder, channel, offset, scale } = place;
+    const text = await this.#kernel.text(`${folder}/in_${channel.channel}_${channel.isProcessed ? 'input' : 'raw'}`);
+    if (channel.isProcessed) return scaled(text, channel.factor);
+    const raw = scaled(text, 1);
+    return 'value' in raw ? { value: roundedValue((Number(raw.value) + offset) * scale * channel.factor) } : raw;
+  }
+}
+
+/** What a channel measures, and what one of the kernel's units is in ours. */
+export interface ChannelKind {
+  readonly kind: string;
+  readonly unit: string;
+  readonly factor: number;
+}
+
+/** A channel of a chip as its attributes name it, such as `temp`, `voltage0` or `concentration_co2`. */
+interface Channel extends ChannelKind {
+  readonly channel: string;
+  readonly reading: string;
+  /** The chip computes the value itself, so that neither offset nor scale apply. */
+  readonly isProcessed: boolean;
+}
+
+const kindOf = (kind: string, unit: string, factor = 1): ChannelKind => ({ kind, unit, factor });
+
+/** Kernel units of Documentation/ABI/testing/sysfs-bus-iio (after offset and scale), by the type of the channel. */
+const KINDS: Readonly<Record<string, ChannelKind>> = {
+  temp: kindOf('temperature', '°C', 1e-3),
+  humidityrelative: kindOf('humidity', '%', 1e-3),
+  pressure: kindOf('pressure', 'hPa', 10),
+  illuminance: kindOf('illuminance', 'lx'),
+  intensity: kindOf('light_intensity', ''),
+  proximity: kindOf('proximity', ''),
+  distance: kindOf('distance', 'm'),
+  voltage: kindOf('voltage', 'V', 1e-3),
+  altvoltage: kindOf('voltage', 'V', 1e-3),
+  current: kindOf('current', 'A', 1e-3),
+  power: kindOf('power', 'W', 1e-3),
+  energy: kindOf('energy', 'kWh', 1 / 3_600_000),
+  resistance: kindOf('resistance', 'Ω'),
+  capacitance: kindOf('capacitance', 'nF'),
+  ph: kindOf('ph', ''),
+  electricalconductivity: kindOf('conductivity', 'S/m'),
+  massconcentration: kindOf('particles', 'µg/m³'),
+  concentration: kindOf('concentration', '%'),
+  accel: kindOf('acceleration', 'm/s²'),
+  anglvel: kindOf('angular_velocity', 'rad/s'),
+  magn: kindOf('magnetic_field', 'G'),
+  angl: kindOf('angle', 'rad'),
+};
+
+/** Channels whose modifier says more than their type, in the words of the capability files. */
+const MODIFIED: Readonly<Record<string, ChannelKind>> = {
+  concentration_co2: kindOf('co2', 'ppm', 1e4),
+  concentration_voc: kindOf('tvoc', 'ppb', 1e7),
+  massconcentration_pm1: kindOf('pm1', 'µg/m³'),
+  massconcentration_pm2p5: kindOf('pm25', 'µg/m³'),
+  massconcentration_pm10: kindOf('pm10', 'µg/m³'),
+};
+
+const ATTRIBUTE = /^in_([a-z]+)((?:\d+)?(?:-[a-z]+\d+)?(?:_[a-z0-9]+)?)_(raw|input)$/;
+
+/** The channels that a chip's attributes show; those of a type that nobody knows are left out. */
+function channelsOf(attributes: readonly string[]): readonly Channel[] {
+  const channels = attributes.flatMap((attribute) => {
+    const [, type = '', rest = '', form] = ATTRIBUTE.exec(attribute) ?? [];
+    const channel = type + rest;
+    const modified = MODIFIED[channel];
+    const known = modified ?? KINDS[type];
+    if (!known) return [];
+    return [{ ...known, channel, reading: slug(modified ? modified.kind : known.kind + rest, '_'), isProcessed: form === 'input' }];
+  });
+  // A chip with both computes better than we do.
+  return channels.filter(
+    ({ channel, isProcessed }) => isProcessed || !channels.some((other) => other.channel === channel && other.isProcessed),
+  );
+}
+
+/**
+ * Where `offset` and `scale` of a channel may stand, the nearest first: a chip shares them between channels of a type, or all
+ * (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
+ */
+function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
+  const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');
+  const type = /^[a-z]+/.exec(channel)?.[0] ?? '';
+  return [...new Set([channel, withoutNumbers, type].map((part) => `in_${part}_${name}`)), `in_${name}`];
+}

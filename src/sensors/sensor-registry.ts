@@ -1,0 +1,196 @@
+import type { Clock } from '../core/clock.ts';
+import type { DeviceChange, DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Device, DeviceDescription, Reachability } from '../core/devices/device-model.ts';
+import type { ReadingValue, SensorInfo } from '../core/devices/sensor-readings.ts';
+import type { EventBus } from '../core/events.ts';
+import { type DeviceId, parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
+import { givenName } from '../core/untrusted-text.ts';
+import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';
+import type { SensorsConfig } from './sensor-config.ts';
+import { calibrated, type FoundSensor } from './sensor-source.ts';
+
+/** A sensor as the hub shows it. */
+export interface BoardSensor {
+  readonly address: string;
+  readonly device: BoardDevice;
+  readonly info: SensorInfo;
+  readonly periodMs: number;
+  /** The value that is kept for a value that the sensor says. */
+  readonly calibrate: (value: ReadingValue) => ReadingValue;
+}
+
+/** What is to be shown of what was found, and what in the settings does not fit it. */
+export interface SensorRegistry {
+  readonly sensors: readonly BoardSensor[];
+  readonly problems: readonly string[];
+}
+
+type SensorRegistrySettings = Pick<SensorsConfig, 'devices' | 'discover' | 'pollSeconds'>;
+type NamedDevice = readonly [id: string, config: BoardDeviceConfig];
+
+const UNCALIBRATED: ReadingConfig = { factor: 1, offset: 0 };
+const MAX_TITLE = 128;
+const MAX_NAME = 64;
+
+/**
+ * Gives what was found its ids and titles: those of the entry in `devices` whose source names it most exactly, else its own where the
+ * owner lets the hub look for sensors. The same sensor has the same id after every start.
+ */
+export function sensorRegistryOf(found: readonly FoundSensor[], settings: SensorRegistrySettings): SensorRegistry {
+  const chips = new Set(found.map(({ address }) => chipOf(address)));
+  const { usable, problems } = unambiguous(Object.entries(settings.devices), [...chips]);
+  const sensors = new Map<SensorId, BoardSensor>();
+  for (const sensor of found) {
+    const named = usable.filter(([, { source }]) => isNamedBy(sensor.address, source));
+    const entry = named.toSorted(([, a], [, b]) => b.source.length - a.source.length)[0];
+    if (!entry && !settings.discover && !sensor.isConfigured) continue;
+    const placed = boardSensor(sensor, entry, settings.pollSeconds);
+    const taken = sensors.get(placed.info.id);
+    if (taken) problems.push(`${sensor.address} would be ${placed.info.id}, which ${taken.address} is; name it in sensors.devices`);
+    else sensors.set(placed.info.id, placed);
+  }
+  return { sensors: [...sensors.values()], problems };
+}
+
+/** An address without the place of its chip names the chip only where it is the only one of its name. */
+function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
+  const problems: string[] = [];
+  const usable = entries.filter(([id, { source }]) => {
+    const wanted = chipOf(source);
+    const meant = chips.filter((chip) => chip === wanted || withoutPlace(chip) === wanted);
+    if (meant.length === 1 || meant.includes(wanted)) return true;
+    const there =
+      meant.length === 0
+        ? `was not found; there is ${chips.join(', ') || 'no sensor of this kind'}`
+        : `may be ${meant.join(' or ')}; write which`;
+    problems.push(`sensors.devices.${id}: ${source} ${there}`);
+    return false;
+  });
+  return { usable, problems };
+}
+
+function isNamedBy(address: string, source: string): boolean {
+  return [address, withoutPlace(address)].some((form) => form === source || form.startsWith(`${source}/`));
+}
+
+const chipOf = (address: string): string => address.split('/')[0] ?? address;
+const withoutPlace = (address: string): string => address.replace(/@[^/]*/, '');
+
+function boardSensor(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: number): BoardSensor {
+  const [device, config] = entry ?? [found.device, undefined];
+  const { title, kind = found.kind, factor, offset } = config?.readings[found.reading] ?? UNCALIBRATED;
+  const area = oneLine(config?.area ?? found.area ?? '');
+  const where = area === '' ? {} : { area };
+  const name = oneLine(config?.title ?? found.deviceTitle ?? words(device)).slice(0, MAX_NAME);
+  const info: SensorInfo = {
+    id: parseSensorId(`${device.slice(0, 64)}/${found.reading.slice(0, 64)}`),
+    device: parseDeviceId(device.slice(0, 64)),
+    name: found.reading,
+    kind,
+    unit: found.unit,
+    title: oneLine(title ?? (config ? `${config.title ?? words(device)} ${words(found.reading)}` : found.title)),
+    ...where,
+  };
+  const calibrate = (value: ReadingValue) => (typeof value === 'number' ? calibrated(value, { factor, offset }) : value);
+  return {
+    address: found.address,
+    device: { id: info.device, name, ...where },
+    info,
+    periodMs: (config?.pollSeconds ?? pollSeconds) * 1000,
+    calibrate,
+  };
+}
+
+const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
+
+/** Chips and owners write it: data that people read. */
+const oneLine = (text: string): string => givenName(text, MAX_TITLE);
+
+/** What is known of a chip, a probe or the board itself. */
+interface BoardDevice {
+  readonly id: DeviceId;
+  readonly name: string;
+  readonly area?: string;
+}
+
+const NOBODY = { id: 0, name: '' } as const;
+
+/** What has the board's own sensors and lines, as devices beside those of Matter. */
+export class BoardDevices implements DeviceDirectory {
+  readonly #clock: Clock;
+  readonly #events: EventBus;
+  readonly #devices = new Map<DeviceId, Device>();
+  readonly #listeners = new Set<(change: DeviceChange) => void>();
+
+  constructor({ clock, events }: { readonly clock: Clock; readonly events: EventBus }) {
+    this.#clock = clock;
+    this.#events = events;
+  }
+
+  list(): readonly Device[] {
+    return [...this.#devices.values()];
+  }
+
+  get(id: DeviceId): Device | undefined {
+    return this.#devices.get(id);
+  }
+
+  describe(id: DeviceId): DeviceDescription | undefined {
+    const device = this.#devices.get(id);
+    return device && { device, endpoints: [] };
+  }
+
+  onChange(listener: (change: DeviceChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Adds a device, unless it is there already. */
+  admit({ id, name, area }: BoardDevice): void {
+    if (this.#devices.has(id)) return;
+    const nothing = { nodeId: '', vendor: NOBODY, product: NOBODY, deviceTypes: [], isSleepy: false } as const;
+    const device: Device = {
+      id,
+      name,
+      kind: 'board',
+      reachability: 'unknown',
+      lastSeenMs: 0,
+      ...nothing,
+      ...(area !== undefined && { area }),
+    };
+    this.#devices.set(id, device);
+    this.#tell({ kind: 'added', device });
+    this.#events.emit('device.added', id, { name, device_types: [] });
+  }
+
+  /** Puts a device in the room that it is in now. */
+  relocate({ id, area }: Pick<BoardDevice, 'id' | 'area'>): void {
+    const before = this.#devices.get(id);
+    if (!before || before.area === area) return;
+    const { area: _, ...rest } = before;
+    const device: Device = { ...rest, ...(area !== undefined && { area }) };
+    this.#devices.set(id, device);
+    this.#tell({ kind: 'changed', device, before });
+    this.#events.emit('device.changed', id, { name: device.name, device_types: [] });
+  }
+
+  /** It said something now. */
+  hear(id: DeviceId): void {
+    const device = this.#devices.get(id);
+    if (device) this.#devices.set(id, { ...device, lastSeenMs: this.#clock.now() });
+  }
+
+  /** Told when it differs from before. */
+  setReachability(id: DeviceId, reachability: Reachability): void {
+    const before = this.#devices.get(id);
+    if (!before || before.reachability === reachability) return;
+    const device = { ...before, reachability };
+    this.#devices.set(id, device);
+    this.#tell({ kind: 'reachability', device });
+    this.#events.emit('device.reachability', id, { reachability });
+  }
+
+  #tell(change: DeviceChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}

@@ -1,0 +1,196 @@
+import { sha256Hex } from '../../codec/hashes.ts';
+import { isoTime } from '../../core/clock.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
+
+/** What a row says, before it has a place in the chain. */
+export interface AuditFields {
+  readonly kind: AuditRow['kind'];
+  /** Whole milliseconds since 1970. */
+  readonly atMs: number;
+  readonly agent?: string;
+  /** Id of the token, then the ids of its chain, root first. */
+  readonly tokens?: readonly string[];
+  readonly tool?: string;
+  readonly request?: string;
+  readonly trace?: string;
+  /** RFC 8785 form of a JSON object. */
+  readonly content: string;
+}
+
+/** A place in the chain. */
+export interface ChainLink {
+  readonly seq: number;
+  /** SHA-256, 64 hex digits. */
+  readonly hash: string;
+}
+
+/** What the first row of a hub's chain follows. */
+export function genesis(hub: string): ChainLink {
+  return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
+}
+
+/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row as `rowText` writes it. */
+export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
+  const seq = previous.seq + 1;
+  return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
+}
+
+/** The row as readers get it. */
+export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields): AuditRow {
+  const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
+  const [token, ...chain] = tokens ?? [];
+  return {
+    seq,
+    at: isoTime(atMs),
+    kind,
+    hash,
+    hub,
+    ...(agent !== undefined && { agent }),
+    ...(token !== undefined && { token, chain }),
+    ...(tool !== undefined && { tool }),
+    ...(request !== undefined && { request }),
+    ...(trace !== undefined && { trace }),
+    content: JSON.parse(content) as JsonObject,
+  };
+}
+
+/**
+ * The RFC 8785 form of the row as readers get it, without its hash: whoever has an export can recompute the chain. It is put
+ * together by hand, with the stored content as it is.
+ */
+function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
+  const [token, ...chain] = tokens ?? [];
+  return (
+    `{${member('agent', agent)}"at":"${isoTime(atMs)}",${token === undefined ? '' : `"chain":${JSON.stringify(chain)},`}` +
+    `"content":${content},${member('hub', hub)}"kind":"${kind}",${member('request', request)}"seq":${seq}` +
+    `${last('token', token)}${last('tool', tool)}${last('trace', trace)}}`
+  );
+}
+
+function member(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `"${name}":${JSON.stringify(value)},`;
+}
+
+function last(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+}
+
+type Problem = NonNullable<AuditVerification['problem']>;
+
+/** Notes that the journal writes about itself. */
+export const AUDIT_LOG_NOTES = {
+  began: 'audit.began',
+  opened: 'audit.opened',
+  pruned: 'audit.pruned',
+  resumed: 'audit.resumed',
+  /** What follows was written by a hub that came back from a backup. */
+  restored: 'audit.restored',
+  /** Rows are gone for good, or do not fit: a check tells it as long as the note itself is kept. */
+  lost: 'audit.lost',
+} as const;
+
+interface CheckStart {
+  readonly hub: string;
+  /** Last row that was pruned, or the genesis. */
+  readonly after: ChainLink;
+  /** Heads that were taken earlier and kept elsewhere. */
+  readonly witnesses: readonly ChainLink[];
+  /** From the first row that is kept to the last: then what was pruned must have been told. */
+  readonly isWhole: boolean;
+}
+
+/** Recomputes a chain row by row; remembers the first row that does not fit, and why. */
+export class AuditCheck {
+  readonly #start: CheckStart;
+  #last: ChainLink;
+  #rows = 0;
+  #problem: Problem | undefined;
+  /** A row that does not fit what is before it; the next one tells whether only its content is wrong. */
+  #suspect: ChainLink | undefined;
+  #loss: Problem | undefined;
+  #pruneNote: ChainLink | undefined;
+
+  constructor(start: CheckStart) {
+    this.#start = start;
+    this.#last = start.after;
+    this.#witness(start.after);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Something does not fit already. */
+  get isBroken(): boolean {
+    return this.#problem !== undefined || this.#suspect !== undefined;
+  }
+
+  /** To be told of every row after the start, in the order of their numbers. */
+  take(link: ChainLink, fields: AuditFields): void {
+    if (this.#problem) return;
+    const expectedSeq = this.#last.seq + 1;
+    if (this.#suspect) this.#judge(this.#suspect, link, fields);
+    else if (link.seq !== expectedSeq) {
+      this.#problem = { seq: expectedSeq, reason: `the rows ${expectedSeq} to ${link.seq - 1} were removed` };
+    } else if (this.#hashAfter(this.#last, fields) === link.hash) this.#accept(link, fields);
+    else this.#suspect = link;
+  }
+
+  /** Answers the problem, if any, when the rows have ended; `headSeq` is the number that the last row should have. */
+  finish(headSeq: number): Problem | undefined {
+    return this.finishRows(headSeq) ?? this.#loss;
+  }
+
+  /** The same without losses that the journal itself tells of. */
+  finishRows(headSeq: number): Problem | undefined {
+    if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
+    const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
+    if (highest > this.#last.seq) {
+      this.#problem ??= { seq: this.#last.seq + 1, reason: `the rows after ${this.#last.seq} were cut off: there were ${highest}` };
+    }
+    this.#problem ??= this.#untoldPruning();
+    return this.#problem;
+  }
+
+  #accept(link: ChainLink, fields: AuditFields): void {
+    this.#last = link;
+    this.#rows++;
+    this.#witness(link);
+    if (fields.kind === 'note') this.#readNote(fields);
+  }
+
+  #judge(suspect: ChainLink, link: ChainLink, fields: AuditFields): void {
+    const isOnlyContent = link.seq === suspect.seq + 1 && this.#hashAfter(suspect, fields) === link.hash;
+    this.#problem = { seq: suspect.seq, reason: isOnlyContent ? 'the row itself was changed or put in; the one after it fits' : UNLINKED };
+  }
+
+  #witness(link: ChainLink): void {
+    const witness = this.#start.witnesses.find(({ seq }) => seq === link.seq);
+    if (!witness || witness.hash === link.hash) return;
+    this.#problem = {
+      seq: link.seq,
+      reason: `the row is not the one of the head that was kept (${witness.hash}): the journal was rewritten`,
+    };
+  }
+
+  #readNote({ content }: AuditFields): void {
+    const { event, data } = JSON.parse(content) as { readonly event?: unknown; readonly data?: Record<string, unknown> };
+    if (event === AUDIT_LOG_NOTES.pruned) this.#pruneNote = { seq: Number(data?.until_seq), hash: String(data?.until_hash) };
+    if (event === AUDIT_LOG_NOTES.lost) this.#loss ??= { seq: Number(data?.seq), reason: String(data?.reason) };
+  }
+
+  #untoldPruning(): Problem | undefined {
+    const { isWhole, after } = this.#start;
+    const { seq, hash } = after;
+    if (!isWhole || seq === 0 || (this.#pruneNote?.seq === seq && this.#pruneNote.hash === hash)) return undefined;
+    return { seq: seq + 1, reason: `the rows up to ${seq} were removed, and not by the hub` };
+  }
+
+  #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
+    // A time that is none comes from somebody's hand.
+    return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
+  }
+}
+
+const UNLINKED = 'the row does not follow from the one before it: it was changed, inserted or moved, or rows before it were replaced';

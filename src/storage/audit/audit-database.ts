@@ -1,0 +1,391 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
+import type { FileMark } from '../../core/storage/file-anchor.ts';
+import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
+
+/**
+ * audit.db. `kind` is a place in AUDIT_KINDS. Names that repeat (agents, tools, chains of tokens) are numbers of the table
+ * `word`; names of tools that callers made up are texts in their row. There is no index on the columns of `entry`: ids of
+ * requests are random, and one changed index page for each row costs more than the row itself. `block` stands for one: what
+ * occurs in each stretch of rows, written once when the stretch is full.
+ */
+export const AUDIT_MIGRATIONS = [
+  `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
+  CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+  CREATE TABLE entry (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    agent INTEGER,
+    tokens INTEGER,
+    tool,
+    request,
+    trace,
+    content TEXT NOT NULL,
+    hash BLOB NOT NULL
+  );
+  CREATE TABLE block (
+    last INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,
+    min_at INTEGER NOT NULL,
+    max_at INTEGER NOT NULL,
+    keys BLOB NOT NULL
+  )`,
+];
+
+/** A row of `entry` with its words spelled out, as SQLite answers it. */
+type StoredRow = Readonly<Record<string, unknown>>;
+
+/** How rows are read wherever they are. */
+const ROW_COLUMNS =
+  'e.seq, e.at, e.kind, a.text AS agent, k.text AS tokens, coalesce(t.text, e.tool) AS tool, e.request, e.trace, e.content, e.hash';
+/** The tables that go with `ROW_COLUMNS`. */
+const ROW_TABLES =
+  "entry e LEFT JOIN word a ON a.id = e.agent LEFT JOIN word k ON k.id = e.tokens LEFT JOIN word t ON t.id = e.tool AND typeof(e.tool) = 'integer'";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const TRACE = /^[0-9a-f]{32}$/;
+
+/** Ids in their short form: a UUID is 16 bytes, a trace id of W3C Trace Context 16 after a zero byte, any other a text. */
+function packId(id: string | undefined): Uint8Array | string | null {
+  if (id === undefined) return null;
+  if (id.length === 36 && UUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
+  return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
+}
+
+/** Reads a row without believing it: what no hub writes comes back as something that does not fit its hash. */
+function parseRow(row: StoredRow): { readonly link: ChainLink; readonly fields: AuditFields } {
+  const [agent, tool] = [optional(row.agent), optional(row.tool)];
+  const [request, trace] = [unpackId(row.request), unpackId(row.trace)];
+  const tokens = tokenList(row.tokens);
+  return {
+    link: { seq: Number(row.seq), hash: hexOf(row.hash) },
+    fields: {
+      kind: AUDIT_KINDS[Number(row.kind)] ?? 'note',
+      atMs: Number(row.at),
+      ...(agent !== undefined && { agent }),
+      ...(tokens && { tokens }),
+      ...(tool !== undefined && { tool }),
+      ...(request !== undefined && { request }),
+      ...(trace !== undefined && { trace }),
+      content: String(row.content),
+    },
+  };
+}
+
+/** Hex of a BLOB. */
+function hexOf(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') : '';
+}
+
+function unpackId(value: unknown): string | undefined {
+  if (!(value instanceof Uint8Array)) return optional(value);
+  const hex = hexOf(value);
+  if (value.byteLength !== 16) return hex.slice(2);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function optional(value: unknown): string | undefined {
+  return value === null || value === undefined ? undefined : String(value);
+}
+
+function tokenList(value: unknown): readonly string[] | undefined {
+  return value === null || value === undefined ? undefined : String(value).split(' ');
+}
+
+/** A row with its place. */
+export interface ChainedRow {
+  readonly link: ChainLink;
+  readonly fields: AuditFields;
+}
+
+/** Where the chain in a file begins. */
+export interface ChainStart {
+  /** The hub that began it. */
+  readonly hub: string;
+  /** The last row that was pruned, or the genesis. */
+  readonly pruned: ChainLink;
+}
+
+/** When rows are given up. */
+export interface Retention {
+  readonly maxBytes: number;
+  readonly olderThanMs: number;
+}
+
+/** Rows that one transaction gives up, and that one turn of the event loop looks at. */
+export const SLICE_ROWS = 1_000;
+
+/** The start of the chain in the file, which begins one for `hub` when there is none. */
+export function openChain(database: DatabaseSync, hub: string): ChainStart {
+  const row = database.prepare('SELECT hub, pruned_seq, pruned_hash FROM chain').get();
+  if (row) return { hub: String(row.hub), pruned: { seq: Number(row.pruned_seq), hash: hexOf(row.pruned_hash) } };
+  const pruned = genesis(hub);
+  database.prepare('INSERT INTO chain VALUES (?, ?, ?)').run(hub, pruned.seq, Buffer.from(pruned.hash, 'hex'));
+  return { hub, pruned };
+}
+
+/** How far the chain in a file is. */
+export function measureAudit(database: DatabaseSync): FileMark {
+  const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
+  return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
+}
+
+/** The last row; what the chain begins after when there is none. */
+export function lastLink(database: DatabaseSync, { pruned }: ChainStart): ChainLink {
+  const row = database.prepare('SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1').get();
+  return row ? { seq: Number(row.seq), hash: hexOf(row.hash) } : pruned;
+}
+
+/** The row of this number. */
+export function linkAt(database: DatabaseSync, seq: number): ChainLink | undefined {
+  const row = database.prepare('SELECT hash FROM entry WHERE seq = ?').get(seq);
+  return row && { seq, hash: hexOf(row.hash) };
+}
+
+/** Rows in the order in which they were written, after one and up to another, at most a slice. */
+export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: number): readonly ChainedRow[] {
+  return database
+    .prepare(`SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${SLICE_ROWS}`)
+    .all(afterSeq, untilSeq)
+    .map(parseRow);
+}
+
+/** The last of the oldest rows that are to go now, at most a slice; the newest slice always stays. */
+export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
+  const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
+  const first = Number(edges?.first);
+  const until = Math.min(first + SLICE_ROWS, Number(edges?.last) - SLICE_ROWS);
+  if (!(until > first)) return undefined;
+  if (usedBytes(database) > maxBytes) return linkAt(database, until - 1);
+  const young = database.prepare('SELECT min(seq) AS seq FROM entry WHERE seq >= ? AND seq < ? AND at >= ?').get(first, until, olderThanMs);
+  const end = young?.seq === null ? until : Number(young?.seq);
+  return end > first ? linkAt(database, end - 1) : undefined;
+}
+
+/** Gives up all rows up to this one; what the chain begins after is kept. To be run inside a transaction. */
+export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): void {
+  database.prepare('DELETE FROM entry WHERE seq <= ?').run(seq);
+  database.prepare('DELETE FROM block WHERE last <= ?').run(seq);
+  database.prepare('UPDATE chain SET pruned_seq = ?, pruned_hash = ?').run(seq, Buffer.from(hash, 'hex'));
+}
+
+function usedBytes(database: DatabaseSync): number {
+  const number = (pragma: string) => Number(database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+  return (number('page_count') - number('freelist_count')) * number('page_size');
+}
+
+const MAX_KNOWN_WORDS = 5_000;
+
+interface Statements {
+  readonly insert: StatementSync;
+  readonly findWord: StatementSync;
+  readonly addWord: StatementSync;
+}
+
+/** Puts chained rows into audit.db. */
+export class AuditWriter {
+  readonly #statements: Statements;
+  readonly #words = new Map<string, bigint>();
+  readonly #block: OpenBlock;
+
+  constructor(database: DatabaseSync) {
+    this.#statements = {
+      insert: database.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+      findWord: database.prepare('SELECT id FROM word WHERE text = ?'),
+      addWord: database.prepare('INSERT INTO word (text) VALUES (?) RETURNING id'),
+    };
+    this.#block = new OpenBlock(database);
+  }
+
+  /** To be run inside a transaction; call `forget` when that is undone. */
+  insert(rows: readonly ChainedRow[]): void {
+    for (const row of rows) {
+      this.#insert(row);
+      this.#block.add(row.link.seq, row.fields);
+    }
+  }
+
+  /** Forgets what it remembers of the file. */
+  forget(): void {
+    this.#words.clear();
+    this.#block.reload();
+  }
+
+  #insert({ link, fields }: ChainedRow): void {
+    const { atMs, kind, agent, tokens, tool, request, trace, content } = fields;
+    this.#statements.insert.run(
+      link.seq,
+      atMs,
+      AUDIT_KINDS.indexOf(kind),
+      this.#word(agent),
+      this.#word(tokens?.join(' ')),
+      // Refused callers invent names of tools, and a word stays for ever.
+      kind === 'refusal' ? (tool ?? null) : this.#word(tool),
+      packId(request),
+      packId(trace),
+      content,
+      Buffer.from(link.hash, 'hex'),
+    );
+  }
+
+  #word(text: string | undefined): bigint | null {
+    if (text === undefined) return null;
+    const known = this.#words.get(text);
+    if (known !== undefined) return known;
+    const { findWord, addWord } = this.#statements;
+    // A number would be stored as a float where the column has no type.
+    const id = BigInt(Number((findWord.get(text) ?? addWord.get(text))?.id));
+    if (this.#words.size >= MAX_KNOWN_WORDS) this.#words.clear();
+    this.#words.set(text, id);
+    return id;
+  }
+}
+
+/** The rows that fit, newest first, at most `query.limit`. */
+export function readRows(
+  database: DatabaseSync,
+  { hub, headSeq }: { hub: string; headSeq: number },
+  query: AuditQuery,
+): readonly AuditRow[] {
+  const tools = query.tool === undefined ? undefined : toolsNamed(database, query.tool);
+  const { conditions, values } = conditionsOf(query, tools);
+  const select = database.prepare(
+    `SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq BETWEEN ? AND ?${conditions} ORDER BY e.seq DESC LIMIT ?`,
+  );
+  const rows: AuditRow[] = [];
+  const before = query.before ?? headSeq + 1;
+  for (const { first, last } of rowRangesFor(database, query, { headSeq, tools })) {
+    const found = select.all(first, Math.min(last, before - 1), ...values, query.limit - rows.length).map((row) => parseRow(row));
+    rows.push(...found.map(({ link, fields }) => rowOf(hub, link, fields)));
+    if (rows.length >= query.limit) break;
+  }
+  return rows;
+}
+
+/**
+ * What rows may have as the tool of this name: the id itself, and for a name without a version (`namespace:name`, or the name alone)
+ * each id that ever had it, since a tool that is gone can still be asked for.
+ */
+function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
+  if (name.includes('@')) return [name];
+  const ids = database
+    .prepare(
+      "SELECT text FROM word WHERE ?1 IN (substr(text, 1, instr(text, '@') - 1), substr(text, instr(text, ':') + 1, instr(text, '@') - instr(text, ':') - 1))",
+    )
+    .all(name);
+  return [name, ...ids.map(({ text }) => String(text))];
+}
+
+function conditionsOf(
+  query: AuditQuery,
+  tools: readonly string[] | undefined,
+): {
+  readonly conditions: string;
+  readonly values: readonly (string | number | Uint8Array | null)[];
+} {
+  const parts = [
+    ...(query.sinceMs === undefined ? [] : [{ sql: 'e.at >= ?', value: query.sinceMs }]),
+    ...(query.untilMs === undefined ? [] : [{ sql: 'e.at <= ?', value: query.untilMs }]),
+    ...(query.agent === undefined ? [] : [{ sql: 'a.text = ?', value: query.agent }]),
+    ...(tools === undefined ? [] : [{ sql: 'coalesce(t.text, e.tool) IN (SELECT value FROM json_each(?))', value: JSON.stringify(tools) }]),
+    ...(query.request === undefined ? [] : [{ sql: 'e.request = ?', value: packId(query.request) }]),
+    ...(query.kind === undefined ? [] : [{ sql: 'e.kind = ?', value: AUDIT_KINDS.indexOf(query.kind) }]),
+  ];
+  return { conditions: parts.map(({ sql }) => ` AND ${sql}`).join(''), values: parts.map(({ value }) => value) };
+}
+
+/** Rows in a block. */
+const BLOCK_ROWS = 256;
+
+/** Numbers of the first and last row of a stretch. */
+interface RowRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Last row that a block covers; rows after it are few and looked through one by one. */
+function sealedUntil(database: DatabaseSync): number {
+  return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
+}
+
+/** What occurs in the rows since the last block that was written. */
+class OpenBlock {
+  readonly #database: DatabaseSync;
+  #first = 0;
+  #minAtMs = 0;
+  #maxAtMs = 0;
+  #keys = new Set<number>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.reload();
+  }
+
+  /** To be told of each row once it is inserted; writes the block when it is full. To be run inside a transaction. */
+  add(seq: number, fields: AuditFields): void {
+    this.#minAtMs = Math.min(this.#minAtMs, fields.atMs);
+    this.#maxAtMs = Math.max(this.#maxAtMs, fields.atMs);
+    for (const key of keysOf(fields)) this.#keys.add(key);
+    if (seq - this.#first + 1 >= BLOCK_ROWS) this.#seal(seq);
+  }
+
+  /** Reads from the file what there is to remember, also after a transaction was undone. */
+  reload(): void {
+    const sealed = sealedUntil(this.#database);
+    this.#begin(sealed + 1);
+    const rows = this.#database.prepare(`SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq > ?`).all(sealed);
+    for (const { link, fields } of rows.map(parseRow)) this.add(link.seq, fields);
+  }
+
+  #seal(last: number): void {
+    const keys = Buffer.from(Uint32Array.from(this.#keys).buffer);
+    this.#database.prepare('INSERT INTO block VALUES (?, ?, ?, ?, ?)').run(last, this.#first, this.#minAtMs, this.#maxAtMs, keys);
+    this.#begin(last + 1);
+  }
+
+  #begin(first: number): void {
+    this.#first = first;
+    this.#minAtMs = Number.MAX_SAFE_INTEGER;
+    this.#maxAtMs = 0;
+    this.#keys = new Set();
+  }
+}
+
+/** Stretches that may hold a row of one of `tools` (any tool where absent) that fits, newest first; others certainly do not. */
+function* rowRangesFor(
+  database: DatabaseSync,
+  { tool: _, ...query }: AuditQuery,
+  { headSeq, tools }: { readonly headSeq: number; readonly tools: readonly string[] | undefined },
+): Generator<RowRange> {
+  const before = query.before ?? headSeq + 1;
+  const sealed = sealedUntil(database);
+  if (sealed < headSeq) yield { first: sealed + 1, last: headSeq };
+  const blocks = database
+    .prepare('SELECT first, last, keys FROM block WHERE first < ? AND min_at <= ? AND max_at >= ? ORDER BY last DESC')
+    .iterate(before, query.untilMs ?? Number.MAX_SAFE_INTEGER, query.sinceMs ?? 0);
+  const wanted = keysOf(query);
+  const anyOf = tools?.flatMap((tool) => keysOf({ tool }));
+  for (const { first, last, keys } of blocks) {
+    const present = keyList(keys);
+    const hasTool = anyOf?.some((key) => present.includes(key)) ?? true;
+    if (hasTool && wanted.every((key) => present.includes(key))) yield { first: Number(first), last: Number(last) };
+  }
+}
+
+/** Short stand-ins; two names that share one only cost a look into a block for nothing. */
+function keysOf({ agent, tool, request }: { readonly agent?: string; readonly tool?: string; readonly request?: string }): number[] {
+  const keys = [];
+  if (agent !== undefined) keys.push(crc32(agent, 1));
+  if (tool !== undefined) keys.push(crc32(tool, 2));
+  if (request !== undefined) keys.push(crc32(request, 3));
+  return keys;
+}
+
+function keyList(value: unknown): Uint32Array {
+  if (!(value instanceof Uint8Array)) return new Uint32Array();
+  // A copy, because what SQLite answers need not begin at a multiple of four.
+  const bytes = value.slice(0, value.byteLength - (value.byteLength % 4));
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+}

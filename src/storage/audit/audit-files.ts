@@ -1,0 +1,252 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { AuditHead, AuditQuery, AuditRow } from '../../core/storage/audit-log.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { SqliteFile } from '../sqlite-file.ts';
+import { AUDIT_LOG_NOTES, type AuditFields, type ChainLink, genesis, nextLink } from './audit-chain.ts';
+import {
+  AuditWriter,
+  type ChainedRow,
+  type ChainStart,
+  lastLink,
+  linkAt,
+  oldestToPrune,
+  openChain,
+  pruneUntil,
+  type Retention,
+  readRows,
+  sliceAfter,
+} from './audit-database.ts';
+import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-front.ts';
+import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
+
+/** Then the front is committed before the next row: some hundred rows hold the event loop up for two milliseconds. */
+const FULL_FRONT_BYTES = 131_072;
+
+interface AuditFilesOptions {
+  readonly file: SqliteFile;
+  readonly front: AuditFront;
+  /** Tells how many rows there are, those in the front among them. */
+  readonly anchor: FileAnchor;
+  readonly clock: Clock;
+  readonly hub: string;
+  /** Hears of the first of several rows that cannot be written. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The chain in its open files: appends to the front, commits to the database, reads, gives up what is old. */
+export class AuditFiles {
+  readonly #parts: AuditFilesOptions;
+  #ledger: ChainStart;
+  #head: ChainLink;
+  #headAtMs = 0;
+  #writer: AuditWriter | undefined;
+  /** Rows that are in the front only: first those that have their place in the chain already. */
+  #chained: ChainedRow[] = [];
+  #waiting: AuditFields[] = [];
+  /** Of the last line of the front. */
+  #check = 0;
+  #openIntents = new OpenIntents();
+  /** What the journal has to say about itself as soon as it can be written. */
+  #owed: readonly AuditFields[] = [];
+  #missed = 0;
+
+  constructor(parts: AuditFilesOptions) {
+    this.#parts = parts;
+    this.#head = genesis(parts.hub);
+    this.#ledger = { hub: parts.hub, pruned: this.#head };
+  }
+
+  /** `examine` looks at what is there before anything new is written. */
+  open<Finding>(examine: (chain: OpenedChain) => Finding): Finding {
+    return this.#parts.file.use((database) => {
+      this.#ledger = openChain(database, this.#parts.hub);
+      this.#head = lastLink(database, this.#ledger);
+      this.#missed = Number(this.#parts.anchor.least()?.digest ?? 0);
+      this.#writer = new AuditWriter(database);
+      const problem = this.#takeFront(database);
+      return examine({ database, ledger: this.#ledger, head: this.#head, waiting: this.#chained, ...(problem && { problem }) });
+    });
+  }
+
+  /** What was not committed stays in the front for the next start. */
+  close(): void {
+    this.#writer = undefined;
+    this.#parts.front.close();
+  }
+
+  get head(): AuditHead {
+    this.#chain();
+    return { hub: this.#ledger.hub, ...this.#head, at: isoTime(this.#headAtMs) };
+  }
+
+  get ledger(): ChainStart {
+    return this.#ledger;
+  }
+
+  /** No row before this one is an intent that waits for its outcome. */
+  get openFromSeq(): number {
+    this.#chain();
+    return this.#openIntents.first() ?? this.#head.seq + 1;
+  }
+
+  /** Appends to the front, or throws STORAGE_FAILED or SHUTTING_DOWN and has not appended it. */
+  append(fields: AuditFields): void {
+    this.#openWriter();
+    try {
+      if (this.#parts.front.lengthBytes >= FULL_FRONT_BYTES) this.commit();
+      this.#catchUp();
+      this.#write(fields);
+    } catch (error) {
+      if (this.#missed === 0) this.#parts.onFailure(error);
+      this.#missed++;
+      this.#anchorRows();
+      throw error;
+    }
+  }
+
+  /** Appends now, or before the first row that can be appended. */
+  owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
+    this.#openIntents = openIntents;
+    this.#owed = rows;
+    this.#attempt(() => this.#catchUp());
+    this.#anchorRows();
+  }
+
+  /** Brings what is in the front only into the database. Throws STORAGE_FAILED; then it stays where it is. */
+  commit(): void {
+    this.#commitRows();
+    this.#clearFront();
+  }
+
+  read(query: AuditQuery): readonly AuditRow[] {
+    this.commit();
+    const chain = { hub: this.#ledger.hub, headSeq: this.#head.seq };
+    return this.#parts.file.use((database) => readRows(database, chain, query));
+  }
+
+  /** Of what is committed. */
+  slice(afterSeq: number, untilSeq: number): readonly ChainedRow[] {
+    return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
+  }
+
+  /** Gives up the oldest rows, at most a slice, and says so in the chain; false when nothing has to go. Throws STORAGE_FAILED. */
+  prune(retention: Retention): boolean {
+    this.commit();
+    const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
+    if (!until) return false;
+    const note = auditNote(AUDIT_LOG_NOTES.pruned, this.#parts.clock.now(), { until_seq: until.seq, until_hash: until.hash });
+    const row = { link: nextLink(this.#head, this.#ledger.hub, note), fields: note };
+    this.#insert([row], (database) => pruneUntil(database, until));
+    this.#follow(row);
+    this.#check = frontCheck(row.link);
+    this.#ledger = { ...this.#ledger, pruned: until };
+    for (const anchor of [this.#parts.anchor, this.#parts.file.anchor]) anchor.committed({ generation: this.#head.seq, digest: '' });
+    return true;
+  }
+
+  /** Goes on where a killed hub stopped; answers what of the front does not fit. */
+  #takeFront(database: DatabaseSync): OpenedChain['problem'] {
+    const { front, clock } = this.#parts;
+    const { hub, pruned } = this.#ledger;
+    const linkOf = (seq: number) => (seq === pruned.seq ? pruned : linkAt(database, seq));
+    const { rows, lengthBytes, check, problem } = rowsOfFront(front.read(), { hub, head: this.#head, linkAt: linkOf });
+    this.#chained = [...rows];
+    this.#head = rows.at(-1)?.link ?? this.#head;
+    this.#check = check;
+    if (!problem) front.cut(lengthBytes);
+    this.#attempt(() => this.#commitRows());
+    if (!problem) {
+      if (this.#chained.length === 0) this.#clearFront();
+      return undefined;
+    }
+    const aside = `${front.path}.damaged-${isoTime(clock.now()).replaceAll(':', '')}`;
+    front.setAside(aside);
+    this.#check = frontCheck(this.#head);
+    return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };
+  }
+
+  /** A full disk must not keep a hub from starting. */
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+      this.#parts.onFailure(error);
+    }
+  }
+
+  #commitRows(): void {
+    this.#chain();
+    if (this.#chained.length === 0) return;
+    this.#insert(this.#chained, () => {});
+    this.#chained = [];
+    this.#parts.file.anchor.committed({ generation: this.#head.seq, digest: '' });
+  }
+
+  #clearFront(): void {
+    this.#parts.front.cut(0);
+    this.#check = frontCheck(this.#head);
+  }
+
+  #insert(rows: readonly ChainedRow[], before: (database: DatabaseSync) => void): void {
+    const writer = this.#openWriter();
+    try {
+      this.#parts.file.transaction((database) => {
+        before(database);
+        writer.insert(rows);
+      });
+    } catch (error) {
+      writer.forget();
+      throw error;
+    }
+  }
+
+  #openWriter(): AuditWriter {
+    if (!this.#writer) throw new AtmoError('SHUTTING_DOWN', 'The journal is not open: the hub is starting or stopping');
+    return this.#writer;
+  }
+
+  #write(fields: AuditFields): void {
+    const { check, text } = frontLine(this.#check, this.#head.seq + this.#waiting.length + 1, fields);
+    this.#parts.front.append(text);
+    this.#check = check;
+    this.#waiting.push(fields);
+    this.#anchorRows();
+  }
+
+  /** In a place that is there already: the number of rows that a full disk did not take outlives the process too. */
+  #anchorRows(): void {
+    const digest = this.#missed === 0 ? '' : String(this.#missed);
+    this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });
+  }
+
+  /** Gives what was written its place in the chain. */
+  #chain(): void {
+    for (const fields of this.#waiting) {
+      const row = { link: nextLink(this.#head, this.#ledger.hub, fields), fields };
+      this.#chained.push(row);
+      this.#follow(row);
+    }
+    this.#waiting = [];
+  }
+
+  #follow({ link, fields }: ChainedRow): void {
+    this.#openIntents.track(link.seq, fields);
+    this.#head = link;
+    this.#headAtMs = fields.atMs;
+  }
+
+  #catchUp(): void {
+    if (this.#missed > 0) {
+      this.#write(auditNote(AUDIT_LOG_NOTES.resumed, this.#parts.clock.now(), { not_written: this.#missed }));
+      this.#missed = 0;
+      this.#anchorRows();
+    }
+    for (let row = this.#owed[0]; row; row = this.#owed[0]) {
+      this.#write(row);
+      this.#owed = this.#owed.slice(1);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { canonicalJson } from '../../codec/canonical-json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { AuditVerification } from '../../core/storage/audit-log.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { type AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
+import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAfter } from './audit-database.ts';
+
+/** What is wrong with a file that was opened: for the log and the event `hub.warning`, and as a note in the chain. */
+export interface Loss {
+  readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
+  readonly seq: number;
+  readonly reason: string;
+}
+
+/** A chain that was opened and not written to yet. */
+export interface OpenedChain {
+  readonly database: DatabaseSync;
+  readonly ledger: ChainStart;
+  /** The last row, wherever it is. */
+  readonly head: ChainLink;
+  /** Rows that the disk keeps from being committed. */
+  readonly waiting: readonly ChainedRow[];
+  /** What is wrong with the front. */
+  readonly problem?: NonNullable<AuditVerification['problem']>;
+}
+
+/** What a start found in the files. */
+interface OpeningReport {
+  readonly losses: readonly Loss[];
+  readonly openIntents: OpenIntents;
+}
+
+interface ChainAnchors {
+  readonly hub: string;
+  readonly anchor: AuditAnchor;
+  /** Number of the last row that was given to the disk, as another file tells it. */
+  readonly rowsGiven: number;
+}
+
+/** Looks through the end of the chain, holds it against its anchors, and finds the calls without an outcome. */
+export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: ChainAnchors): OpeningReport {
+  const { database, ledger, problem, waiting } = chain;
+  const inFront: Loss | undefined = problem && { warning: 'audit_damaged', ...problem };
+  const losses = [foreign(ledger, hub), cutOff(chain, anchor, problem ? 0 : rowsGiven), brokenTail(database, ledger), inFront].filter(
+    (loss) => loss !== undefined,
+  );
+  const openFromSeq = losses.length > 0 ? 0 : (anchor.read()?.openFromSeq ?? 0);
+  const openIntents = intentsSince(database, openFromSeq - 1);
+  for (const { link, fields } of waiting) openIntents.track(link.seq, fields);
+  return { losses, openIntents };
+}
+
+/** A note that the journal writes about itself. Hashes stay, which in notes of others would be cut. */
+export function auditNote(event: (typeof AUDIT_LOG_NOTES)[keyof typeof AUDIT_LOG_NOTES], atMs: number, data: JsonObject): AuditFields {
+  return { kind: 'note', atMs, content: canonicalJson({ event, data }) };
+}
+
+function foreign({ hub: beganBy }: ChainStart, hub: string): Loss | undefined {
+  if (beganBy === hub) return undefined;
+  return { warning: 'audit_foreign', seq: 0, reason: `the journal was begun by ${beganBy}, and this hub is ${hub}` };
+}
+
+function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditAnchor, rowsGiven: number): Loss | undefined {
+  const expected = anchor.read()?.head;
+  const lastSeq = Math.max(expected?.seq ?? 0, rowsGiven);
+  if (lastSeq > head.seq) {
+    const known = lastSeq === expected?.seq ? `; the last one had the hash ${expected.hash}` : '';
+    return { warning: 'audit_truncated', seq: head.seq + 1, reason: `the rows ${head.seq + 1} to ${lastSeq} were cut off${known}` };
+  }
+  if (!expected || expected.seq < ledger.pruned.seq) return undefined;
+  const kept = [ledger.pruned, ...waiting.map(({ link }) => link)].find(({ seq }) => seq === expected.seq);
+  const found = kept ?? linkAt(database, expected.seq);
+  if (found?.hash === expected.hash) return undefined;
+  return { warning: 'audit_rewritten', seq: expected.seq, reason: `row ${expected.seq} is not the one with the hash ${expected.hash}` };
+}
+
+function brokenTail(database: DatabaseSync, ledger: ChainStart): Loss | undefined {
+  const head = lastLink(database, ledger);
+  const after = linkAt(database, head.seq - SLICE_ROWS);
+  const check = new AuditCheck({ hub: ledger.hub, after: after ?? ledger.pruned, witnesses: [], isWhole: false });
+  for (const { link, fields } of sliceAfter(database, after?.seq ?? ledger.pruned.seq, head.seq)) check.take(link, fields);
+  if (!check.isBroken) return undefined;
+  const problem = check.finish(head.seq);
+  return problem && { warning: 'audit_damaged', ...problem };
+}
+
+function intentsSince(database: DatabaseSync, afterSeq: number): OpenIntents {
+  const intents = new OpenIntents();
+  let lastSeq = afterSeq;
+  for (;;) {
+    const rows = sliceAfter(database, lastSeq, Number.MAX_SAFE_INTEGER);
+    for (const { link, fields } of rows) intents.track(link.seq, fields);
+    if (rows.length < SLICE_ROWS) return intents;
+    lastSeq = rows.at(-1)?.link.seq ?? lastSeq;
+  }
+}
+
+const SPACE = 'audit';
+const KEY = 'head';
+
+/** Where the chain stood, kept in another file than the chain. */
+interface Anchor {
+  readonly head: ChainLink;
+  /** No intent before this row was without an outcome. */
+  readonly openFromSeq: number;
+}
+
+/** Keeps the head of the chain outside of audit.db: rows that are cut off there are missed here. */
+export class AuditAnchor {
+  readonly #store: KeyValueStore;
+  #kept: Anchor | undefined;
+
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+  }
+
+  read(): Anchor | undefined {
+    this.#kept ??= this.#load();
+    return this.#kept;
+  }
+
+  /** Throws STORAGE_FAILED. The head must be on the disk already, else a power cut would look like a cut journal. */
+  write(anchor: Anchor): void {
+    const kept = this.read();
+    if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
+    this.#store.set(SPACE, KEY, { seq: anchor.head.seq, hash: anchor.head.hash, open_from: anchor.openFromSeq });
+    this.#kept = anchor;
+  }
+
+  #load(): Anchor | undefined {
+    const kept = this.#store.get(SPACE, KEY);
+    if (!isJsonObject(kept)) return undefined;
+    const { seq, hash, open_from: openFromSeq } = kept;
+    if (typeof seq !== 'number' || typeof hash !== 'string') return undefined;
+    return { head: { seq, hash }, openFromSeq: typeof openFromSeq === 'number' ? openFromSeq : 0 };
+  }
+}
+
+/** An intent without an outcome. */
+interface OpenIntent {
+  readonly seq: number;
+  readonly fields: AuditFields;
+}
+
+/** Which calls were begun and have not been told the end of. */
+export class OpenIntents {
+  // Callers choose ids of requests, and may use one twice. An outcome closes the newest of them: then counting again from the
+  // first that is open comes to the same.
+  readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
+
+  /** To be told of every row, in order. */
+  track(seq: number, fields: AuditFields): void {
+    const { kind, request, agent, tool } = fields;
+    if (kind === 'note') return;
+    const open = this.#byRequest.get(request) ?? [];
+    if (kind === 'intent') {
+      this.#byRequest.set(request, [...open, { seq, fields }]);
+      return;
+    }
+    const ended = open.findLastIndex((intent) => intent.fields.agent === agent && intent.fields.tool === tool);
+    if (ended === -1) return;
+    if (open.length === 1) this.#byRequest.delete(request);
+    else this.#byRequest.set(request, open.toSpliced(ended, 1));
+  }
+
+  list(): readonly OpenIntent[] {
+    return [...this.#byRequest.values()].flat();
+  }
+
+  /** Number of the first row that is still open. */
+  first(): number | undefined {
+    const all = this.list().map(({ seq }) => seq);
+    return all.length === 0 ? undefined : Math.min(...all);
+  }
+}
+
+/** What is written for a call that a stop of the hub cut off. */
+export function unknownOutcome({ seq, fields }: OpenIntent, atMs: number): AuditFields {
+  const { agent, tokens, tool, request, trace } = fields;
+  return {
+    kind: 'outcome',
+    atMs,
+    ...(agent !== undefined && { agent }),
+    ...(tokens && { tokens }),
+    ...(tool !== undefined && { tool }),
+    ...(request !== undefined && { request }),
+    ...(trace !== undefined && { trace }),
+    content: `{"duration_ms":0,"error":"OUTCOME_UNKNOWN","intent":${seq},"message":"The hub stopped while the call ran; it may or may not have taken effect"}`,
+  };
+}

@@ -1,0 +1,319 @@
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pause } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import type { AuditHead, AuditLog, AuditQuery, AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { takeRestoreNote } from '../pending-restore.ts';
+import type { Snapshot } from '../snapshot-folder.ts';
+import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
+import { storageProblem } from '../storage-error.ts';
+import { AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
+import { AUDIT_MIGRATIONS, measureAudit, SLICE_ROWS } from './audit-database.ts';
+import { type AuditEntry, fieldsOf } from './audit-entry.ts';
+import { AuditFiles } from './audit-files.ts';
+import { AuditFront } from './audit-front.ts';
+import { AuditAnchor, auditNote, examineChain, type Loss, unknownOutcome } from './audit-recovery.ts';
+import { WalSync } from './wal-sync.ts';
+
+/** Where the journal lies, whose it is, and how much of it is kept. */
+export interface AuditStoreOptions {
+  /** Folder that holds `audit.db` and `audit.front`. */
+  readonly directory: string;
+  readonly snapshotDirectory: string;
+  readonly hubId: string;
+  /** Beyond this the oldest rows go; default 256 MB. */
+  readonly maxBytes?: number;
+  /** Rows older than this go; default 365. */
+  readonly keepDays?: number;
+  readonly snapshotEveryMs?: number;
+}
+
+interface AuditCollaborators extends StorageServices {
+  /** Keeps the head of the chain in another file. */
+  readonly anchors: KeyValueStore;
+}
+
+const DAY_MS = 86_400_000;
+const UPKEEP_MS = 10_000;
+/** The head in the store tells who wrote rows anew; how many there are is anchored with each of them. It is a page of the card each time. */
+const HEAD_EVERY_MS = 600_000;
+const NOT_WRITTEN = 'audit rows';
+const MAX_READ_ROWS = 1_000;
+/** When the start is over; then a hundred rows, some milliseconds of a small board, in each twentieth of a second. */
+const OLDER_ROWS_AFTER_MS = 60_000;
+const OLDER_ROWS_AT_ONCE = 100;
+const OLDER_ROWS_REST_MS = 50;
+
+/** How much of the journal is looked at before others have their turn. */
+interface CheckPace {
+  readonly rowsAtOnce: number;
+  readonly rest: () => Promise<void>;
+}
+
+/**
+ * The journal of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves a
+ * row is in `audit.front` and no end of the process can take it back; it is in `audit.db` and on the disk within 250 ms, and at
+ * once where the entry says so.
+ */
+export class AuditStore implements AuditSink, AuditLog, Service {
+  readonly #collaborators: AuditCollaborators;
+  readonly #options: AuditStoreOptions;
+  readonly #file: SqliteFile;
+  readonly #tape: AuditFiles;
+  readonly #anchor: AuditAnchor;
+  readonly #sync: WalSync;
+  readonly #frontAnchor: FileAnchor;
+  #checksRunning = 0;
+  #headKeptMs = Number.NEGATIVE_INFINITY;
+  /** The last row that is known to be on the disk. */
+  #syncedSeq = -1;
+  #closing = new AbortController();
+  /** Resolves when the rows that the start did not look at were looked at. */
+  #olderRows: Promise<void> = Promise.resolve();
+  #cancelUpkeep: () => void = () => {};
+
+  constructor(collaborators: AuditCollaborators, options: AuditStoreOptions) {
+    const { clock } = collaborators;
+    this.#collaborators = collaborators;
+    this.#options = options;
+    const path = join(options.directory, 'audit.db');
+    this.#file = new SqliteFile(collaborators, {
+      path,
+      anchor: 'audit.db',
+      measure: measureAudit,
+      synchronous: 'NORMAL',
+      pageSizeBytes: 4096,
+      // A checkpoint syncs twice on the event loop: seldom, and then many rewrites of the same page are one.
+      checkpointPages: 4000,
+      // Room for rows that come while older ones are pruned.
+      maxBytes: this.#maxBytes + 16 * 1_048_576,
+      migrations: AUDIT_MIGRATIONS,
+      snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? DAY_MS, kept: 1 },
+      whenLost: 'start-anew',
+    });
+    const front = new AuditFront(join(options.directory, 'audit.front'));
+    this.#frontAnchor = collaborators.fileAnchors.of('audit.front');
+    const parts = { file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId };
+    this.#tape = new AuditFiles({
+      file: parts.file,
+      front: parts.front,
+      anchor: parts.anchor,
+      clock: parts.clock,
+      hub: parts.hub,
+      onFailure: this.#warner('audit_not_written'),
+    });
+    this.#anchor = new AuditAnchor(collaborators.anchors);
+    this.#sync = new WalSync({ clock, path, commit: () => this.#tape.commit(), onFailure: this.#warner('audit_not_synced') });
+  }
+
+  async start(): Promise<void> {
+    if (this.#file.isOpen) return;
+    await this.#file.start();
+    const hub = this.#options.hubId;
+    const rowsGiven = this.#frontAnchor.least()?.generation ?? 0;
+    const { losses, openIntents } = this.#tape.open((chain) => examineChain(chain, { hub, anchor: this.#anchor, rowsGiven }));
+    const nowMs = this.#collaborators.clock.now();
+    const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
+    this.#tape.owe(
+      [...this.#restoreNotes(nowMs), this.#openingNote(nowMs), ...losses.map((loss) => this.#tellLoss(loss, nowMs)), ...unknown],
+      openIntents,
+    );
+    // From here on the chain itself tells of the loss.
+    if (losses.length > 0) await this.#keepHead();
+    else this.#sync.soon();
+    this.#scheduleUpkeep();
+    this.#closing = new AbortController();
+    this.#olderRows = this.#checkOlderRows(this.#closing.signal);
+  }
+
+  async record(entry: AuditEntry): Promise<void> {
+    this.#append(fieldsOf(entry));
+    this.#sync.soon();
+    if (entry.kind === 'intent' && entry.mustSync) await this.#sync.now();
+  }
+
+  read(query: AuditQuery): readonly AuditRow[] {
+    return this.#tape.read({ ...query, limit: Math.min(query.limit, MAX_READ_ROWS) });
+  }
+
+  head(): AuditHead {
+    return this.#tape.head;
+  }
+
+  async verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification> {
+    this.#checksRunning++;
+    try {
+      return await this.#verify(expected);
+    } finally {
+      this.#checksRunning--;
+    }
+  }
+
+  /** Copies the database now, with every row there is. Throws STORAGE_FAILED. */
+  async snapshot(): Promise<Snapshot> {
+    this.#tape.commit();
+    return await this.#file.snapshot();
+  }
+
+  /** Gives up what is too old or too much, in slices. Throws STORAGE_FAILED. */
+  async prune(): Promise<void> {
+    const olderThanMs = this.#collaborators.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
+    // A check that is under way still has to see the rows.
+    while (this.#file.isOpen && this.#checksRunning === 0 && this.#tape.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
+      this.#sync.soon();
+      await nextTurn();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelUpkeep();
+    this.#closing.abort();
+    await this.#olderRows;
+    if (this.#file.isOpen) await this.#keepHead();
+    this.#tape.close();
+    await this.#sync[Symbol.asyncDispose]();
+    await this.#file[Symbol.asyncDispose]();
+  }
+
+  /** Calls go on without their rows while the disk takes none; the hub says so as long as it lasts. */
+  #append(fields: AuditFields): void {
+    const { problems } = this.#collaborators;
+    try {
+      this.#tape.append(fields);
+    } catch (error) {
+      const problem = storageProblem(error);
+      if (problem !== undefined) problems.raise(NOT_WRITTEN, `Calls are not written to the journal: ${problem}`);
+      throw error;
+    }
+    problems.clear(NOT_WRITTEN);
+  }
+
+  get #maxBytes(): number {
+    return this.#options.maxBytes ?? 256 * 1_048_576;
+  }
+
+  async #verify(expected: ChainLink | undefined): Promise<AuditVerification> {
+    this.#tape.commit();
+    const { head, ledger } = this.#tape;
+    const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
+    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not looked at the whole journal; ask again when it runs');
+    const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
+    return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
+  }
+
+  /** The rows that the start did not look at. There may be a million of them, and the board has other things to do. */
+  async #checkOlderRows(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#collaborators;
+    await pause(clock, OLDER_ROWS_AFTER_MS, signal);
+    if (signal.aborted) return;
+    this.#checksRunning++;
+    try {
+      this.#tape.commit();
+      const { seq } = this.#tape.head;
+      const check = await this.#checkAll(undefined, {
+        rowsAtOnce: OLDER_ROWS_AT_ONCE,
+        rest: () => pause(clock, OLDER_ROWS_REST_MS, signal),
+      });
+      const problem = check?.finishRows(seq);
+      if (problem) this.#tellProblem({ warning: 'audit_damaged', ...problem });
+    } catch (error) {
+      this.#warner('audit_not_checked')(error);
+    } finally {
+      this.#checksRunning--;
+    }
+  }
+
+  /** Looks at every row that there is now; undefined when the journal is closed meanwhile. */
+  async #checkAll(expected: ChainLink | undefined, { rowsAtOnce, rest }: CheckPace): Promise<AuditCheck | undefined> {
+    const { head, ledger } = this.#tape;
+    const kept = this.#anchor.read()?.head;
+    const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));
+    const check = new AuditCheck({ hub: ledger.hub, after: ledger.pruned, witnesses, isWhole: true });
+    for (let seq = ledger.pruned.seq; seq < head.seq; seq += rowsAtOnce) {
+      for (const { link, fields } of this.#tape.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
+      await rest();
+      if (!this.#file.isOpen || this.#closing.signal.aborted) return undefined;
+    }
+    return check;
+  }
+
+  #openingNote(nowMs: number): AuditFields {
+    const { recovery } = this.#file;
+    const isFirst = this.#tape.head.seq === 0;
+    const data = { hub: this.#options.hubId, ...(recovery && { recovery }) };
+    return auditNote(isFirst ? AUDIT_LOG_NOTES.began : AUDIT_LOG_NOTES.opened, nowMs, data);
+  }
+
+  #restoreNotes(nowMs: number): readonly AuditFields[] {
+    const restored = takeRestoreNote(this.#collaborators.anchors);
+    return restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
+  }
+
+  #tellProblem({ warning, seq, reason }: Loss): void {
+    this.#warn(warning, { seq, reason });
+    this.#collaborators.problems.raise('audit chain', `The journal of calls is not whole: ${reason}. See "atmo audit verify"`);
+  }
+
+  #tellLoss(loss: Loss, nowMs: number): AuditFields {
+    this.#tellProblem(loss);
+    const { warning, seq, reason } = loss;
+    return auditNote(AUDIT_LOG_NOTES.lost, nowMs, { warning, seq, reason });
+  }
+
+  #scheduleUpkeep(): void {
+    this.#cancelUpkeep = this.#collaborators.clock.after(UPKEEP_MS, () => {
+      this.#scheduleUpkeep();
+      void this.#upkeep();
+    });
+  }
+
+  async #upkeep(): Promise<void> {
+    const nowMs = this.#collaborators.clock.monotonic();
+    if (nowMs - this.#headKeptMs >= HEAD_EVERY_MS) await this.#keepHead();
+    else await this.#syncRows().catch(this.#warner('audit_not_synced'));
+    await this.prune().catch(this.#warner('audit_not_pruned'));
+  }
+
+  /** The head outside of the file must never be ahead of what a power cut leaves of it. */
+  async #keepHead(): Promise<void> {
+    try {
+      const { head, openFromSeq } = await this.#syncRows();
+      this.#anchor.write({ head: { seq: head.seq, hash: head.hash }, openFromSeq });
+      this.#headKeptMs = this.#collaborators.clock.monotonic();
+    } catch (error) {
+      this.#warner('audit_head_not_kept')(error);
+    }
+  }
+
+  /** Answers how far the journal is on the disk. */
+  async #syncRows(): Promise<Pick<AuditFiles, 'head' | 'openFromSeq'>> {
+    const { head, openFromSeq } = this.#tape;
+    if (head.seq === this.#syncedSeq) return { head, openFromSeq };
+    await this.#sync.now();
+    this.#syncedSeq = head.seq;
+    const mark = { generation: head.seq, digest: '' };
+    this.#file.anchor.synced(mark);
+    this.#frontAnchor.synced(mark);
+    return { head, openFromSeq };
+  }
+
+  #warner(warning: string): (error: unknown) => void {
+    return (error) => this.#warn(warning, { reason: error instanceof Error ? error.message : String(error) });
+  }
+
+  #warn(warning: string, data: JsonObject): void {
+    this.#collaborators.logger.error(warning, data);
+    this.#collaborators.events.emit('hub.warning', 'audit.db', { warning, ...data });
+  }
+}
+
+function beyondReach(expected: ChainLink | undefined, pruned: ChainLink): AuditVerification['problem'] {
+  if (!expected || expected.seq >= pruned.seq) return undefined;
+  const { seq } = expected;
+  return { seq, reason: `row ${seq} can no longer be compared: the rows up to ${pruned.seq} were given up as too old or too many` };
+}

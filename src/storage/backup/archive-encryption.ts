@@ -1,0 +1,186 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { passphraseKey, type ScryptCost } from '../../codec/passphrase-encryption.ts';
+import { AtmoError } from '../../core/errors.ts';
+
+const CIPHER = 'aes-256-gcm';
+const CHUNK_BYTES = 65_536;
+const TAG_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_LENGTH = { authTagLength: TAG_BYTES };
+
+type Bytes = AsyncIterable<Uint8Array>;
+
+/** Which chunk it is, in its order from 0, and whether nothing follows it. */
+interface ChunkPosition {
+  readonly index: number;
+  readonly isLast: boolean;
+}
+
+/**
+ * Content under a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each with its tag behind it. A
+ * chunk's nonce is 7 zero bytes, its number (4 bytes, big-endian) and 1 for the last chunk, 0 for all others, so that none can be
+ * left out, doubled, moved or cut off (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
+ */
+export async function* sealStream(content: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
+  const header = await newHeader(passphrase, derive);
+  yield header.bytes;
+  for await (const { bytes, ...place } of chunksOf(content, CHUNK_BYTES)) {
+    const cipher = createCipheriv(CIPHER, header.key, nonceOf(place), TAG_LENGTH).setAAD(header.bytes);
+    yield Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  }
+}
+
+/**
+ * The content again; no byte that was not written by `sealStream` comes out. VALIDATION_ERROR for what is damaged or cut off or no
+ * archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase.
+ */
+export async function* openStream(sealed: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
+  const queue = new ByteQueue(sealed);
+  const header = await openHeader(await queue.take(HEADER_BYTES), passphrase, derive);
+  for await (const chunk of chunksOf(queue.rest(), CHUNK_BYTES + TAG_BYTES)) yield openChunk(chunk, header);
+}
+
+function openChunk({ bytes, ...place }: ChunkPosition & { readonly bytes: Buffer }, { key, bytes: header }: OpenHeader): Buffer {
+  try {
+    const decipher = createDecipheriv(CIPHER, key, nonceOf(place), TAG_LENGTH).setAAD(header);
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
+  } catch (cause) {
+    const where = place.isLast ? 'at its end, or is cut off' : `near byte ${HEADER_BYTES + place.index * (CHUNK_BYTES + TAG_BYTES)}`;
+    throw new AtmoError('VALIDATION_ERROR', `The backup is damaged ${where}; take another copy of it`, {}, { cause });
+  }
+}
+
+/** Pieces of that many bytes, the last one of fewer; there is always a last one. */
+async function* chunksOf(content: Bytes, size: number): AsyncGenerator<ChunkPosition & { readonly bytes: Buffer }> {
+  const queue = new ByteQueue(content);
+  let bytes = await queue.take(size);
+  for (let index = 0; ; index++) {
+    const next = await queue.take(size);
+    yield { index, isLast: next.length === 0, bytes };
+    if (next.length === 0) return;
+    bytes = next;
+  }
+}
+
+function nonceOf({ index, isLast }: ChunkPosition): Buffer {
+  const nonce = Buffer.alloc(NONCE_BYTES);
+  nonce.writeUInt32BE(index, NONCE_BYTES - 5);
+  nonce.writeUInt8(Number(isLast), NONCE_BYTES - 1);
+  return nonce;
+}
+
+const MAGIC = Buffer.from('atmosphere-edge backup\n', 'latin1');
+/** Of the whole file; docs/backup.md tells it. */
+const FORMAT = 1;
+const SALT_BYTES = 16;
+const MAC_BYTES = 32;
+const KEY_BYTES = 32;
+/** RFC 7914: 64 MiB and some tenths of a second for each guess of a passphrase. */
+const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
+/** Of a file that is opened: its maker must not choose how much memory and time that takes. */
+const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
+const COST_AT = MAGIC.length + 1;
+const SALT_AT = COST_AT + 3;
+const MAC_AT = SALT_AT + SALT_BYTES;
+/** A header has this many bytes. */
+export const HEADER_BYTES = MAC_AT + MAC_BYTES;
+
+/** The first bytes of an archive and the key of what follows (AES-256). */
+interface OpenHeader {
+  readonly bytes: Buffer;
+  readonly key: Buffer;
+}
+
+/** 64 bytes from a passphrase: the key of the content, then that of the HMAC. Tests have one that is fast. */
+export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
+
+/** scrypt (RFC 7914). */
+export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ passphrase, salt, cost }, 2 * KEY_BYTES);
+
+/**
+ * The header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), log2 of scrypt's N, r and p (1 byte
+ * each), a random salt (16 bytes), HMAC-SHA-256 over all before it (32 bytes). scrypt makes 64 bytes: the key of the content,
+ * then that of the HMAC.
+ */
+async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHeader> {
+  const cost = Buffer.of(COST.logN, COST.r, COST.p);
+  const head = Buffer.concat([MAGIC, Buffer.of(FORMAT), cost, randomBytes(SALT_BYTES)]);
+  const { key, macKey } = await keysOf(head, passphrase, derive);
+  return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
+}
+
+/** VALIDATION_ERROR for what is no archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase. */
+async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
+  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      'This is no backup of a hub, or its beginning is damaged; give the file that "atmo backup" wrote',
+    );
+  }
+  requireKnownFormat(bytes);
+  const { key, macKey } = await keysOf(bytes, passphrase, derive);
+  if (timingSafeEqual(macOf(bytes.subarray(0, MAC_AT), macKey), bytes.subarray(MAC_AT, HEADER_BYTES))) return { bytes, key };
+  throw new AtmoError('PERMISSION_DENIED', 'The passphrase is not the one of this backup, or its beginning is damaged; try again');
+}
+
+function requireKnownFormat(bytes: Buffer): void {
+  const format = bytes.readUInt8(MAGIC.length);
+  if (format > FORMAT) {
+    throw new AtmoError(
+      'NOT_SUPPORTED',
+      `The backup was made by a newer atmosphere-edge (format ${format}, this one knows ${FORMAT}). Install that version first`,
+    );
+  }
+  const { logN, r, p } = costOf(bytes);
+  const isBounded = format === FORMAT && logN >= COST.logN && logN <= MAX_COST.logN && r === COST.r && p >= 1 && p <= MAX_COST.p;
+  if (!isBounded) throw new AtmoError('VALIDATION_ERROR', 'The beginning of the backup is damaged; take another copy of it');
+}
+
+function costOf(bytes: Buffer): ScryptCost {
+  return { logN: bytes.readUInt8(COST_AT), r: bytes.readUInt8(COST_AT + 1), p: bytes.readUInt8(COST_AT + 2) };
+}
+
+async function keysOf(head: Buffer, passphrase: string, derive: Derive): Promise<{ readonly key: Buffer; readonly macKey: Buffer }> {
+  const secret = await derive(passphrase, head.subarray(SALT_AT, MAC_AT), costOf(head));
+  return { key: secret.subarray(0, KEY_BYTES), macKey: secret.subarray(KEY_BYTES) };
+}
+
+function macOf(head: Buffer, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(head.subarray(0, MAC_AT)).digest();
+}
+
+/** Bytes that come in pieces of any size, taken in pieces of a wanted one. */
+export class ByteQueue {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** So many bytes; fewer, or none, where the source ends before. */
+  async take(count: number): Promise<Buffer> {
+    while (this.#waitingBytes < count) {
+      const next = await this.#source.next();
+      if (next.done === true) break;
+      this.#waiting.push(next.value);
+      this.#waitingBytes += next.value.length;
+    }
+    const whole = Buffer.concat(this.#waiting);
+    const rest = whole.subarray(count);
+    this.#waiting = rest.length > 0 ? [rest] : [];
+    this.#waitingBytes = rest.length;
+    return whole.subarray(0, count);
+  }
+
+  /** What was not taken, as it comes. */
+  async *rest(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const waiting = await this.take(Math.max(1, this.#waitingBytes));
+      if (waiting.length === 0) return;
+      yield waiting;
+    }
+  }
+}

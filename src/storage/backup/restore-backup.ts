@@ -1,0 +1,75 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { AtmoError } from '../../core/errors.ts';
+import { makePrivateFolder } from '../../core/files/file-system.ts';
+import { quickCheck } from '../checked-database.ts';
+import { moveRestoreIntoPlace, removeUnpackedRestore } from '../pending-restore.ts';
+import { RESTORE_FOLDER } from '../state-files.ts';
+import { StateLock } from '../state-lock.ts';
+import { guardStorage, toStorageError } from '../storage-error.ts';
+import { type ArchiveTable, unpackContent } from './archive-content.ts';
+import { type Derive, openStream } from './archive-encryption.ts';
+
+/** What is to be put back, where, and what has to hold for it. */
+export interface RestoreOptions {
+  readonly stateDir: string;
+  readonly archive: AsyncIterable<Uint8Array>;
+  readonly passphrase: string;
+  readonly derive: Derive;
+  /** Throws for a backup that this software cannot use. */
+  accept(table: ArchiveTable): void;
+  /** Prepares what was unpacked for its new life, or throws because it cannot be used. */
+  advance(directory: string, table: ArchiveTable): Promise<void>;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+/** What a restore did. */
+export interface RestoreResult {
+  readonly table: ArchiveTable;
+  /** Folder with what was there before; absent when there was nothing. */
+  readonly aside?: string;
+}
+
+/**
+ * Puts an archive in the place of what a state directory holds. Everything is unpacked, authenticated and looked at before the
+ * first file moves: whatever is refused leaves all as it was. CONFLICT while a hub runs on the directory; PERMISSION_DENIED,
+ * VALIDATION_ERROR, NOT_SUPPORTED of the archive; STORAGE_FAILED.
+ */
+export async function restoreArchive(order: RestoreOptions): Promise<RestoreResult> {
+  const { stateDir, archive, passphrase, derive } = order;
+  guardStorage(stateDir, () => makePrivateFolder(stateDir));
+  await using lock = new StateLock(stateDir);
+  await lock.start();
+  const folder = join(stateDir, RESTORE_FOLDER);
+  try {
+    guardStorage(folder, () => {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder, { mode: 0o700 });
+    });
+    const table = await unpackContent(openStream(archive, passphrase, derive), folder, order.accept);
+    checkUnpacked(folder, table);
+    await order.advance(folder, table);
+    const aside = moveRestoreIntoPlace(stateDir, order.now);
+    return { table, ...(aside !== undefined && { aside: join(stateDir, aside) }) };
+  } catch (error) {
+    throw toStorageError(error, folder);
+  } finally {
+    removeUnpackedRestore(stateDir);
+  }
+}
+
+function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
+  const paths = entries.map(({ path }) => path);
+  if (!paths.includes('hub.key'))
+    throw new AtmoError('VALIDATION_ERROR', 'The backup cannot be used: it holds no hub.key; take another one');
+  for (const path of paths.filter((name) => name.endsWith('.db'))) {
+    const file = join(folder, path);
+    guardStorage(file, () => {
+      // A connection that may only read would leave side files behind.
+      using database = new DatabaseSync(file);
+      quickCheck(database, file);
+    });
+  }
+}

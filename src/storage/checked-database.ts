@@ -1,0 +1,100 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AtmoError } from '../core/errors.ts';
+import { damagedError, guardStorage } from './storage-error.ts';
+
+/** How a database file is opened. */
+export interface DatabaseOptions {
+  readonly path: string;
+  /** FULL: each commit is on the disk when it returns. NORMAL: a power cut may take the last commits, never the file. */
+  readonly synchronous: 'FULL' | 'NORMAL';
+  /** Takes effect for a new file only. */
+  readonly pageSizeBytes: number;
+  /** The write-ahead log is copied into the file when it has this many pages. */
+  readonly checkpointPages: number;
+  /** Beyond this the file answers STORAGE_FAILED, so that it cannot fill an SD card. */
+  readonly maxBytes: number;
+  /** SQL scripts; number n brings a file from version n - 1 to n. */
+  readonly migrations: readonly string[];
+}
+
+interface Brackets {
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+}
+
+const brackets = new WeakMap<DatabaseSync, Brackets>();
+
+/**
+ * Opens a database in WAL mode, checks it with quick_check and brings it to the newest version. Throws STORAGE_FAILED;
+ * `details.cause` is `damaged` when the content is at fault.
+ */
+export function openChecked(form: DatabaseOptions): DatabaseSync {
+  return guardStorage(form.path, () => {
+    const database = new DatabaseSync(form.path);
+    try {
+      configure(database, form);
+      quickCheck(database, form.path);
+      migrate(database, form);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** Throws STORAGE_FAILED with cause `damaged` unless SQLite's quick_check finds the file sound. */
+export function quickCheck(database: DatabaseSync, path: string): void {
+  const findings = database
+    .prepare('PRAGMA quick_check(3)')
+    .all()
+    .map((row) => String(row.quick_check));
+  if (findings.join() !== 'ok') throw damagedError(path, findings.join('; '));
+}
+
+/** Runs work in one transaction; a throw undoes all of it. */
+export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
+  const { begin, commit } = bracketsOf(database);
+  begin.run();
+  try {
+    const result = work();
+    commit.run();
+    return result;
+  } catch (error) {
+    // SQLite has rolled back by itself after a full disk or an I/O error.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Compiled once: each call of a tool commits twice. */
+function bracketsOf(database: DatabaseSync): Brackets {
+  const known = brackets.get(database);
+  if (known) return known;
+  const compiled = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
+  brackets.set(database, compiled);
+  return compiled;
+}
+
+function configure(database: DatabaseSync, form: DatabaseOptions): void {
+  // One process owns the file: an exclusive lock needs no -shm file, whose pages would wear the card as well.
+  database.exec(`PRAGMA page_size = ${form.pageSizeBytes}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL`);
+  database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -2000`);
+  database.exec(`PRAGMA wal_autocheckpoint = ${form.checkpointPages}`);
+  const pageSizeBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size);
+  database.exec(`PRAGMA max_page_count = ${Math.ceil(form.maxBytes / pageSizeBytes)}`);
+}
+
+function migrate(database: DatabaseSync, { path, migrations }: DatabaseOptions): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version > migrations.length) {
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${path} was written by a newer atmosphere-edge (format ${version}, this one knows ${migrations.length}). Install that version again`,
+      { path, cause: 'newer' },
+    );
+  }
+  migrations.slice(version).forEach((script, index) => {
+    inTransaction(database, () => database.exec(`${script}; PRAGMA user_version = ${version + index + 1}`));
+  });
+}

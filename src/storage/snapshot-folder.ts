@@ -1,0 +1,126 @@
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { AtmoError } from '../core/errors.ts';
+import { syncPath } from '../core/files/file-system.ts';
+import type { FileMark } from '../core/storage/file-anchor.ts';
+import { quickCheck } from './checked-database.ts';
+
+/** One copy of a database. */
+export interface Snapshot {
+  readonly path: string;
+  readonly takenMs: number;
+}
+
+type Measure = (database: DatabaseSync) => FileMark;
+
+const PAGES_PER_STEP = 1000;
+/** Each try is a new race with the transactions of this thread, which are over within a turn of it. */
+const TRIES = 10;
+/** `errcode` of SQLITE_OK. */
+const NO_ERROR = 0;
+
+/** The copies of one database, named `<database>.<time>.snapshot`; only whole, synced copies carry that name. */
+export class SnapshotFolder {
+  readonly #directory: string;
+  readonly #prefix: string;
+  readonly #kept: number;
+
+  constructor(directory: string, databasePath: string, kept: number) {
+    this.#directory = directory;
+    this.#prefix = `${basename(databasePath)}.`;
+    this.#kept = kept;
+  }
+
+  /** Newest first; none where there is no folder. */
+  list(): readonly Snapshot[] {
+    if (!statSync(this.#directory, { throwIfNoEntry: false })?.isDirectory()) return [];
+    const names = readdirSync(this.#directory, { encoding: 'utf8' }).filter(
+      (name) => name.startsWith(this.#prefix) && name.endsWith('.snapshot'),
+    );
+    return names
+      .map((name) => ({ path: join(this.#directory, name), takenMs: Number(name.slice(this.#prefix.length, -'.snapshot'.length)) }))
+      .filter(({ takenMs }) => Number.isSafeInteger(takenMs))
+      .sort((a, b) => b.takenMs - a.takenMs);
+  }
+
+  prepare(): void {
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Copies an open database without holding it up (steps of some thousand pages beside the event loop, where
+   * VACUUM INTO would block it for the whole copy), then drops the oldest copies beyond the number kept.
+   */
+  async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
+    // A board without a battery clock may have told a later time before: the newest copy has to be the one with the highest.
+    const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
+    const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
+    const partial = join(this.#directory, `${this.#prefix}partial`);
+    try {
+      removeDatabase(partial);
+      await copy(database, partial);
+      renameSync(partial, path);
+      syncPath(this.#directory);
+    } finally {
+      // Half a copy would keep a full disk full.
+      removeDatabase(partial);
+    }
+    for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
+    return { path, takenMs };
+  }
+
+  /** The newest copy that quick_check and `measure` find sound, with how far it is. */
+  newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
+    for (const snapshot of this.list()) {
+      const mark = markOf(snapshot.path, measure);
+      if (mark) return { ...snapshot, mark };
+    }
+    return undefined;
+  }
+
+  /** Puts a copy in the database's place, which must be empty; a crash on the way leaves it empty. */
+  restore(snapshot: Snapshot, databasePath: string): void {
+    const partial = `${databasePath}.partial`;
+    copyFileSync(snapshot.path, partial);
+    syncPath(partial);
+    renameSync(partial, databasePath);
+    syncPath(dirname(databasePath));
+  }
+}
+
+/** Undefined for a copy that is damaged. */
+function markOf(path: string, measure: Measure): FileMark | undefined {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    quickCheck(database, path);
+    return measure(database);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Copies it whole. The first step, in another thread, is refused while this one is within a transaction (SQLITE_BUSY of
+ * sqlite3_backup_step), which Node tells as the error "not an error" of the copy; only later steps are repeated by Node itself.
+ */
+async function copy(database: DatabaseSync, path: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await backup(database, path, { rate: PAGES_PER_STEP });
+      return;
+    } catch (error) {
+      if (!isNoError(error)) throw error;
+      if (tries === TRIES)
+        throw new AtmoError('STORAGE_FAILED', `${path} cannot be made: something else holds its database; try again later`);
+    }
+  }
+}
+
+function isNoError(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === NO_ERROR;
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}

@@ -1,0 +1,188 @@
+import {
+  APPROVAL_STATES,
+  type ApprovalService,
+  type ApprovalView,
+  type ApproverDirectory,
+  type ApproverKey,
+  approvalSummary,
+  type OwnedApproval,
+  PERSON_NAME,
+  plannedStepLines,
+} from '../../core/auth/approvals.ts';
+import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
+import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { defineTool, p } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
+import { HUB_ACTS, HUB_READS } from './hub-tool.ts';
+
+const APPROVALS_PERMISSION = 'admin:approvals';
+const approvalId = p.string({ description: 'Id that the call answered with', pattern: '^[0-9a-f]{32}$' });
+const returns = {
+  type: 'object',
+  required: ['approval_id', 'state', 'summary', 'needed', 'given', 'expires_at'],
+  properties: {
+    approval_id: { type: 'string' },
+    state: { enum: APPROVAL_STATES },
+    summary: { type: 'string' },
+    will_do: { type: 'array', items: { type: 'string' }, description: 'The program or the steps that will run, a line for each' },
+    needed: { type: 'integer' },
+    given: { type: 'integer' },
+    expires_at: { type: 'string' },
+  },
+};
+
+/** What the approval tools work with. */
+export interface ApprovalPorts {
+  readonly approvals: ApprovalService;
+  readonly approvers: ApproverDirectory;
+  readonly authorizer: Authorizer;
+}
+
+/** Requests for approval and whose word counts (source 000 §6). One sees one's own requests, admins of approvals see all. */
+export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
+  return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
+}
+
+function listApprovalsTool(ports: ApprovalPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      name: 'list_approvals',
+      title: 'List requests for approval',
+      description: 'Lists the dangerous calls that wait for people or were decided in the last hour, newest first.',
+      parameters: { state: p.enum(APPROVAL_STATES, { description: 'Only requests in this state' }).optional() },
+      returns: { type: 'object', required: ['approvals'], properties: { approvals: { type: 'array', items: returns } } },
+    },
+    async ({ state }, { principal }) => {
+      const visible = ports.approvals.list().filter((approval) => canSeeApproval(approval, principal, ports));
+      const shown = visible.filter(({ view }) => state === undefined || view.state === state);
+      return { approvals: shown.map(({ view }) => viewJson(view)) };
+    },
+  );
+}
+
+function showApprovalTool(ports: ApprovalPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      name: 'show_approval',
+      title: 'Show a request for approval',
+      description: 'Tells who asks for what, what it touches, how many persons have approved, and what a person has to sign.',
+      parameters: { approval_id: approvalId },
+      returns,
+    },
+    async ({ approval_id: id }, { principal }) => {
+      const found = ports.approvals.get(id);
+      if (found && canSeeApproval(found, principal, ports)) return viewJson(found.view);
+      throw new AtmoError('NOT_FOUND', `No request ${id} waits for approval; list_approvals tells which do`);
+    },
+  );
+}
+
+function decideApprovalTool({ approvals }: ApprovalPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      permissions: [APPROVALS_PERMISSION],
+      name: 'decide_approval',
+      isDestructive: true,
+      title: 'Approve or deny a dangerous call',
+      description: "Hands in a person's signed word about a request. Only the signature of an approver key counts, not who calls this.",
+      parameters: {
+        approval_id: approvalId,
+        decision: p.enum(['approve', 'deny'], { description: 'What the person says; one denial ends the request' }),
+        person: p.string({ description: 'Name under which the key is enrolled', minLength: 1, maxLength: 32 }),
+        signature: p.string({
+          description: 'COSE_Sign1 over the statement (docs/approvals.md), base64url',
+          maxLength: 2_048,
+          secret: true,
+        }),
+      },
+      returns,
+    },
+    async ({ approval_id: id, decision, person, signature }) =>
+      viewJson(await approvals.decide({ approvalId: id, decision, person, signature })),
+  );
+}
+
+function canSeeApproval({ principalKey: requester }: OwnedApproval, principal: Principal, { authorizer }: ApprovalPorts): boolean {
+  return requester === principalKey(principal) || authorizer.authorize(principal, [APPROVALS_PERMISSION]).allowed;
+}
+
+function viewJson(view: ApprovalView): JsonObject {
+  return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
+}
+
+const APPROVERS_PERMISSION = 'admin:approvals';
+const FOR_APPROVALS = { permissions: [APPROVERS_PERMISSION] } as const;
+
+/** Whose signatures approve dangerous calls. To change that is dangerous itself: somebody of them has to agree. */
+function approverTools(approvers: ApproverDirectory): readonly RegisteredTool[] {
+  return [listApproversTool(approvers), enrollApproverTool(approvers), removeApproverTool(approvers)];
+}
+
+function listApproversTool(approvers: ApproverDirectory): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      ...FOR_APPROVALS,
+      name: 'list_approvers',
+      title: 'List approvers',
+      description: 'Lists the persons who may approve dangerous calls, with their keys.',
+      parameters: {},
+      returns: { type: 'object', required: ['approvers'], properties: { approvers: { type: 'array' } } },
+    },
+    async () => ({ approvers: approvers.list().map(keyJson) }),
+  );
+}
+
+function enrollApproverTool(approvers: ApproverDirectory): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_APPROVALS,
+      name: 'enroll_approver',
+      title: 'Let a person approve dangerous calls',
+      description: 'Enrols a key of a person, whose signatures then approve dangerous calls that are made from now on.',
+      isDangerous: true,
+      parameters: {
+        person: p.string({ description: 'Name of the person', pattern: PERSON_NAME.source }),
+        key: p.string({ description: 'Raw Ed25519 public key, 32 bytes in base64url', pattern: '^[A-Za-z0-9_-]{43}$' }),
+        label: p.string({ description: 'Which key of hers it is, such as phone', maxLength: 64, default: '', isGivenName: true }),
+      },
+      effects: ({ person }) => [dangerousEffect(`approver/${person}`)],
+    },
+    async (params) => keyJson(await approvers.enrol(params)),
+  );
+}
+
+function removeApproverTool(approvers: ApproverDirectory): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_APPROVALS,
+      name: 'remove_approver',
+      title: 'Remove an approver key',
+      description: "Removes a key; the person's approvals with it that were not used yet count no more.",
+      isDangerous: true,
+      parameters: { key_id: p.string({ description: 'Id of the key, as list_approvers tells it', pattern: '^[0-9a-f]{16}$' }) },
+      // People have to see whose key it is: they know no key by its id.
+      effects: ({ key_id: id }) => {
+        const owner = approvers.list().find(({ keyId }) => keyId === id);
+        return [dangerousEffect(owner ? `approver/${owner.person}/${id}` : `approver-key/${id}`)];
+      },
+    },
+    async ({ key_id: id }) => keyJson(await approvers.remove(id)),
+  );
+}
+
+function dangerousEffect(target: string): Effect {
+  return { permission: APPROVERS_PERMISSION, risk: 'dangerous', target };
+}
+
+function keyJson({ person, keyId, key, label, enrolledAt }: ApproverKey): JsonObject {
+  return { person, key_id: keyId, key, label, enrolled_at: enrolledAt };
+}

@@ -1,0 +1,229 @@
+import type { DeviceAdministration } from '../../core/devices/device-administration.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { type AreaNames, areaKey, type HomeNames } from '../../core/devices/device-names.ts';
+import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { defineTool, p } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import type { NameReference, NameReferences } from '../names/name-references.ts';
+import { type DeviceNames, distinctAreas, isAreaNamed, resolveArea } from '../names/resolve-names.ts';
+import { REFERENCES } from './device-name-tools.ts';
+import { deviceParameter, FOR_HUB, HUB_ACTS } from './hub-tool.ts';
+
+const MAX_ALIASES = 20;
+const aliasesParameter = p.array(p.string({ description: 'Another name', minLength: 1, maxLength: 64, isGivenName: true }), {
+  description: 'All other names, in any language; an empty list takes them away',
+  maxItems: MAX_ALIASES,
+});
+const texts = { type: 'array', items: { type: 'string' } } as const;
+
+/** What the tools change. */
+export interface HomeNamesEditor extends HomeNames {
+  setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
+  describeArea(area: string, names: AreaNames): AreaNames;
+  formerAreaNames(area: string): readonly string[];
+  /** `isJoined` where a room of the new name is there already. STORAGE_FAILED. */
+  renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
+  /** STORAGE_FAILED. */
+  freeArea(name: string): void;
+}
+
+interface HomeNameServices {
+  readonly names: HomeNamesEditor;
+  readonly devices: DeviceNames;
+  /** Those of the board too. */
+  readonly directory: Pick<DeviceDirectory, 'list'>;
+  /** Lines of the board are sensors of one device, each with a room of its own. */
+  readonly readings: Pick<ReadingStore, 'sensors'>;
+  readonly administration: Pick<DeviceAdministration, 'setArea'>;
+  readonly uses: Pick<NameReferences, 'of'>;
+}
+
+/** Tools that give devices and areas the names by which people look for them. */
+export function homeNameTools(parts: HomeNameServices): readonly RegisteredTool[] {
+  return [deviceAliasesTool(parts), describeAreaTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
+}
+
+function deviceAliasesTool({ names, devices }: HomeNameServices): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      name: 'set_device_aliases',
+      title: 'Give a device other names',
+      description: 'Sets what else people call a device, such as "big lamp" or "Stehlampe", so that searches find it. Its name stays.',
+      tags: ['alias', 'nickname', 'name'],
+      permissions: ['admin:device:{device_id}'],
+      isIdempotent: true,
+      parameters: { device_id: deviceParameter, aliases: aliasesParameter },
+      returns: { type: 'object', required: ['device_id', 'aliases'], properties: { device_id: { type: 'string' }, aliases: texts } },
+      canonicalize: (params, caller) => ({ ...params, aliases: [...params.aliases], device_id: devices.resolve(params.device_id, caller) }),
+    },
+    async ({ device_id, aliases }) => ({ device_id, aliases: [...names.setDeviceAliases(device_id, aliases)] }),
+  );
+}
+
+function describeAreaTool(parts: HomeNameServices): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_HUB,
+      name: 'describe_area',
+      title: 'Describe an area',
+      description:
+        'Says on which floor an area is and what else people call it, so that "the lights upstairs" are found. What is left out stays as it is.',
+      tags: ['floor', 'storey', 'alias', 'room'],
+      isIdempotent: true,
+      parameters: {
+        area: p.string({ description: 'Area that a device or sensor is in', minLength: 1, maxLength: 64 }),
+        floor: p
+          .string({ description: 'Floor, such as Upstairs; an empty text takes it away', maxLength: 64, isGivenName: true })
+          .optional(),
+        aliases: aliasesParameter.optional(),
+      },
+      returns: {
+        type: 'object',
+        required: ['area', 'floor', 'aliases'],
+        properties: { area: { type: 'string' }, floor: { type: ['string', 'null'] }, aliases: texts },
+      },
+    },
+    async ({ area, floor, aliases }) => {
+      const { names } = parts;
+      const known = resolveArea(area, areasOf(parts), names);
+      const before = names.areaNames(known);
+      const wanted = floor === undefined ? before.floor : floor.trim();
+      const after = names.describeArea(known, { aliases: aliases ?? before.aliases, ...(wanted ? { floor: wanted } : {}) });
+      return { area: known, floor: after.floor ?? null, aliases: [...after.aliases] };
+    },
+  );
+}
+
+function renameAreaTool(parts: HomeNameServices): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_HUB,
+      name: 'rename_area',
+      title: 'Rename a room',
+      description:
+        'Gives a room another name: all that is in it moves along, and the old name goes on meaning it, for people, agents, grants and rules. Where there is a room of the new name already, the two become one only with merge, and not while grants, rules, automations or tools name the old one.',
+      tags: ['area', 'room', 'rename', 'merge'],
+      parameters: {
+        area: p.string({ description: 'Area that a device or sensor is in', minLength: 1, maxLength: 64 }),
+        name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64, isGivenName: true }),
+        merge: p.boolean({ description: 'Join it to the room that has that name already', default: false }),
+      },
+      returns: {
+        type: 'object',
+        required: ['area', 'moved', 'former_names', 'used_by'],
+        properties: {
+          area: { type: 'string' },
+          moved: { ...texts, description: 'Ids of the devices that moved along; none where the room has that name already' },
+          former_names: { ...texts, description: 'What goes on meaning the room' },
+          used_by: REFERENCES,
+        },
+      },
+    },
+    async ({ area, name, merge }) => {
+      const { administration, directory, names } = parts;
+      const devices = directory.list();
+      const known = resolveArea(area, areasOf(parts), names);
+      const { there, usedBy } = requireRenamable(parts, { known, name, isMerge: merge });
+      const today = there ?? name;
+      const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
+      names.renameArea(known, today, { isJoined: there !== undefined });
+      // The board's own follow the names of areas by themselves: their room stands in the configuration.
+      for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
+      const former_names = [...names.formerAreaNames(today)];
+      return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
+    },
+  );
+}
+
+function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_HUB,
+      name: 'free_area_name',
+      title: 'Free a former name of a room',
+      description:
+        'Frees a name that a room had before, so that another room can have it. What still uses it is told first, and has to be confirmed: it means nothing from then on, and another room when one gets the name.',
+      tags: ['area', 'room', 'name', 'former'],
+      parameters: {
+        name: p.string({ description: 'Former name of a room', minLength: 1, maxLength: 64 }),
+        confirm: p.boolean({ description: 'Free it although something uses it', default: false }),
+      },
+      returns: {
+        type: 'object',
+        required: ['area', 'freed', 'used_by'],
+        properties: { area: { type: 'string', description: 'The room that had it' }, freed: { type: 'string' }, used_by: REFERENCES },
+      },
+    },
+    async ({ name, confirm }) => {
+      const { names } = parts;
+      const area = names.areaToday(name);
+      if (!names.formerAreaNames(area).includes(areaKey(name)))
+        throw new AtmoError('NOT_FOUND', `${JSON.stringify(name)} is not a former name of a room; atmo areas tells the names`);
+      const usedBy = areaReferences(parts, [name]);
+      if (usedBy.length > 0 && !confirm) {
+        throw areaInUse(
+          `${name} is still used by ${describeReferences(usedBy)}. Write ${area} there first, or confirm to free it all the same`,
+          usedBy,
+        );
+      }
+      names.freeArea(name);
+      return { area, freed: name, used_by: usedBy.map(referenceView) };
+    },
+  );
+}
+
+function areasOf({ directory, readings }: HomeNameServices): readonly (string | undefined)[] {
+  return [...directory.list(), ...readings.sensors().map(({ sensor }) => sensor)].map(({ area }) => area);
+}
+
+interface AreaRename {
+  readonly known: string;
+  readonly name: string;
+  readonly isMerge: boolean;
+}
+
+/**
+ * Two rooms become one only where that is asked for, and while nothing names the one that goes: what was given on it, or forbidden in
+ * it, would hold for the other room too, or no longer hold. What is merely placed in it moves along. CONFLICT.
+ */
+function requireRenamable(
+  parts: HomeNameServices,
+  { known, name, isMerge }: AreaRename,
+): { readonly there: string | undefined; readonly usedBy: readonly NameReference[] } {
+  const { names } = parts;
+  const usedBy = areaReferences(parts, [known, ...names.formerAreaNames(known), name]);
+  const key = areaKey(name);
+  const today = names.areaToday(name);
+  const there = distinctAreas(areasOf(parts)).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
+  if (there === undefined && areaKey(today) !== key && areaKey(today) !== areaKey(known))
+    throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first with free_area_name, or choose another name`);
+  if (there === undefined) return { there, usedBy };
+  if (!isMerge) {
+    throw new AtmoError('CONFLICT', `There is a room ${there} already. Choose another name, or join ${known} to it with merge`, {
+      area: there,
+    });
+  }
+  const ofOld = areaReferences(parts, [known, ...names.formerAreaNames(known)]).filter(({ isPlace }) => !isPlace);
+  if (ofOld.length === 0) return { there, usedBy };
+  throw areaInUse(
+    `${known} is named by ${describeReferences(ofOld)}. Write ${there} there first, where it is meant, and then join the rooms`,
+    ofOld,
+  );
+}
+
+/** What names an area, by any of these names. */
+function areaReferences({ uses }: HomeNameServices, names: readonly string[]): readonly NameReference[] {
+  return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
+}
+
+const describeReferences = (uses: readonly NameReference[]) => uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
+const referenceView = ({ kind, id, as }: NameReference) => ({ kind, id, as: [...as] });
+
+function areaInUse(message: string, uses: readonly NameReference[]): AtmoError {
+  return new AtmoError('CONFLICT', message, { used_by: uses.map(referenceView) });
+}

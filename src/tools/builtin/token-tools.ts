@@ -1,0 +1,231 @@
+import { covers, NO_GROUPS, parseGrant } from '../../core/auth/permission.ts';
+import { AGENT_NAME, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
+import { LONGEST_TOKEN_SECONDS, type TokenAuthority, type TokenInspection, type TokenRecord } from '../../core/auth/tokens.ts';
+import { isoTime } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { defineTool, p } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { HUB_ACTS, HUB_READS } from './hub-tool.ts';
+import { checkRoles, type MintParams, type TokenRoles, tokenRequest } from './token-roles.ts';
+
+interface TokenPorts {
+  readonly tokens: TokenAuthority;
+  /** Named profiles of the configuration. CONFIG_INVALID when one holds what cannot be granted. */
+  readonly roles: TokenRoles;
+}
+
+const FOR_TOKENS = { permissions: ['admin:token'] } as const;
+const ADMIN_TOKEN = { namespace: 'admin', action: 'token' } as const;
+const tokenIdParameter = p.string({ description: 'Id of the token, as list_tokens tells it', pattern: '^[0-9a-f]{32}$' });
+const INSTANT = { type: 'string', format: 'date-time' } as const;
+const TEXT = { type: 'string' } as const;
+const TEXT_LIST = { type: 'array', items: TEXT } as const;
+
+/** Tools for the tokens that agents call with. */
+export function tokenTools(ports: TokenPorts): readonly RegisteredTool[] {
+  checkRoles(ports.roles);
+  return [mintTool(ports), showTool(ports), listTool(ports), revokeTool(ports)];
+}
+
+function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_TOKENS,
+      name: 'mint_token',
+      title: 'Make a token',
+      description:
+        'Makes a signed token with which an agent may call some tools for some time, and answers its text once. An agent that makes one gives part of its own rights.',
+      parameters: mintParameters(Object.keys(roles)),
+      returns: {
+        type: 'object',
+        required: ['token', 'token_id', 'agent_id', 'permissions', 'expires_at'],
+        properties: { token: { ...TEXT, 'x-secret': true }, token_id: TEXT, agent_id: TEXT, permissions: TEXT_LIST, expires_at: INSTANT },
+      },
+    },
+    async (params: MintParams, { principal: caller }) => {
+      const { token, principal } = tokens.issue(tokenRequest(params, roles), caller);
+      return {
+        token,
+        token_id: principal.token?.id ?? '',
+        agent_id: principal.id,
+        permissions: principal.permissions,
+        expires_at: isoTime(principal.token?.expiresAtMs ?? 0),
+      };
+    },
+  );
+}
+
+function mintParameters(roles: readonly string[]) {
+  const known = roles.length > 0 ? `: ${roles.join(', ')}` : '; none is configured';
+  const permission = p.string({ description: 'Such as device:control:@type/light or sensor:read:*', maxLength: 322 });
+  const node = p.string({ description: 'Id of a hub', maxLength: 64 });
+  return {
+    agent_id: p.string({
+      description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
+      pattern: AGENT_NAME.source,
+      examples: ['assistant'],
+    }),
+    permissions: p
+      .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
+      .optional(),
+    role: p.string({ description: `Role of the configuration that its rights come from${known}`, maxLength: 64 }).optional(),
+    ttl_seconds: p
+      .integer({
+        description: "How long it lasts; the role's time or a day when left out",
+        minimum: 60,
+        maximum: LONGEST_TOKEN_SECONDS,
+        unit: 's',
+      })
+      .optional(),
+    max_hops: p.integer({ description: 'From how many hubs away it may be used', minimum: 0, maximum: 255 }).optional(),
+    allowed_nodes: p.array(node, { description: 'Hubs that act for it; every hub of this mesh when left out', maxItems: 32 }).optional(),
+    rate_per_minute: p.integer({ description: 'Calls in a minute', minimum: 1, maximum: 1_000_000 }).optional(),
+    key: p
+      .string({
+        description: 'Raw Ed25519 public key of the agent, base64url; it then proves to hold it with each request',
+        pattern: '^[A-Za-z0-9_-]{43}$',
+      })
+      .optional(),
+  };
+}
+
+function showTool({ tokens }: TokenPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      name: 'show_token',
+      title: 'Show a token',
+      description:
+        "Tells what a token allows and whether it may be used now. A caller's own token and those that come from it need no permission; others need admin:token.",
+      parameters: { token: p.string({ description: 'Text of the token, at1.…', maxLength: 4096, secret: true }) },
+      returns: {
+        type: 'object',
+        required: ['state'],
+        properties: { state: { enum: ['valid', 'expired', 'revoked', 'unusable', 'invalid'] }, reason: TEXT },
+      },
+    },
+    async ({ token }, { principal: caller }) => {
+      const inspection = inspect(tokens, token);
+      if (typeof inspection === 'string') return { state: 'invalid', reason: inspection };
+      requireVisible(caller, inspection.principal);
+      return inspectionView(inspection);
+    },
+  );
+}
+
+function listTool({ tokens }: TokenPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      ...FOR_TOKENS,
+      name: 'list_tokens',
+      title: 'List tokens',
+      description: 'Lists the tokens that this hub made, newest first, until 30 days after their end; without their texts.',
+      parameters: { agent_id: p.string({ description: 'Only those of this agent and its children', maxLength: 260 }).optional() },
+      returns: { type: 'object', required: ['tokens'], properties: { tokens: { type: 'array', items: { type: 'object' } } } },
+    },
+    async ({ agent_id: agentId }, { clock }) => {
+      const records = tokens.list();
+      const wanted = records.filter((record) => agentId === undefined || isSelfOrDescendant(record.agentId, agentId));
+      const known = new Map(records.map((record) => [record.id, record]));
+      return { tokens: wanted.map((record) => tokenRecordView(record, known, clock.now())) };
+    },
+  );
+}
+
+function revokeTool({ tokens }: TokenPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_TOKENS,
+      name: 'revoke_token',
+      title: 'Revoke a token',
+      description:
+        'Ends a token and all that come from it, at once and for good. Answers whether it was in force and whether this hub made it.',
+      isIdempotent: true,
+      parameters: { token_id: tokenIdParameter },
+      returns: {
+        type: 'object',
+        required: ['revoked', 'known'],
+        properties: { revoked: { type: 'boolean' }, known: { type: 'boolean' } },
+      },
+    },
+    async ({ token_id: tokenId }) => {
+      const known = tokens.find(tokenId) !== undefined;
+      return { revoked: tokens.revoke(tokenId), known };
+    },
+  );
+}
+
+/** What the token says, or why none of it can be believed. */
+function inspect(tokens: TokenAuthority, token: string): TokenInspection | string {
+  try {
+    return tokens.inspect(token);
+  } catch (thrown) {
+    const { code, message } = toAtmoError(thrown);
+    if (code !== 'TOKEN_INVALID') throw thrown;
+    return message;
+  }
+}
+
+function requireVisible(caller: Principal, bearer: Principal): void {
+  const isOwn = caller.kind === 'agent' && isSelfOrDescendant(bearer.id, caller.id);
+  if (isOwn || caller.permissions.some((permission) => givesAdminToken(permission))) return;
+  throw new AtmoError('PERMISSION_DENIED', 'The token is neither yours nor one that comes from yours; to look at it needs admin:token', {
+    required: ['admin:token'],
+  });
+}
+
+function givesAdminToken(permission: string): boolean {
+  const grant = parseGrant(permission);
+  return grant !== undefined && covers(grant, ADMIN_TOKEN, NO_GROUPS);
+}
+
+/** What show_token answers of a token whose signatures hold, in the words of source 000 §6. */
+function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
+  const { token } = principal;
+  return {
+    type: 'agent_token',
+    state,
+    ...(reason !== undefined && { reason }),
+    token_id: token.id,
+    agent_id: principal.id,
+    issuer,
+    permissions: principal.permissions,
+    issued_at: isoTime(issuedAtMs),
+    not_before: isoTime(notBeforeMs),
+    expires_at: isoTime(token.expiresAtMs),
+    chain: token.chain,
+    ...(token.allowedNodes && { allowed_nodes: token.allowedNodes }),
+    ...(token.maxHops !== undefined && { max_hops: token.maxHops }),
+    rate_limits: token.rateLimits.map(({ tokenId, calls, seconds }) => ({ token_id: tokenId, calls, seconds })),
+    needs_proof: !isBearer,
+  };
+}
+
+/** How a token stands; it ends with any that it comes from. `known`: all that this hub made, by id. */
+export function tokenState(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
+  for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
+    if (link.revokedAtMs !== undefined) return 'revoked';
+  }
+  return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
+}
+
+/** What list_tokens answers of one token. `known`: all that this hub made, by id. */
+function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
+  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
+  return {
+    token_id: id,
+    agent_id: agentId,
+    state: tokenState(record, known, nowMs),
+    permissions,
+    issued_at: isoTime(issuedAtMs),
+    expires_at: isoTime(expiresAtMs),
+    issued_by: issuedBy,
+    ...(role !== undefined && { role }),
+    ...(parent !== undefined && { parent }),
+    ...(revokedAtMs !== undefined && { revoked_at: isoTime(revokedAtMs) }),
+  };
+}

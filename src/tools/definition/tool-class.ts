@@ -1,0 +1,87 @@
+import { AtmoError, isErrorCode } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { SchemaValidator } from '../schema/schema-validator.ts';
+import { normalizeDefinition } from './public-definition.ts';
+import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
+import { toolId } from './tool-names.ts';
+
+/** What a class tool answers (source 000 §9, ToolResult). */
+export type ToolResult =
+  | { readonly success: true; readonly result: Json }
+  | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
+
+const sharedValidator = new SchemaValidator();
+
+/** A tool as a class (source 000 §9, source 002 §2.2), beside the shorter `defineTool`. */
+export abstract class ToolClass {
+  /** In the public form of source 000 §2, or the internal one after `normalizeDefinition`. */
+  abstract readonly definition: unknown;
+
+  abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
+
+  /** Checks parameters against the schema; throws VALIDATION_ERROR. Override to check more, and call this one first. */
+  async validate(params: JsonObject): Promise<JsonObject> {
+    return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
+  }
+
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  async shutdown(): Promise<void> {}
+
+  /** What a model needs to call the tool (source 002 §2.2). */
+  getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: ToolDefinition['parameters'] } {
+    const { name, description, parameters } = normalizeDefinition(this.definition);
+    return { name, description, parameters };
+  }
+}
+
+/** A class tool as the registry takes it: validated by its own `validate`, its failures as errors of the one table. */
+export function fromToolClass(tool: ToolClass): RegisteredTool {
+  const definition = normalizeDefinition(tool.definition);
+  return {
+    id: toolId(definition),
+    definition,
+    handler: async (params, context) => unwrapResult(await tool.execute(await tool.validate(params), context)),
+    shutdown: () => tool.shutdown(),
+  };
+}
+
+/** The result itself; an unsuccessful one is thrown with its own code where the table has it: it is what the tool says, and no bug. */
+export function unwrapResult(result: ToolResult): Json {
+  if (result.success) return result.result;
+  throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
+}
+
+/** Something that the hub has and the tools that come with it (source 000 §9, CapabilityWithTools). */
+export interface CapabilityHandler {
+  /** What the hub has, such as `vision`: a record of its own, apart from the tools (source 000 §1). */
+  readonly capability: { readonly type: string; readonly description: string };
+  readonly tools: readonly ToolDefinition[];
+  getToolHandler(name: string): ToolClass | undefined;
+}
+
+/** The tools of a capability; each needs the capability from now on. CONFIG_INVALID when a listed tool has no handler. */
+export function toolsOfCapability(handler: CapabilityHandler): readonly RegisteredTool[] {
+  return handler.tools.map((definition) => {
+    const toolHandler = handler.getToolHandler(definition.name);
+    if (!toolHandler) {
+      throw new AtmoError('CONFIG_INVALID', `The capability ${handler.capability.type} lists ${definition.name} and has no handler for it`);
+    }
+    return requiring(handler.capability.type, fromToolClass(toolHandler));
+  });
+}
+
+/** A capability from its class tools. */
+export function capabilityOf(capability: CapabilityHandler['capability'], handlers: readonly ToolClass[]): CapabilityHandler {
+  const byName = new Map(handlers.map((handler) => [normalizeDefinition(handler.definition).name, handler]));
+  return {
+    capability,
+    tools: handlers.map((handler) => normalizeDefinition(handler.definition)),
+    getToolHandler: (name) => byName.get(name),
+  };
+}
+
+function requiring(capability: string, tool: RegisteredTool): RegisteredTool {
+  const { requires } = tool.definition;
+  const capabilities = [...new Set([capability, ...requires.capabilities])];
+  return { ...tool, definition: { ...tool.definition, requires: { ...requires, capabilities } } };
+}

@@ -1,0 +1,119 @@
+import semver from 'semver';
+import { sha256Hex } from '../../codec/hashes.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { ToolId } from '../../core/ids.ts';
+import type { RegisteredTool, ToolDefinition } from './tool-definition.ts';
+
+const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+const MAX_VERSION_LENGTH = 128;
+
+/** A tool name as people write it, taken apart (source 000 §1). */
+export interface ToolReference {
+  /** Absent for a bare name. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** A version (`1.2.0`) or a range (`^1.0.0`). */
+  readonly version?: string;
+}
+
+/** Parses `[namespace:]name[@version]`; undefined for text of any other form. Never throws. */
+export function parseToolName(text: string): ToolReference | undefined {
+  const [path, version] = splitOnce(text, text.indexOf('@'));
+  const [before, after] = splitOnce(path, path.indexOf(':'));
+  const name = after ?? before;
+  if (!NAME.test(name)) return undefined;
+  if (after !== undefined && !NAMESPACE.test(before)) return undefined;
+  if (version !== undefined && !isVersionRange(version)) return undefined;
+  return { ...(after !== undefined && { namespace: before }), name, ...(version !== undefined && { version }) };
+}
+
+/** The text that `parseToolName` takes apart into the same reference. */
+export function formatToolName(reference: ToolReference): string {
+  const namespace = reference.namespace === undefined ? '' : `${reference.namespace}:`;
+  const version = reference.version === undefined ? '' : `@${reference.version}`;
+  return `${namespace}${reference.name}${version}`;
+}
+
+/** Canonical id `namespace:name@version`; VALIDATION_ERROR names the part that is not of the allowed form. */
+export function toolId(parts: { readonly namespace: string; readonly name: string; readonly version: string }): ToolId {
+  requireForm(NAMESPACE.test(parts.namespace), `Namespace ${JSON.stringify(parts.namespace)} is not of the form ${NAMESPACE.source}`);
+  requireForm(NAME.test(parts.name), `Tool name ${JSON.stringify(parts.name)} is not of the form ${NAME.source}`);
+  requireForm(
+    semver.valid(parts.version) === parts.version,
+    `Version ${JSON.stringify(parts.version)} is not a semantic version such as 1.0.0`,
+  );
+  return formatToolName(parts) as ToolId;
+}
+
+/** `namespace:name` of a tool, which all its versions have. */
+export function toolKey({ definition: { namespace, name } }: { readonly definition: Pick<ToolDefinition, 'namespace' | 'name'> }): string {
+  return `${namespace}:${name}`;
+}
+
+/**
+ * Every way to write the name of a tool: canonical id, `namespace:name` and bare name, of its own name and of its aliases. What the
+ * owner said of a tool by a name that it had before holds for it still.
+ */
+export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
+  const { namespace, version, name: own } = definition;
+  return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
+}
+
+/** Canonical ids that a tool with aliases had, or would have by them. */
+export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
+  const { namespace, version } = definition;
+  return aliases.map((name) => formatToolName({ namespace, name, version }));
+}
+
+/** True for a semantic version or a range of them, such as `>=1.0.0 <2`. */
+export function isVersionRange(text: string): boolean {
+  return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
+}
+
+function splitOnce(text: string, at: number): readonly [string, string | undefined] {
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function requireForm(isRight: boolean, message: string): void {
+  if (!isRight) throw new AtmoError('VALIDATION_ERROR', message);
+}
+
+/** Longest name that the common model clients leave whole after their own prefixes. */
+export const MODEL_NAME_LIMIT = 40;
+const HASH_LENGTH = 6;
+
+/**
+ * Names for models, `[a-z0-9_]` and at most 40 characters, for unversioned tools `namespace:name`. The answer depends
+ * on the set of tools only, never on their order; a hash suffix appears where a name was cut or would be taken twice
+ * (the core tool keeps the plain one, and one of the hub or a device keeps it before those that agents made).
+ */
+export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
+  const claims = new Map<string, string[]>();
+  for (const tool of tools) {
+    const plain = plainName(tool);
+    claims.set(plain, [...(claims.get(plain) ?? []), tool]);
+  }
+  const names = new Map<string, string>();
+  for (const [plain, claimants] of claims) {
+    for (const tool of claimants) names.set(tool, keepsPlainName(tool, plain, claimants) ? plain : hashedName(tool, plain));
+  }
+  return names;
+}
+
+/** The name that a tool has for models while no other one wants it. */
+export function plainName(tool: string): string {
+  const name = tool.slice(tool.indexOf(':') + 1);
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+}
+
+function keepsPlainName(tool: string, plain: string, claimants: readonly string[]): boolean {
+  if (plain.length > MODEL_NAME_LIMIT) return false;
+  const isOnlyOneOfCore = tool.startsWith('core:') && claimants.filter((other) => other.startsWith('core:')).length === 1;
+  const brought = claimants.filter((other) => !other.startsWith('agent:'));
+  return claimants.length === 1 || isOnlyOneOfCore || (brought.length === 1 && brought[0] === tool);
+}
+
+function hashedName(tool: string, plain: string): string {
+  return `${plain.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(tool).slice(0, HASH_LENGTH)}`;
+}

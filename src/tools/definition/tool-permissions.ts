@@ -1,0 +1,90 @@
+import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
+import { parsePermission } from '../../core/auth/permission.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { CallerView, RegisteredTool } from './tool-definition.ts';
+
+const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** True for a permission that is complete only with a call's parameters. */
+export function isTemplate(permission: string): boolean {
+  return permission.includes('{');
+}
+
+/** Names of the parameters that a template is filled from. */
+export function placeholdersOf(template: string): readonly string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
+/** The template with a text in the place of each parameter. */
+export function replacePlaceholders(template: string, textOf: (name: string) => string): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
+}
+
+/**
+ * A permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
+ * when a value is missing or could mean anything but one resource.
+ */
+export function fillPermission(template: string, params: JsonObject): string {
+  const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
+  if (parsePermission(filled)) return filled;
+  const names = placeholdersOf(template).join(', ');
+  throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
+}
+
+/** The permissions that a call with these parameters requires; errors as those of `fillPermission`. */
+export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
+  return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
+}
+
+/** What a call on canonical parameters really does, whoever makes it. */
+export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
+  const { requires, metadata, execution } = tool.definition;
+  const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
+  const own = filledPermissions(requires.permissions, params).map(
+    (permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }),
+  );
+  const effects = tool.effects?.(params) ?? own;
+  if (!metadata.isDangerous) return effects;
+  // A dangerous tool that names no effect is dangerous all the same.
+  return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
+}
+
+function resourceText(template: string, name: string, value: Json | undefined): string {
+  if (value === undefined) throw denied(template, `cannot be judged without the parameter ${name}`);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  throw denied(template, `cannot be judged: ${name} does not name one resource`);
+}
+
+function denied(template: string, problem: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', `The permission ${template} ${problem}`, { required: [template] });
+}
+
+/**
+ * May this caller know that the tool exists when it names it? Yes when the tool requires nothing, or when the caller holds
+ * a grant on what the tool is about, even for another action (source 000 §4: a reader of notifications learns that it may
+ * not send). To all others it answers as if there were no such tool.
+ */
+export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
+  const { permissions } = tool.definition.requires;
+  const judge = judgeOf(tool, authorizer);
+  return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
+}
+
+/** Is there anything that this caller may do with the tool? Lists and searches show only such tools. */
+export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
+  const judge = judgeOf(tool, authorizer);
+  return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
+}
+
+/** Who judges about a tool: for one that only other hubs have, what these tell of their devices. */
+export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
+  return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
+}
+
+/** What a caller may know of. */
+export function callerView(principal: Principal, authorizer: Authorizer): CallerView {
+  return { canSee: (permission) => authorizer.canSee(principal, permission) };
+}

@@ -1,0 +1,116 @@
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import { isDestructive, type ToolDefinition } from '../definition/tool-definition.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
+import { portableSchema, type SchemaUse, toStrictSchema } from './model-schemas.ts';
+
+/** A tool as OpenAI and LM Studio take it (source 004, export form). */
+export interface OpenAiTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject; readonly strict?: boolean };
+}
+
+/** A tool as Anthropic takes it. */
+export interface AnthropicTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonObject;
+}
+
+/** A tool as MCP lists it, with all four annotations. */
+export interface McpTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations: {
+    readonly title: string;
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+/** What a model-facing form still says of a tool; everything else gets the careful value again. */
+export interface ImportedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+/** OpenAI refuses a whole request for one longer description. */
+const OPENAI_DESCRIPTION_CHARS = 1_024;
+
+/** `name` is the model-facing one, from the registry. */
+export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
+  const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
+  return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
+}
+
+/** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters it cannot say. */
+export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
+  const tool = toOpenAi(definition, name);
+  const parameters = toStrictSchema(tool.function.parameters);
+  return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
+}
+
+/** Takes an OpenAI function apart. */
+export function fromOpenAi(tool: OpenAiTool): ImportedTool {
+  return { name: tool.function.name, description: tool.function.description, parameters: tool.function.parameters };
+}
+
+/** `name` is the model-facing one, from the registry. */
+export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
+  return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
+}
+
+/** Takes an Anthropic tool apart. */
+export function fromAnthropic(tool: AnthropicTool): ImportedTool {
+  return { name: tool.name, description: tool.description, parameters: tool.input_schema };
+}
+
+/** MCP wants an object as output schema; tools that answer anything else have none, and answer text. */
+export function toMcp(definition: ToolDefinition, name: string): McpTool {
+  const { metadata, execution, requires, returns } = definition;
+  return {
+    name,
+    title: metadata.title,
+    description: definition.description,
+    inputSchema: schemaFor(definition.parameters, 'input'),
+    ...(returns.type === 'object' && { outputSchema: schemaFor(returns, 'output') }),
+    annotations: {
+      title: metadata.title,
+      readOnlyHint: !execution.hasSideEffects,
+      destructiveHint: isDestructive(definition),
+      idempotentHint: execution.isIdempotent,
+      openWorldHint: requires.network,
+    },
+  };
+}
+
+/** Also the annotations, in the public form of a definition. */
+export function fromMcp(
+  tool: McpTool,
+): ImportedTool & { readonly title: string; readonly dangerous: boolean; readonly execution: JsonObject } {
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    parameters: tool.inputSchema,
+    dangerous: tool.annotations.destructiveHint,
+    execution: { side_effects: !tool.annotations.readOnlyHint, idempotent: tool.annotations.idempotentHint },
+  };
+}
+
+/** Ends between two words where that is possible, and never within a character. */
+function shortened(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const cut = text.slice(0, maxChars - 1);
+  const end = cut.lastIndexOf(' ');
+  return `${(end > maxChars / 2 ? cut.slice(0, end) : cut).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+function schemaFor(schema: JsonSchema, use: SchemaUse): JsonObject {
+  return copyJsonObject(portableSchema(schema, use), RESULT_LIMITS);
+}

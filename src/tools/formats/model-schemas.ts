@@ -1,0 +1,319 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isSchemaObject, mapSchema, visitSchema } from '../schema/schema-walk.ts';
+
+/** What a schema is for: a model writes values for the one, and only reads those of the other. */
+export type SchemaUse = 'input' | 'output';
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const;
+type TypeName = (typeof TYPES)[number];
+
+const NUMBER_KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+/** Keywords that bound values of one type alone. */
+const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
+  string: ['pattern', 'minLength', 'maxLength', 'format', 'contentEncoding', 'contentMediaType'],
+  number: NUMBER_KEYWORDS,
+  integer: NUMBER_KEYWORDS,
+  boolean: [],
+  object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames', 'minProperties', 'maxProperties'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  null: [],
+};
+const TYPE_KEYWORDS: ReadonlySet<string> = new Set(Object.values(KEYWORDS).flat());
+/** Keywords under which schemas of values stand. */
+const SINGLE_SCHEMA_KEYWORDS = ['items', 'additionalProperties'];
+const SCHEMA_LIST_KEYWORDS = ['anyOf', 'oneOf', 'prefixItems'];
+const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties'];
+/** Keywords that decide by other schemas, of which nothing can be said here. */
+const COMPOSING_KEYWORDS = ['$ref', 'allOf', 'not', 'if'];
+/** What model servers refuse at the root of parameters; the hub holds calls against the whole schema all the same. */
+const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else'];
+
+const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true };
+const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
+
+/**
+ * A schema that every model server takes, without our own `x-` keywords: one type at each place, branches as `anyOf`, every list with
+ * `items` and every object with `properties`. Several servers refuse a whole request for one schema that has a list of types, or a list
+ * without items. Where nothing can be said in this form the schema becomes wider, never narrower, but for lists of lists of lists in
+ * values of any type.
+ */
+export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
+  const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
+  const properties = isSchemaObject(plain.properties) ? plain.properties : {};
+  return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties }, use), use);
+}
+
+/** The schema with all that it holds in portable form; conditions and what excludes stay, since wider there is narrower outside. */
+function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
+  const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
+  const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (SINGLE_SCHEMA_KEYWORDS.includes(keyword)) return [keyword, inside(value)];
+    if (SCHEMA_LIST_KEYWORDS.includes(keyword) && Array.isArray(value)) return [keyword, value.map(inside)];
+    return SCHEMA_MAP_KEYWORDS.includes(keyword) && isSchemaObject(value) ? [keyword, mapMembers(value, inside)] : [keyword, value];
+  });
+  return Object.fromEntries(entries);
+}
+
+function mapMembers(members: JsonSchema, map: (member: unknown) => unknown): JsonSchema {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, map(member)]));
+}
+
+function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
+  const branches = schema.anyOf ?? (use === 'input' ? schema.oneOf : undefined);
+  if (Array.isArray(branches)) {
+    const rest = withoutKeywords(schema, ['anyOf', ...(use === 'input' ? ['oneOf'] : []), ...(Array.isArray(schema.type) ? ['type'] : [])]);
+    return {
+      ...withRequiredMembers(rest, use),
+      anyOf: branchesFor(
+        branches.map((branch: unknown) => (isSchemaObject(branch) ? branch : {})),
+        use,
+      ),
+    };
+  }
+  const types = typesOf(schema);
+  const [only] = types;
+  if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
+  // A list of every type says what no list says.
+  if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
+    const { type: _, ...untyped } = schema;
+    const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
+    return isSaid ? untyped : { ...untyped, anyOf: anyValue(2) };
+  }
+  const shared = Object.fromEntries(
+    Object.entries(schema).filter(([keyword]) => !TYPE_KEYWORDS.has(keyword) && keyword !== 'type' && keyword !== 'enum'),
+  );
+  return {
+    ...shared,
+    anyOf: branchesFor(
+      types.flatMap((type) => branchOf(schema, type)),
+      use,
+    ),
+  };
+}
+
+/**
+ * Adapters that know no branches keep the members of objects among them, and refuse every other value then. An object that is no
+ * branch itself but holds one is none to them, and the same to everybody else.
+ */
+function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
+  if (use === 'output' || branches.every(isObjectSchema)) return branches;
+  return branches.map((branch) => (isObjectSchema(branch) ? { anyOf: [branch] } : branch));
+}
+
+function isObjectSchema({ type, properties }: JsonSchema): boolean {
+  return type === 'object' || isSchemaObject(properties);
+}
+
+/** The part of a schema that is about values of one type; nothing where none of its values has that type. */
+function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
+  const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
+  if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
+  const values = (schema.enum as readonly Json[]).filter((value) => isOfType(value, type));
+  return values.length === 0 ? [] : [{ type, ...rules, ...(type !== 'null' && { enum: values }) }];
+}
+
+/** With the members that servers want of a list and of an object. */
+function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
+  if (schema.type === 'array' && !isSchemaObject(schema.items)) {
+    return { ...schema, items: use === 'input' ? { anyOf: anyValue(1) } : {} };
+  }
+  if (schema.type !== 'object') return schema;
+  // The form of names is one more keyword that not every server knows.
+  const { additionalProperties: others, propertyNames: _, ...rest } = schema;
+  const open = isSchemaObject(others) && Object.keys(withoutOwnKeywords(others)).length === 0 ? true : others;
+  if (!isSchemaObject(schema.properties)) return { ...rest, properties: {}, additionalProperties: open ?? true };
+  const properties = mapMembers(schema.properties, (member) => (isSchemaObject(member) ? member : {}));
+  return { ...rest, properties, ...(open !== undefined && { additionalProperties: open }) };
+}
+
+/** Any JSON, with so many lists within each other. */
+function anyValue(lists: number): readonly JsonSchema[] {
+  const list = lists === 0 ? [] : [{ type: 'array', items: { anyOf: anyValue(lists - 1) } }];
+  return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
+}
+
+/** The types that a schema names, or that its values and members show; none where it says nothing of the type. */
+function typesOf(schema: JsonSchema): readonly TypeName[] {
+  const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
+  if (named.length > 0) return named;
+  const values = Array.isArray(schema.enum) ? (schema.enum as readonly Json[]) : schema.const === undefined ? [] : [schema.const as Json];
+  if (values.length > 0) return TYPES.filter((type) => type !== 'integer' && values.some((value) => isOfType(value, type)));
+  if (isJsonObject(schema.properties as Json)) return ['object'];
+  return isSchemaObject(schema.items) ? ['array'] : [];
+}
+
+function isEveryType(types: readonly TypeName[]): boolean {
+  return TYPES.every((type) => type === 'integer' || types.includes(type));
+}
+
+function isOfType(value: Json, type: TypeName): boolean {
+  if (value === null) return type === 'null';
+  if (Array.isArray(value)) return type === 'array';
+  if (type === 'integer') return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function withoutOwnKeywords(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keyword.startsWith('x-')));
+}
+
+function withoutKeywords(schema: JsonSchema, keywords: readonly string[]): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword)));
+}
+
+/** Keywords that OpenAI's strict mode understands as they are. */
+const STRICT_KEYWORDS = [
+  'description',
+  'pattern',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+];
+const STRICT_FORMATS: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
+/** What cannot be said in it. */
+const UNSUPPORTED_KEYWORDS = [
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+  'prefixItems',
+  '$ref',
+];
+
+/** How large a schema may be for it: object properties in all, objects within objects, values of enums in all. */
+const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
+
+/**
+ * Parameters as OpenAI's strict mode wants them: every object closed, every member required, and what may be left out also
+ * null. Undefined where that is not possible, such as for objects whose members are not known beforehand.
+ */
+export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
+  const strict = strictOf(schema);
+  return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
+}
+
+/**
+ * Parameters without the nulls with which a model in strict mode says that it leaves something out: those of members that are
+ * not required and whose schema takes no null.
+ */
+export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
+  const properties = propertiesOf(schema);
+  const required = requiredOf(schema);
+  const given = Object.entries(params).filter(([name, value]) => {
+    const member = properties[name];
+    return value !== null || member === undefined || required.includes(name) || acceptsNull(member);
+  });
+  return Object.fromEntries(given.map(([name, value]): [string, Json] => [name, withoutNulls(properties[name], value)]));
+}
+
+function withoutNulls(schema: unknown, value: Json): Json {
+  if (!isSchemaObject(schema)) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => withoutNulls(schema.items, item));
+  return isJsonObject(value) ? withoutStrictNulls(schema, value) : value;
+}
+
+function acceptsNull(schema: unknown): boolean {
+  if (!isSchemaObject(schema)) return true;
+  const { type, const: only } = schema;
+  if (Array.isArray(schema.enum)) return schema.enum.includes(null);
+  if (only !== undefined) return only === null;
+  const branches = [schema.anyOf, schema.oneOf].find(Array.isArray);
+  if (branches) return branches.some(acceptsNull);
+  return type === undefined || [type].flat().includes('null');
+}
+
+function strictOf(schema: JsonSchema): JsonObject | undefined {
+  if (UNSUPPORTED_KEYWORDS.some((keyword) => keyword in schema)) return undefined;
+  const kept = Object.fromEntries(
+    STRICT_KEYWORDS.filter((keyword) => keyword in schema).map((keyword) => [keyword, schema[keyword] as Json]),
+  );
+  const about = { ...kept, ...(STRICT_FORMATS.has(schema.format) && { format: schema.format as Json }) };
+  const branches = [schema.anyOf, schema.oneOf].find(Array.isArray);
+  if (branches) return withBranches(about, 'anyOf', branches);
+  if (Array.isArray(schema.enum)) return { ...about, ...strictType(schema), enum: schema.enum as Json };
+  if (schema.const !== undefined) return { ...about, ...strictType(schema), const: schema.const as Json };
+  const types = [schema.type].flat();
+  if (types.length === 1 && types[0] === 'object') return strictObject(schema, about);
+  if (types.length === 1 && types[0] === 'array') return strictList(schema, about);
+  if (types.some((type) => typeof type !== 'string' || type === 'object' || type === 'array')) return undefined;
+  return { ...about, type: schema.type as Json };
+}
+
+function strictObject(schema: JsonSchema, about: JsonObject): JsonObject | undefined {
+  const isClosed = schema.additionalProperties === false || isSchemaObject(schema.properties);
+  if (!isClosed || schema.additionalProperties === true || isSchemaObject(schema.additionalProperties)) return undefined;
+  const required = requiredOf(schema);
+  const members: [string, JsonObject][] = [];
+  for (const [name, member] of Object.entries(propertiesOf(schema))) {
+    const strict = isSchemaObject(member) ? strictOf(member) : undefined;
+    if (!strict) return undefined;
+    members.push([name, required.includes(name) || acceptsNull(member) ? strict : orNull(strict)]);
+  }
+  const names = members.map(([name]) => name);
+  return { ...about, type: 'object', properties: Object.fromEntries(members), required: names, additionalProperties: false };
+}
+
+function strictList(schema: JsonSchema, about: JsonObject): JsonObject | undefined {
+  const items = isSchemaObject(schema.items) ? strictOf(schema.items) : undefined;
+  return items && { ...about, type: 'array', items };
+}
+
+function withBranches(about: JsonObject, keyword: string, branches: readonly unknown[]): JsonObject | undefined {
+  const strict = branches.map((branch) => (isSchemaObject(branch) ? strictOf(branch) : undefined));
+  return strict.every((branch) => branch !== undefined) ? { ...about, [keyword]: strict } : undefined;
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  if (Array.isArray(schema.anyOf)) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
+  const { description, ...rest } = schema;
+  return { ...(description !== undefined && { description }), anyOf: [rest, { type: 'null' }] };
+}
+
+function isWithinLimits(strict: JsonObject): boolean {
+  let properties = 0;
+  let values = 0;
+  visitSchema(strict, (schema) => {
+    properties += Object.keys(propertiesOf(schema)).length;
+    values += Array.isArray(schema.enum) ? schema.enum.length : 0;
+  });
+  return properties <= STRICT_LIMITS.properties && values <= STRICT_LIMITS.values && depthOf(strict) <= STRICT_LIMITS.depth;
+}
+
+function depthOf(schema: JsonSchema): number {
+  const { items, anyOf } = schema;
+  const inside = [...Object.values(propertiesOf(schema)), ...(Array.isArray(anyOf) ? anyOf : []), items].filter(isSchemaObject);
+  return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
+}
+
+/** Strict mode wants a type beside the values. */
+function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject {
+  if (type !== undefined) return { type: type as Json };
+  const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];
+  return { type: types.length === 1 ? (types[0] as Json) : types };
+}
+
+function requiredOf({ required }: JsonSchema): readonly unknown[] {
+  return Array.isArray(required) ? required : [];
+}
+
+function propertiesOf({ properties }: JsonSchema): JsonSchema {
+  return isSchemaObject(properties) ? properties : {};
+}

@@ -1,0 +1,170 @@
+import { type AreaChanges, type AreaNames, areaKey, type HomeNames } from '../../core/devices/device-names.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { givenName } from '../../core/untrusted-text.ts';
+
+const DEVICES = 'home-names/devices';
+const AREAS = 'home-names/areas';
+const FORMER_AREAS = 'home-names/former-areas';
+const NO_NAMES: AreaNames = { aliases: [] };
+
+/** The names that devices have for ever. */
+interface DeviceNameHistory {
+  prefixOf(device: DeviceId): string | undefined;
+  formerNames(device: DeviceId): readonly string[];
+}
+
+const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: () => [] };
+
+/** What became of an area that has another name now. */
+interface FormerArea {
+  /** Name of the area today. */
+  readonly today: string;
+  /** It was joined to another room: grants and rules that name it are not for that whole room. */
+  readonly isJoined: boolean;
+}
+
+/** Names that people gave to devices and areas, kept in the hub's state. */
+export class StoredHomeNames implements HomeNames, AreaChanges {
+  readonly #store: KeyValueStore;
+  readonly #claimed: DeviceNameHistory;
+  readonly #devices = new Map<string, readonly string[]>();
+  readonly #areas = new Map<string, AreaNames>();
+  /** By the key of the former name; none of these names is that of a former area itself. */
+  readonly #formerAreas = new Map<string, FormerArea>();
+  readonly #listeners = new Set<() => void>();
+  #revision = 0;
+
+  /** `claimed` tells how devices and their tools are called and were called before. */
+  constructor(store: KeyValueStore, claimed: DeviceNameHistory = NO_HISTORY) {
+    this.#store = store;
+    this.#claimed = claimed;
+    for (const { key, value } of store.entries(DEVICES)) this.#devices.set(key, parseTexts(value));
+    for (const { key, value } of store.entries(AREAS)) this.#areas.set(key, parseAreaNames(value));
+    for (const { key, value } of store.entries(FORMER_AREAS)) {
+      const former = parseFormerArea(value);
+      if (former) this.#formerAreas.set(key, former);
+    }
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  deviceAliases(device: string): readonly string[] {
+    return this.#devices.get(device) ?? NO_NAMES.aliases;
+  }
+
+  formerNames(device: string): readonly string[] {
+    return this.#claimed.formerNames(device as DeviceId);
+  }
+
+  toolPrefix(device: string): string | undefined {
+    return this.#claimed.prefixOf(device as DeviceId);
+  }
+
+  areaNames(area: string): AreaNames {
+    return this.#areas.get(areaKey(area)) ?? NO_NAMES;
+  }
+
+  areaToday(area: string): string {
+    return this.#formerAreas.get(areaKey(area))?.today ?? area;
+  }
+
+  /** The key of the area that a key in a grant or a rule means. */
+  areaMeant(key: string): string {
+    const former = this.#formerAreas.get(key);
+    return former && !former.isJoined ? areaKey(former.today) : key;
+  }
+
+  /** Names that an area had before. */
+  formerAreaNames(area: string): readonly string[] {
+    return [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === areaKey(area)).map(([key]) => key);
+  }
+
+  onAreaRenamed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Lets the name of an area mean another name from now on, with its floor and other names. With `isJoined` there is such a room
+   * already: what grants and rules gave to the one stays with the name, since they never spoke of the other. STORAGE_FAILED.
+   */
+  renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
+    const [gone, kept] = [areaKey(from), areaKey(to)];
+    const [before, there] = [this.areaNames(from), this.areaNames(to)];
+    const former = [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === gone);
+    for (const [key, one] of former) this.#keepFormer(key, key === kept ? null : { today: to, isJoined: one.isJoined || isJoined });
+    if (gone !== kept) {
+      this.#keepFormer(gone, { today: to, isJoined });
+      this.describeArea(from, NO_NAMES);
+      const aliases = [...there.aliases, ...before.aliases, from].filter((one) => areaKey(one) !== kept);
+      const floor = there.floor ?? before.floor;
+      this.describeArea(to, { aliases, ...(floor !== undefined && { floor }) });
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Lets a former name of an area mean nothing any more, so that another room can have it. STORAGE_FAILED. */
+  freeArea(name: string): void {
+    const today = this.areaToday(name);
+    this.#keepFormer(areaKey(name), null);
+    const { aliases, ...rest } = this.areaNames(today);
+    this.describeArea(today, { ...rest, aliases: aliases.filter((one) => areaKey(one) !== areaKey(name)) });
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Replaces what a device is called beside its name; an empty list takes all away. STORAGE_FAILED. */
+  setDeviceAliases(device: string, aliases: readonly string[]): readonly string[] {
+    const kept = distinct(aliases);
+    this.#keep(DEVICES, device, kept.length === 0 ? null : [...kept]);
+    if (kept.length === 0) this.#devices.delete(device);
+    else this.#devices.set(device, kept);
+    return kept;
+  }
+
+  /** Replaces the floor and the other names of an area. STORAGE_FAILED. */
+  describeArea(area: string, { floor, aliases }: AreaNames): AreaNames {
+    const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: givenName(floor) }) };
+    const isEmpty = names.aliases.length === 0 && names.floor === undefined;
+    const key = areaKey(area);
+    this.#keep(AREAS, key, isEmpty ? null : { ...names, aliases: [...names.aliases] });
+    if (isEmpty) this.#areas.delete(key);
+    else this.#areas.set(key, names);
+    return names;
+  }
+
+  #keepFormer(key: string, former: FormerArea | null): void {
+    this.#keep(FORMER_AREAS, key, former && { ...former });
+    if (former) this.#formerAreas.set(key, former);
+    else this.#formerAreas.delete(key);
+  }
+
+  #keep(space: string, key: string, value: Json): void {
+    if (value === null) this.#store.delete(space, key);
+    else this.#store.set(space, key, value);
+    this.#revision++;
+  }
+}
+
+function distinct(texts: readonly string[]): readonly string[] {
+  const trimmed = texts.map((text) => givenName(text)).filter((text) => text !== '');
+  return [...new Map(trimmed.map((text) => [text.toLowerCase(), text])).values()];
+}
+
+/** What another version wrote is taken as far as it is understood. */
+function parseAreaNames(value: Json): AreaNames {
+  if (!isJsonObject(value)) return NO_NAMES;
+  return { aliases: parseTexts(value.aliases ?? []), ...(typeof value.floor === 'string' && { floor: value.floor }) };
+}
+
+function parseFormerArea(value: Json): FormerArea | undefined {
+  if (!isJsonObject(value) || typeof value.today !== 'string') return undefined;
+  return { today: value.today, isJoined: value.isJoined === true };
+}
+
+function parseTexts(value: Json): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}

@@ -1,0 +1,271 @@
+import type { Device } from '../../core/devices/device-model.ts';
+import { areaKey, foldedName, type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.ts';
+import type { Reading } from '../../core/devices/sensor-readings.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { DeviceId, SensorId } from '../../core/ids.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import type { CallerView } from '../definition/tool-definition.ts';
+
+/** What a resolver needs of a device; `aliases` are what people call it beside its name. */
+export type DeviceName = Pick<Device, 'id' | 'name'> & { readonly aliases?: readonly string[] };
+
+/** Turns what a caller wrote into a device id. */
+export interface DeviceNames {
+  resolve(text: string, caller: CallerView): DeviceId;
+}
+
+/** Resolves over a list that may change, such as `() => directory.list()`, with the names that people gave besides. */
+export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
+  return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
+}
+
+/** The devices with what people call them besides, and what they called them before. */
+export function withAliases(devices: readonly DeviceName[], names: AliasSource): readonly DeviceName[] {
+  return devices.map(({ id, name }) => ({ id, name, aliases: [...names.deviceAliases(id), ...names.formerNames(id)] }));
+}
+
+type AliasSource = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
+
+/**
+ * The device that `text` means: its id, or a name or alias that only one of the devices visible to the caller has, letter
+ * case aside, now or before. A name counts no more than an alias: whoever names a device may not take over what another one is called.
+ * DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
+ */
+export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
+  const byId = devices.find((device) => device.id === text);
+  if (byId && canSeeDevice(byId.id, caller)) return byId.id;
+  const visible = devices.filter((device) => canSeeDevice(device.id, caller));
+  const matches = visible.filter((device) => hasName(text, device));
+  const [match] = matches;
+  if (matches.length > 1) throw ambiguousDevice(text, matches);
+  if (!match) throw deviceNotFound(text, visible);
+  return match.id;
+}
+
+/** True when the caller holds any grant on the device. */
+export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
+  return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
+}
+
+/** What a device answers to. */
+interface NamedThing {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+}
+
+/** True when `text` is the device's id, or its name or an alias, letter case aside. */
+export function isDeviceNamed(text: string, device: NamedThing & { readonly id: string }): boolean {
+  return device.id === text || hasName(text, device);
+}
+
+function hasName(text: string, { name, aliases = [] }: NamedThing): boolean {
+  const wanted = foldedName(text);
+  return foldedName(name) === wanted || aliases.some((alias) => foldedName(alias) === wanted);
+}
+
+function ambiguousDevice(text: string, matches: readonly DeviceName[]): AtmoError {
+  const candidates = matches.map((device) => device.id);
+  return new AtmoError(
+    'AMBIGUOUS_DEVICE',
+    `${shortQuote(text)} is the name of ${matches.length} devices; use an id: ${candidates.join(', ')}`,
+    {
+      candidates,
+    },
+  );
+}
+
+function deviceNotFound(text: string, visible: readonly DeviceName[]): AtmoError {
+  const byText = new Map(visible.flatMap(({ id, name, aliases = [] }) => [name, id, ...aliases].map((one) => [one, id] as const)));
+  const suggestions = [...new Set(nearestTexts(text, byText.keys(), 6).map((near) => byText.get(near) ?? ''))].slice(0, 3);
+  const hint = suggestions.length === 0 ? 'list the devices to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
+  return new AtmoError('DEVICE_NOT_FOUND', `There is no device ${shortQuote(text)}; ${hint}`, { suggestions });
+}
+
+function shortQuote(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}
+
+const MAX_AREA_CANDIDATES = 20;
+
+/** What `areaNames` knows of an area. */
+export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
+
+/**
+ * The area that `text` means, as it is written in `areas`: one of that name or with that alias. NOT_FOUND and
+ * AMBIGUOUS_DEVICE with candidates.
+ */
+export function resolveArea(text: string, areas: Iterable<string | undefined>, names: AreaAliases): string {
+  const known = distinctAreas(areas);
+  const matches = known.filter((area) => isAreaNamed(text, area, names));
+  const [match] = matches;
+  if (matches.length > 1) {
+    const called = `${quotedArea(text)} is what ${matches.length} areas are called`;
+    throw new AtmoError('AMBIGUOUS_DEVICE', `${called}: ${matches.map(quoted).join(', ')}; name one`, { candidates: matches });
+  }
+  if (match !== undefined) return match;
+  const candidates = nearAreas(text, known, names);
+  const hint = candidates.length > 0 ? `there is ${candidates.map(quoted).join(', ')}` : 'no device is in any area';
+  throw new AtmoError('NOT_FOUND', `There is no area ${quotedArea(text)}; ${hint}`, { candidates });
+}
+
+/** True when `text` is the area's name, was its name, or is one of its aliases. */
+export function isAreaNamed(text: string, area: string, names: AreaAliases): boolean {
+  const key = areaKey(text);
+  return areaKey(area) === areaKey(names.areaToday(text)) || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
+}
+
+/** Each area once, as it is written first. */
+export function distinctAreas(areas: Iterable<string | undefined>): string[] {
+  const byKey = new Map<string, string>();
+  for (const area of areas) if (area !== undefined && !byKey.has(areaKey(area))) byKey.set(areaKey(area), area);
+  return [...byKey.values()];
+}
+
+function nearAreas(text: string, areas: readonly string[], names: AreaAliases): string[] {
+  const byText = new Map(areas.flatMap((area) => [area, ...names.areaNames(area).aliases].map((name) => [name, area] as const)));
+  const near = new Set(nearestTexts(text, byText.keys()).map((name) => byText.get(name) ?? ''));
+  return near.size > 0 ? [...near] : areas.slice(0, MAX_AREA_CANDIDATES);
+}
+
+function quotedArea(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}
+
+/** What an area has that people ask about as the room's. */
+const AMBIENT_KINDS: ReadonlySet<string> = new Set(['temperature', 'humidity', 'co2']);
+/** Types of devices that measure what is in them: food, water, a drum, not the air of the room. */
+const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?washer|laundry|(?<!heat_?)pump|boiler|battery/i;
+
+const MAX_SUGGESTED_SENSORS = 3;
+const MAX_LISTED_SENSORS = 5;
+
+/** True for temperature, humidity and CO2 of the air of a room, by the types of the device that measures it. */
+export function isRoomAir({ kind }: Pick<Reading['sensor'], 'kind'>, deviceTypes: readonly string[]): boolean {
+  return AMBIENT_KINDS.has(kind) && isInRoom(deviceTypes);
+}
+
+/** False for a device that measures what is in itself. */
+export function isInRoom(deviceTypes: readonly string[]): boolean {
+  return !APPLIANCE_TYPES.test(deviceTypes.join(' '));
+}
+
+/** The readings of sensors that the caller may see. */
+export function visibleReadings(readings: readonly Reading[], caller: CallerView): readonly Reading[] {
+  return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
+}
+
+/** The sensor of an id or title; SENSOR_NOT_FOUND names the nearest. */
+export function resolveSensor(text: string, readings: readonly Reading[], caller: CallerView): SensorId {
+  const visible = visibleReadings(readings, caller);
+  const exact = visible.find(({ sensor }) => sensor.id === text);
+  const titled = visible.filter(({ sensor }) => titleKey(sensor.title) === titleKey(text));
+  return onlySensor(text, exact ? [exact] : titled, visible);
+}
+
+/** Who asks, and what people call devices and areas besides. */
+interface SensorContext {
+  readonly caller: CallerView;
+  readonly names?: HomeNames;
+  /** What all of the given readings measure, where they are of one kind. */
+  readonly kind?: string;
+  /** Types of a device; none where they are not known. */
+  typesOf(device: string): readonly string[];
+}
+
+/**
+ * The one sensor of a kind at a place: its own id, its device, its title, or an area that has only one; aliases count. An area means
+ * the air of the room, never what an appliance in it measures in itself.
+ */
+export function resolveSensorAt(
+  place: string,
+  readings: readonly Reading[],
+  { caller, names = NO_HOME_NAMES, kind, typesOf }: SensorContext,
+): SensorId {
+  const visible = visibleReadings(readings, caller);
+  const wanted = foldedName(place);
+  const exact = visible.filter(({ sensor }) => sensor.id === place || sensor.device === place);
+  if (exact.length > 0) return onlySensor(place, exact, visible);
+  const named = visible.filter(
+    ({ sensor: { title, device } }) =>
+      titleKey(title) === titleKey(place) ||
+      [...names.deviceAliases(device), ...names.formerNames(device)].some((alias) => foldedName(alias) === wanted),
+  );
+  const inArea = visible.filter(({ sensor: { area } }) => area !== undefined && isAreaNamed(place, area, names));
+  const ofRoom = inArea.filter(({ sensor }) => !AMBIENT_KINDS.has(sensor.kind) || isInRoom(typesOf(sensor.device)));
+  const matches = [...new Set([...named, ...ofRoom])];
+  if (matches.length === 0 && inArea.length > 0) throw onlyAppliances(place, inArea);
+  if (visible.length === 0) throw nothingReadable(place, kind);
+  return onlySensor(place, matches, visible);
+}
+
+function nothingReadable(text: string, kind?: string): AtmoError {
+  const what = kind === undefined ? 'no sensor' : `no sensor of the kind ${kind}`;
+  return new AtmoError('SENSOR_NOT_FOUND', `No sensor fits ${shortened(text)}; there is ${what} that you may read`, { candidates: [] });
+}
+
+function onlyAppliances(place: string, readings: readonly Reading[]): AtmoError {
+  const candidates = readings.map(({ sensor }) => sensor.id);
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `Nothing measures the air of ${shortened(place)}; what appliances there measure in themselves is ${candidates.join(', ')}`,
+    { candidates },
+  );
+}
+
+function onlySensor(text: string, matches: readonly Reading[], visible: readonly Reading[]): SensorId {
+  const [match] = matches;
+  if (matches.length > 1) {
+    const candidates = matches.map(({ sensor }) => sensor.id);
+    throw new AtmoError('AMBIGUOUS_DEVICE', `${shortened(text)} fits ${matches.length} sensors; use an id: ${candidates.join(', ')}`, {
+      candidates,
+    });
+  }
+  if (match) return match.sensor.id;
+  if (visible.length === 0) throw nothingReadable(text);
+  const place = ofAreaAndKind(text, visible);
+  const candidates = place?.candidates ?? nearestSensors(text, visible);
+  const where = place ? `of the kind ${place.kind} in ${JSON.stringify(place.area)} ` : '';
+  const message = `No sensor fits ${shortened(text)}; ${where}there is ${candidates.join(', ')}`;
+  throw new AtmoError('SENSOR_NOT_FOUND', message, { candidates, ...(place && { area: place.area, kind: place.kind }) });
+}
+
+function nearestSensors(text: string, readings: readonly Reading[]): readonly string[] {
+  const names = new Map(readings.flatMap(({ sensor }) => namesOf(sensor).map((name) => [name, sensor.id] as const)));
+  const near = [...new Set(nearestTexts(text, names.keys(), 6).map((name) => names.get(name) ?? ''))].slice(0, MAX_SUGGESTED_SENSORS);
+  return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
+}
+
+/** `kitchen temperature` names an area and a kind: what there is of that kind in that area. */
+function ofAreaAndKind(
+  text: string,
+  readings: readonly Reading[],
+): { readonly area: string; readonly kind: string; readonly candidates: readonly string[] } | undefined {
+  const words = asWords(text);
+  const holds = (name: string) => words.includes(asWords(name));
+  const found = readings.find(({ sensor: { area, kind } }) => area !== undefined && holds(area) && holds(kind));
+  if (found?.sensor.area === undefined) return undefined;
+  const { area, kind } = found.sensor;
+  const alike = readings.filter(({ sensor }) => sensor.area === area && sensor.kind === kind);
+  return { area, kind, candidates: alike.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id) };
+}
+
+/** Its words with a blank before and after each, so that a word is found whole. */
+function asWords(text: string): string {
+  return ` ${foldedName(text)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()} `;
+}
+
+function shortened(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}
+
+/** Titles quote the name of a device; who writes one need not. */
+function titleKey(title: string): string {
+  return foldedName(title.replaceAll('"', ''));
+}
+
+function namesOf(sensor: Reading['sensor']): readonly string[] {
+  return [sensor.id, sensor.title, sensor.area].filter((name) => name !== undefined);
+}

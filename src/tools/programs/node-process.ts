@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { AtmoError } from '../../core/errors.ts';
+import { residentBytes } from '../../core/health.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
+import { boundedEnvironment, ENTER_ENVIRONMENT } from './bounded-environment.ts';
+
+/** Code that runs in a process of its own, and what it may take. */
+export interface IsolatedCode {
+  /** Package name or file URL of the ES module. */
+  readonly specifier: string;
+  /** Its exported function, which answers `{ execute(params) }` for `config`. */
+  readonly entry: string;
+  readonly config: JsonObject;
+  /** What the code may take beside Node itself. */
+  readonly maxMemoryBytes: number;
+}
+
+const MEMORY_POLL_MS = 25;
+const SIGABRT_EXIT = 134;
+
+const CHILD_PROGRAM = `${ENTER_ENVIRONMENT}
+process.once('message', async ({ specifier, entry, config, params, world }) => {
+  try {
+    const context = enterWorld(world);
+    const module = await import(specifier);
+    const tool = await module[entry](config);
+    process.send({ result: JSON.stringify((await tool.execute(params, context)) ?? null) });
+  } catch (error) {
+    process.send({ error: error instanceof Error ? error.message : String(error) });
+  }
+});`;
+
+/**
+ * A handler that runs each call in a process of its own with a memory bound (source 001, ResourceBounds), killed at the
+ * deadline whatever it does, with all that it started. The process has no environment variables; it is no sandbox against
+ * hostile code. Errors: RESOURCE_EXCEEDED beyond the bound, INTERNAL_ERROR for what the code throws.
+ */
+export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
+  return async (params, context) => {
+    const { signal } = context;
+    signal.throwIfAborted();
+    const child = startProcess(code);
+    const end = () => killGroup(child);
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      const { specifier, entry, config } = code;
+      child.send({ specifier, entry, config, params, world: boundedEnvironment(definition, context) });
+      return await childAnswer(child, code.maxMemoryBytes);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', end);
+      end();
+    }
+  };
+}
+
+function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
+  return spawn(process.execPath, nodeArguments(CHILD_PROGRAM, maxMemoryBytes), {
+    // What it prints goes nowhere: it could be anything, secrets included.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: {},
+    cwd: '/',
+    // A group of its own, so that nothing which it starts outlives it.
+    detached: true,
+  });
+}
+
+async function childAnswer(child: ChildProcess, maxMemoryBytes: number): Promise<Json> {
+  const { promise, resolve, reject } = Promise.withResolvers<Json>();
+  const watch = setInterval(() => {
+    if (residentBytes(child.pid) > maxMemoryBytes + NODE_BYTES) reject(beyondMemory(maxMemoryBytes));
+  }, MEMORY_POLL_MS);
+  child.once('message', (message: unknown) => {
+    if (isJsonObject(message) && typeof message.result === 'string') resolve(JSON.parse(message.result) as Json);
+    else reject(failed(reasonOf(message)));
+  });
+  child.once('error', (error) => reject(failed(error.message)));
+  child.once('exit', (code, exitSignal) => {
+    const isHeapFull = exitSignal === 'SIGABRT' || exitSignal === 'SIGTRAP' || code === SIGABRT_EXIT;
+    reject(isHeapFull ? beyondMemory(maxMemoryBytes) : failed(`it ended with ${exitSignal ?? code} and without an answer`));
+  });
+  try {
+    return await promise;
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended already.
+  }
+}
+
+function failed(reason: string): AtmoError {
+  return new AtmoError('INTERNAL_ERROR', 'The tool failed; the log of the hub has its reason', {}, { cause: new Error(reason) });
+}
+
+function beyondMemory(maxMemoryBytes: number): AtmoError {
+  return new AtmoError(
+    'RESOURCE_EXCEEDED',
+    `The tool took more than the ${maxMemoryBytes} bytes of memory that it declares and was ended`,
+    {
+      max_memory_bytes: maxMemoryBytes,
+    },
+  );
+}
+
+function reasonOf(message: unknown): string {
+  return isJsonObject(message) && typeof message.error === 'string' ? message.error : 'no reason given';
+}
+
+const BYTES_PER_MB = 1_048_576;
+/** V8 needs this much before it runs anything. */
+const MIN_HEAP_MB = 8;
+
+/** What a Node takes that does nothing, in bytes. */
+export const NODE_BYTES = 64 * BYTES_PER_MB;
+
+/**
+ * Arguments for Node to run the text of an ES module. Given on the command line: the program ships as one bundle, in which a file of
+ * its own would have no place.
+ */
+export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
+  const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
+  return [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program];
+}

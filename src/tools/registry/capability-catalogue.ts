@@ -1,0 +1,77 @@
+import { canonicalJson } from '../../codec/canonical-json.ts';
+import { sha256Hex } from '../../codec/hashes.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { announcedType } from '../../core/devices/device-names.ts';
+import type { Json } from '../../core/json.ts';
+import type { CapabilityConstraints } from '../../core/mesh-view.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import type { ToolRegistry } from './tool-registry.ts';
+
+/** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it (source 000 §1). */
+export interface Capability {
+  readonly type: string;
+  /** For people; it may say how many devices there are, and counts only those that its reader may see. */
+  readonly description: (deviceCount: number) => string;
+  /** True when the devices of the directory come with it. */
+  readonly hasDevices?: boolean;
+  /** What holds for every call that needs it (source 000 §3). */
+  readonly constraints?: CapabilityConstraints;
+}
+
+/** A capability with the tools that need it, in the form in which hubs tell each other (source 000 §3 and §7). */
+export interface CapabilityView {
+  readonly type: string;
+  readonly description: string;
+  readonly constraints?: CapabilityConstraints;
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly parameters_hash: string }[];
+  readonly devices?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly reachable: boolean }[];
+}
+
+/** The capabilities of this hub. */
+export class CapabilityCatalogue {
+  readonly #registry: ToolRegistry;
+  readonly #capabilities = new Map<string, Capability>();
+
+  constructor(registry: ToolRegistry) {
+    this.#registry = registry;
+  }
+
+  add(capability: Capability): void {
+    this.#capabilities.set(capability.type, capability);
+  }
+
+  /** What tools may ask for in `requires.capabilities`. */
+  types(): readonly string[] {
+    return [...this.#capabilities.keys()];
+  }
+
+  /** What holds for calls that need a capability, by its type. */
+  constraints(): ReadonlyMap<string, CapabilityConstraints> {
+    const all = [...this.#capabilities.values()];
+    return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));
+  }
+
+  list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
+    // Those of the board itself came with no bridge.
+    const devices = directory.list().filter(({ kind }) => kind !== 'board');
+    return [...this.#capabilities.values()].map(({ type, description, hasDevices, constraints }) => ({
+      type,
+      description: description(devices.length),
+      ...(constraints && { constraints }),
+      tools: this.#registry.listByCapability(type).filter(isVisible).map(toolSummary),
+      ...(hasDevices && {
+        devices: devices.map(({ id, name, deviceTypes, reachability }) => ({
+          id,
+          name,
+          type: announcedType(deviceTypes[0]),
+          reachable: reachability === 'reachable',
+        })),
+      }),
+    }));
+  }
+}
+
+function toolSummary({ definition }: RegisteredTool) {
+  const { namespace, name, description, parameters } = definition;
+  return { name: `${namespace}:${name}`, description, parameters_hash: `sha256:${sha256Hex(canonicalJson(parameters as Json))}` };
+}

@@ -1,0 +1,278 @@
+import { sha256Hex } from '../../codec/hashes.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { RoutePeer } from '../../core/mesh-view.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { MODEL_NAME_LIMIT, parseToolName, toolKey } from '../definition/tool-names.ts';
+import { filterTools, type ResolveOptions, type ToolFilter, type ToolPage, type ToolRegistry } from './tool-registry.ts';
+import { toolNotFound } from './tool-suggestion.ts';
+
+/** Which of the tools a list shows, and of which hub. */
+export interface ToolDirectoryFilter extends ToolFilter {
+  /** Only tools that this hub (id or name) can run itself. */
+  readonly node?: string;
+}
+
+interface ToolDirectoryCollaborators {
+  readonly registry: ToolRegistry;
+  /** This hub. */
+  readonly self: { readonly id: string; readonly name: string };
+  readonly remote: RemoteTools;
+  readonly mesh: { peers(): readonly Pick<RoutePeer, 'id' | 'name' | 'isReachable'>[] };
+}
+
+const HASH_LENGTH = 6;
+
+/**
+ * The tools of this hub and of all others. A name means the hub's own tool wherever there is one: what other hubs announce
+ * can neither make it ambiguous nor hide it, whatever version they have.
+ */
+export class ToolDirectory {
+  readonly #registry: ToolRegistry;
+  readonly #remote: RemoteTools;
+  readonly #hubs: HubNames;
+  #merged: {
+    readonly own: readonly RegisteredTool[];
+    readonly remote: readonly RegisteredTool[];
+    readonly all: readonly RegisteredTool[];
+  } = {
+    own: [],
+    remote: [],
+    all: [],
+  };
+
+  constructor({ registry, self, remote, mesh }: ToolDirectoryCollaborators) {
+    this.#registry = registry;
+    this.#remote = remote;
+    this.#hubs = new HubNames({ self, mesh });
+  }
+
+  /**
+   * The tool that a name means, as `ToolRegistry.resolve`; of other hubs only where this one has none of the name, or where
+   * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR when one is named
+   * that is several, NOT_FOUND and NODE_UNAVAILABLE; that also for a tool of a hub that stopped lately, and for what may be a tool of
+   * a hub that is not wholly known: wait for `whole` first.
+   */
+  resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
+    const { onlyNodes } = options;
+    if (onlyNodes) this.#hubs.requireDistinct(onlyNodes);
+    const found = this.find(name, options);
+    if (found) return found;
+    if (onlyNodes) this.#hubs.requireReachable(onlyNodes);
+    this.#refuseDeparted(name, options);
+    this.#refuseUnread(name, onlyNodes);
+    const known = onlyNodes ? onlyNodes.flatMap((node) => this.#allOf(node)) : this.all();
+    const listed = known.filter(options.isListed ?? options.isVisible ?? (() => true));
+    throw toolNotFound(name, listed, onlyNodes);
+  }
+
+  /** The same where there is such a tool, else undefined: that a tool is missing is known long before what else may be meant. */
+  find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
+    const own = this.#mayRunHere(options.onlyNodes) ? this.#registry.find(name, options) : undefined;
+    return own ?? this.#findRemote(name, options);
+  }
+
+  /**
+   * Resolves when the tools of the other hubs are known, or after some seconds; undefined when they are, and for a name that this
+   * hub itself has a tool of.
+   */
+  awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
+    const { onlyNodes } = options;
+    if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
+    const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#registry.find(name, options) !== undefined;
+    return isOwn ? undefined : this.#remote.awaitComplete(onlyNodes);
+  }
+
+  /** A tool by its canonical id. */
+  get(id: string): RegisteredTool | undefined {
+    return this.#registry.get(id) ?? this.#remote.all().find((tool) => tool.id === id);
+  }
+
+  /** This hub's tools, and those of others that have no namesake here, in the order of their ids. */
+  all(): readonly RegisteredTool[] {
+    const own = this.#registry.all();
+    const remote = this.#remote.all();
+    if (remote.length === 0) return own;
+    const isCurrent = this.#merged.own === own && this.#merged.remote === remote;
+    if (!isCurrent)
+      this.#merged = {
+        own,
+        remote,
+        all: merged(
+          own,
+          remote.filter((tool) => !this.#registry.has(toolKey(tool))),
+        ),
+      };
+    return this.#merged.all;
+  }
+
+  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for a hub that is not known. */
+  list(filter: ToolDirectoryFilter = {}): ToolPage {
+    return filterTools(this.toolsOf(filter.node), filter);
+  }
+
+  /** Every tool that a hub can run itself, all there are where none is named. Errors as `list`. */
+  toolsOf(node: string | undefined): readonly RegisteredTool[] {
+    return node === undefined ? this.all() : this.#allOf(node);
+  }
+
+  /** The name that models use for a tool; no tool of another hub gets one that a tool here has. */
+  modelName(tool: RegisteredTool): string {
+    if (!tool.hubs) return this.#registry.modelName(tool);
+    const name = this.#remote.modelName(tool);
+    return this.#registry.hasModelName(name) ? hashedName(name, tool) : name;
+  }
+
+  /** Hubs that can run a tool: those that have a tool of another hub, or, for one of this hub's, all that have the same id. */
+  hubsOf(tool: RegisteredTool): readonly HubId[] {
+    return tool.hubs?.() ?? this.#remote.hubsWith(tool.id);
+  }
+
+  /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
+  isReady(tool: RegisteredTool): boolean {
+    return tool.missingSetting?.() === undefined || this.hubsOf(tool).length > 0;
+  }
+
+  #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
+    if (options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
+    const found = this.#remote.resolve(name, options);
+    if (found || parseToolName(name)?.namespace !== undefined) return found;
+    const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
+    return hashed && this.#remote.resolve(hashed.id, options);
+  }
+
+  #refuseDeparted(name: string, options: RemoteResolveOptions): void {
+    const hubs = this.#remote.departedHubs(name, options);
+    if (hubs.length === 0) return;
+    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
+    throw new AtmoError(
+      'NODE_UNAVAILABLE',
+      `${JSON.stringify(name.slice(0, 160))} is a tool of ${names}, which stopped; start it, then try again`,
+      { hubs: hubs.map(({ id }) => id) },
+    );
+  }
+
+  #refuseUnread(name: string, onlyNodes: readonly string[] | undefined): void {
+    const hubs = this.#remote.incompleteHubs(onlyNodes);
+    if (hubs.length === 0 || onlyNodes?.every((node) => this.#hubs.isSelf(node))) return;
+    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
+    throw new AtmoError(
+      'NODE_UNAVAILABLE',
+      `${JSON.stringify(name.slice(0, 160))} is no tool that is known yet, and the tools of ${names} are still being read; try again in a few seconds`,
+      { hubs: hubs.map(({ id }) => id) },
+    );
+  }
+
+  #allOf(node: string): readonly RegisteredTool[] {
+    this.#hubs.requireDistinct([node]);
+    if (this.#hubs.isSelf(node)) return this.#registry.all();
+    const hub = this.#hubs.peer(node);
+    return this.#remote.all().filter((tool) => tool.hubs?.().includes(hub.id));
+  }
+
+  #mayRunHere(onlyNodes: readonly string[] | undefined): boolean {
+    return onlyNodes?.some((node) => this.#hubs.isSelf(node)) ?? true;
+  }
+}
+
+/** Both lists are in order already. */
+function merged(own: readonly RegisteredTool[], remote: readonly RegisteredTool[]): readonly RegisteredTool[] {
+  return [...own, ...remote].sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+}
+
+function hashedName(name: string, tool: RegisteredTool): string {
+  return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
+}
+
+/** Which hubs are meant; all when absent. */
+export interface RemoteResolveOptions extends ResolveOptions {
+  /** Ids or names of the only hubs to look at. */
+  readonly onlyNodes?: readonly string[];
+}
+
+/**
+ * Port: the tools of other hubs. Each has `hubs`, the hubs that can run it. Two hubs' tools of one name are one tool only
+ * where the definitions are equal and it belongs to no device.
+ */
+export interface RemoteTools {
+  /** Every tool of every hub that is not gone, in the order of their ids. */
+  all(): readonly RegisteredTool[];
+  /** Undefined when no hub has it; AMBIGUOUS_TOOL lists id and hub of each when different tools have the name. */
+  resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
+  /** Hubs that were here lately and had the tool that a name means. */
+  departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
+  /** Hubs of which not all tools are known yet: what is not found may be theirs. */
+  incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
+  /** Resolves when `unread` is empty, which it is after some seconds at the latest; undefined where it is now. */
+  awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
+  /** Name of a tool that models use. */
+  modelName(tool: RegisteredTool): string;
+  /** Hubs that have a tool of this id, whatever its definition. */
+  hubsWith(toolId: string): readonly HubId[];
+  /** Hubs that announce a device of this id or name. */
+  hubsWithDevice(idOrName: string): readonly HubId[];
+  /** Hears that tools came or went. The answer stops it. */
+  onChange(listener: () => void): () => void;
+}
+
+type NamedHub = Pick<RoutePeer, 'id' | 'name' | 'isReachable'>;
+
+interface HubNamesCollaborators {
+  /** This hub. */
+  readonly self: { readonly id: string; readonly name: string };
+  readonly mesh: { peers(): readonly NamedHub[] };
+}
+
+/** The hubs that people name, by id or by a name that only one of them has. */
+class HubNames {
+  readonly #self: HubNamesCollaborators['self'];
+  readonly #mesh: HubNamesCollaborators['mesh'];
+
+  constructor({ self, mesh }: HubNamesCollaborators) {
+    this.#self = self;
+    this.#mesh = mesh;
+  }
+
+  isSelf(node: string): boolean {
+    return node === this.#self.id || node === this.#self.name;
+  }
+
+  /** Another hub. NOT_FOUND when there is none. */
+  peer(node: string): NamedHub {
+    const peer = this.#mesh.peers().find(({ id, name }) => id === node || name === node);
+    if (!peer) throw unknownHub(node);
+    return peer;
+  }
+
+  /** VALIDATION_ERROR when one of the names is that of several hubs: two boards are called alike until somebody names them. */
+  requireDistinct(nodes: readonly string[]): void {
+    for (const node of nodes) {
+      // An id is no name, and most requests that name a hub come from another hub and name this one.
+      if (node === this.#self.id) continue;
+      const peers = this.#mesh.peers();
+      if (peers.some(({ id }) => id === node)) continue;
+      const ids = [this.#self, ...peers].filter(({ name }) => name === node).map(({ id }) => id);
+      if (ids.length > 1) throw severalHubs(node, ids);
+    }
+  }
+
+  /** Throws where it is the hubs themselves that are missing: NOT_FOUND, or NODE_UNAVAILABLE when none of them can be reached. */
+  requireReachable(nodes: readonly string[]): void {
+    if (nodes.some((node) => this.isSelf(node))) return;
+    const peers = nodes.map((node) => this.peer(node));
+    const [first] = peers;
+    if (!first || peers.some(({ isReachable }) => isReachable)) return;
+    throw new AtmoError('NODE_UNAVAILABLE', `${first.name} (${first.id}) cannot be reached; see that it runs, then try again`, {
+      node_id: first.id,
+    });
+  }
+}
+
+function unknownHub(node: string): AtmoError {
+  return new AtmoError('NOT_FOUND', `There is no hub ${JSON.stringify(node.slice(0, 80))} in the mesh; list the peers to see who is`);
+}
+
+function severalHubs(name: string, ids: readonly string[]): AtmoError {
+  const message = `More than one hub is called ${JSON.stringify(name.slice(0, 80))}: ${ids.join(', ')}; name it by its id`;
+  return new AtmoError('VALIDATION_ERROR', message, { hubs: [...ids] });
+}

@@ -1,0 +1,380 @@
+import semver from 'semver';
+import { compareText } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { ToolId } from '../../core/ids.ts';
+import { type LintFinding, lintDefinition } from '../definition/definition-lint.ts';
+import type { Category, RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolKey as keyOf, modelNames, parseToolName, type ToolReference, toolId } from '../definition/tool-names.ts';
+import { isTrustedSchema, type SchemaValidator } from '../schema/schema-validator.ts';
+import { toolNotFound } from './tool-suggestion.ts';
+
+/** A tool came or went. */
+export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
+
+interface RegistryOptions {
+  /** `error` also refuses tools whose parameters lack a type or a description. */
+  readonly onWarning?: 'error' | 'keep';
+}
+
+/** Which tools a name may mean. */
+export interface ResolveOptions {
+  readonly versionRange?: string;
+  /** Tools for which it answers false do not exist for the caller. */
+  readonly isVisible?: (tool: RegisteredTool) => boolean;
+  /** Only tools for which it answers true are suggested; the visible ones when absent. */
+  readonly isListed?: (tool: RegisteredTool) => boolean;
+}
+
+const allTools = () => true;
+
+/** The tools of this hub by name (source 000 §3), several versions side by side. */
+export class ToolRegistry implements AsyncDisposable {
+  readonly #validator: SchemaValidator;
+  readonly #options: RegistryOptions;
+  readonly #tools = new Map<ToolId, RegisteredTool>();
+  /** `namespace:name` → its versions, newest first. */
+  readonly #versions = new Map<string, readonly RegisteredTool[]>();
+  /** Bare name → the `namespace:name` that have it. */
+  readonly #namespaces = new Map<string, ReadonlySet<string>>();
+  readonly #aliases = new Map<string, string>();
+  readonly #listeners = new Set<(change: ToolChange) => void>();
+  readonly #shuttingDown = new Set<Promise<void>>();
+  #sorted: readonly RegisteredTool[] | undefined;
+  #modelNames: ReadonlyMap<string, string> | undefined;
+  #takenNames: ReadonlySet<string> | undefined;
+
+  constructor(collaborators: { readonly validator: SchemaValidator }, options: RegistryOptions = {}) {
+    this.#validator = collaborators.validator;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#tools.size;
+  }
+
+  /** Adds a tool and answers the lint's warnings. CONFLICT when the id is taken, VALIDATION_ERROR when the definition is wrong. */
+  register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
+    const id = toolId(tool.definition);
+    const findings = this.#lint(tool);
+    const existing = this.#tools.get(id);
+    if (existing && !options.replace) {
+      throw new AtmoError('CONFLICT', `The tool ${id} is already registered; remove it first, ask to replace it, or use another version`);
+    }
+    if (existing) this.unregister(id);
+    this.#insert({ ...tool, id });
+    return findings;
+  }
+
+  /** Removes a tool; false when there was none. */
+  unregister(id: ToolId): boolean {
+    const tool = this.#tools.get(id);
+    if (!tool) return false;
+    this.#tools.delete(id);
+    for (const alias of tool.aliases ?? []) if (this.#aliases.get(alias) === keyOf(tool)) this.#aliases.delete(alias);
+    this.#setVersions(
+      tool,
+      this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
+    );
+    this.#tell({ kind: 'removed', tool });
+    this.#shutDown(tool);
+    return true;
+  }
+
+  /** Lets `from` (any text without `@`) mean the tool named `to`; an existing tool's name always wins over an alias. */
+  alias(from: string, to: string): void {
+    if (!parseToolName(to)) throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(to)} is not a tool name`);
+    this.#aliases.set(from, to);
+  }
+
+  removeAlias(from: string): boolean {
+    return this.#aliases.delete(from);
+  }
+
+  /** A tool by its canonical id. */
+  get(id: string): RegisteredTool | undefined {
+    return this.#tools.get(id as ToolId);
+  }
+
+  /**
+   * The tool that a name means: a bare one the core tool, else the only match that no agent made, else the only one; with a namespace the newest version; with
+   * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
+   */
+  resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
+    const found = this.find(name, options);
+    if (found) return found;
+    throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? allTools));
+  }
+
+  /** As `resolve`; undefined when no tool has the name. */
+  find(name: string, options: ResolveOptions = {}): RegisteredTool | undefined {
+    return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
+  }
+
+  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range. */
+  list(filter: ToolFilter = {}): ToolPage {
+    return filterTools(this.#sortedTools(), filter);
+  }
+
+  /** Every tool, in the order of their ids. */
+  all(): readonly RegisteredTool[] {
+    return this.#sortedTools();
+  }
+
+  listByCapability(capability: string): readonly RegisteredTool[] {
+    return this.#sortedTools().filter((tool) => tool.definition.requires.capabilities.includes(capability));
+  }
+
+  listByCategory(category: Category): readonly RegisteredTool[] {
+    return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
+  }
+
+  /** True when a tool of this `namespace:name` is here, in whatever version. */
+  has(key: string): boolean {
+    return this.#versions.has(key);
+  }
+
+  /** True when a tool here has this name for models. */
+  hasModelName(name: string): boolean {
+    this.#takenNames ??= new Set(this.#names().values());
+    return this.#takenNames.has(name);
+  }
+
+  /** The name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
+  modelName(tool: RegisteredTool): string {
+    const name = this.#names().get(keyOf(tool));
+    if (name === undefined) throw new AtmoError('TOOL_NOT_FOUND', `The tool ${tool.id} is not registered`);
+    return name;
+  }
+
+  /** Hears every tool that comes or goes from now on; the answer stops it. */
+  onChange(listener: (change: ToolChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Removes all tools and waits until each has given back what it holds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of [...this.#tools.keys()]) this.unregister(id);
+    await Promise.allSettled(this.#shuttingDown);
+  }
+
+  #lint(tool: RegisteredTool): readonly LintFinding[] {
+    const findings = lintDefinition(lintedPart(tool.definition), this.#validator, tool.isolation);
+    const stopping = findings.find((finding) => finding.severity === 'error' || this.#options.onWarning === 'error');
+    if (!stopping) return findings;
+    throw new AtmoError('VALIDATION_ERROR', `The tool ${toolId(tool.definition)} is refused: ${stopping.message} (${stopping.pointer})`, {
+      findings: findings.map((finding) => ({ ...finding })),
+    });
+  }
+
+  #insert(tool: RegisteredTool): void {
+    this.#tools.set(tool.id, tool);
+    for (const alias of tool.aliases ?? []) this.#aliases.set(alias, keyOf(tool));
+    const versions = [...this.#versionsOf(keyOf(tool)), tool];
+    this.#setVersions(
+      tool,
+      versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version)),
+    );
+    this.#tell({ kind: 'added', tool });
+  }
+
+  /** A tool that fails to let go harms nobody else: it is gone from the registry already. */
+  #shutDown(tool: RegisteredTool): void {
+    if (!tool.shutdown) return;
+    const ended: Promise<void> = tool
+      .shutdown()
+      .catch(() => {})
+      .finally(() => this.#shuttingDown.delete(ended));
+    this.#shuttingDown.add(ended);
+  }
+
+  #setVersions(tool: RegisteredTool, versions: readonly RegisteredTool[]): void {
+    const key = keyOf(tool);
+    const keys = new Set(this.#namespaces.get(tool.definition.name));
+    if (versions.length > 0) keys.add(key);
+    else keys.delete(key);
+    if (versions.length > 0) this.#versions.set(key, versions);
+    else this.#versions.delete(key);
+    if (keys.size > 0) this.#namespaces.set(tool.definition.name, keys);
+    else this.#namespaces.delete(tool.definition.name);
+    this.#sorted = undefined;
+    this.#modelNames = undefined;
+    this.#takenNames = undefined;
+  }
+
+  #versionsOf(key: string): readonly RegisteredTool[] {
+    return this.#versions.get(key) ?? [];
+  }
+
+  #find(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    const reference = parseToolName(name);
+    if (!reference) return undefined;
+    const matches = this.#keysOf(reference)
+      .map((key) => this.#pickVersion(key, reference, options))
+      .filter((tool) => tool !== undefined);
+    const core = matches.find((tool) => tool.definition.namespace === 'core');
+    if (core) return core;
+    // What an agent named in time takes no name from a device that comes later.
+    const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
+    if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
+    return brought[0] ?? matches[0];
+  }
+
+  #keysOf(reference: ToolReference): readonly string[] {
+    if (reference.namespace !== undefined) return [`${reference.namespace}:${reference.name}`];
+    return [...(this.#namespaces.get(reference.name) ?? [])];
+  }
+
+  #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
+    const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
+    const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAll(tool, ranges));
+    // A pre-release is meant only when it is asked for or when there is nothing else.
+    return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
+  }
+
+  #findAlias(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    const whole = this.#aliases.get(name);
+    if (whole !== undefined) return this.#find(whole, options);
+    const { namespace, name: bare = '', version } = parseToolName(name) ?? {};
+    const target = this.#aliases.get(bare);
+    if (target === undefined || (namespace !== undefined && !target.startsWith(`${namespace}:`))) return undefined;
+    return this.#find(version === undefined ? target : `${target}@${version}`, options);
+  }
+
+  #findByModelName(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    for (const [key, modelName] of this.#names()) if (modelName === name) return this.#find(key, options);
+    return undefined;
+  }
+
+  #names(): ReadonlyMap<string, string> {
+    this.#modelNames ??= modelNames([...this.#versions.keys()]);
+    return this.#modelNames;
+  }
+
+  #sortedTools(): readonly RegisteredTool[] {
+    this.#sorted ??= [...this.#tools.values()].sort((a, b) => compareText(a.id, b.id));
+    return this.#sorted;
+  }
+
+  #tell(change: ToolChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** To check an example is to compile a schema, which a start can do without where our tests have done it. */
+function lintedPart(definition: ToolDefinition): ToolDefinition {
+  if (!isTrustedSchema(definition.parameters)) return definition;
+  return { ...definition, metadata: { ...definition.metadata, examples: [] } };
+}
+
+function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
+  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
+}
+
+function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError {
+  const candidates = matches.map((tool) => keyOf(tool)).sort(compareText);
+  return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
+}
+
+/** Which tools a list shows; all given conditions hold. */
+export interface ToolFilter {
+  readonly capability?: string;
+  readonly category?: Category;
+  readonly device?: string;
+  /** True for the areas that are meant; what is in no area is in none of these. */
+  readonly isInArea?: (area: string) => boolean;
+  /** Every word has to occur in the name, title, description or tags. */
+  readonly text?: string;
+  readonly createdBy?: 'system' | 'agent';
+  readonly isVisible?: (tool: RegisteredTool) => boolean;
+  /** Default 0. */
+  readonly offset?: number;
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number;
+}
+
+/** One page of a list of tools. */
+export interface ToolPage {
+  readonly tools: readonly RegisteredTool[];
+  /** How many there are without paging. */
+  readonly total: number;
+  /** Offset of the next page; absent on the last. */
+  readonly nextOffset?: number;
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+
+/** One page of those tools that pass the filter, in the order given. */
+export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter): ToolPage {
+  const offset = requireWithin('offset', filter.offset ?? 0, [0, Number.MAX_SAFE_INTEGER]);
+  const limit = requireWithin('limit', filter.limit ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
+  const conditions = conditionsOf(filter);
+  const passing = conditions.length === 0 ? tools : tools.filter(allOf(conditions));
+  const end = offset + limit;
+  return { tools: passing.slice(offset, end), total: passing.length, ...(end < passing.length && { nextOffset: end }) };
+}
+
+/** Whether a tool passes the filter, paging aside. */
+export function filterPredicate(filter: ToolFilter): (tool: RegisteredTool) => boolean {
+  return allOf(conditionsOf(filter));
+}
+
+type Condition = (tool: RegisteredTool) => boolean;
+
+function allOf(conditions: readonly Condition[]): Condition {
+  return (tool) => conditions.every((condition) => condition(tool));
+}
+
+function conditionsOf(filter: ToolFilter): readonly Condition[] {
+  const { capability, category, device, isInArea, text, createdBy, isVisible } = filter;
+  const conditions: (Condition | undefined)[] = [
+    conditionFor(category, (tool) => tool.definition.metadata.category === category),
+    conditionFor(device, (tool) => tool.definition.metadata.device === device),
+    isInArea && (({ definition: { metadata } }) => metadata.area !== undefined && isInArea(metadata.area)),
+    conditionFor(createdBy, (tool) => tool.definition.metadata.createdBy === createdBy),
+    conditionFor(capability, (tool) => tool.definition.requires.capabilities.some((own) => own === capability)),
+    conditionFor(text, hasWords(text ?? '')),
+    isVisible,
+  ];
+  return conditions.filter((condition) => condition !== undefined);
+}
+
+function conditionFor(value: string | undefined, condition: Condition): Condition | undefined {
+  return value === undefined || value === '' ? undefined : condition;
+}
+
+function hasWords(text: string): Condition {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return (tool) => {
+    const haystack = searchText(tool);
+    return words.every((word) => haystack.includes(word));
+  };
+}
+
+const searchTexts = new WeakMap<RegisteredTool, string>();
+
+function searchText(tool: RegisteredTool): string {
+  const known = searchTexts.get(tool);
+  if (known !== undefined) return known;
+  const { name, namespace, description, metadata } = tool.definition;
+  const text = [namespace, name, metadata.title, description, ...metadata.tags].join(' ').toLowerCase();
+  searchTexts.set(tool, text);
+  return text;
+}
+
+function requireWithin(name: string, value: number, [low, high]: readonly [number, number]): number {
+  if (Number.isSafeInteger(value) && value >= low && value <= high) return value;
+  throw new AtmoError('VALIDATION_ERROR', `${name} has to be a whole number from ${low} to ${high}`);
+}
+
+/** Tells the coming and going of tools as the events of source 003; the answer stops it. */
+export function emitToolChanges(registry: ToolRegistry, events: EventBus): () => void {
+  return registry.onChange(({ kind, tool }) => {
+    const { title, createdBy, device } = tool.definition.metadata;
+    const added = createdBy === 'agent' ? 'agi.tool.created' : 'agi.tool.discovered';
+    const data = { tool: tool.id, title, created_by: createdBy, ...(device !== undefined && { device }) };
+    events.emit(kind === 'added' ? added : 'agi.tool.removed', tool.id, data);
+  });
+}

@@ -1,0 +1,192 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isTwoDigitPin } from '../../core/logger.ts';
+import { isSchemaObject, visitSchema } from './schema-walk.ts';
+
+/** What stands for a secret value in audit, events, approvals and on the disk. */
+export const SECRET_MASK = '[secret]';
+
+const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
+const secretive = new WeakMap<JsonSchema, boolean>();
+
+/**
+ * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
+ * where calls of other tools are held, the names of members tell which are secret: the schemas are not known there.
+ */
+export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
+  const masked = maskResult(schema, params, mask);
+  return isJsonObject(masked) ? masked : {};
+}
+
+/** The same for a value of any type, such as a result. */
+export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
+  return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
+}
+
+/** True when anything in the schema says that something is secret. */
+export function hasSecrets(schema: JsonSchema): boolean {
+  const known = secretive.get(schema);
+  if (known !== undefined) return known;
+  let found = false;
+  visitSchema(schema, (child) => {
+    found ||= child['x-secret'] === true || child['x-secret-members'] === true;
+  });
+  secretive.set(schema, found);
+  return found;
+}
+
+/** True when something is called secret where masking does not get to, such as behind `$ref`, `if` or `patternProperties`. */
+export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
+  const all = new Set<JsonSchema>();
+  visitSchema(schema, (child) => {
+    if (child['x-secret'] === true) all.add(child);
+  });
+  dropReached(schema, all);
+  return all.size > 0;
+}
+
+function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
+  if (!isSchemaObject(schema) || secrets.delete(schema)) return;
+  const parts = [...branchesOf(schema), schema.items, schema.additionalProperties, ...Object.values(propertiesOf(schema))];
+  for (const part of parts) dropReached(part, secrets);
+}
+
+/** The schema of an object with those of its members marked secret that are. */
+export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
+  const members = Object.entries(propertiesOf(schema));
+  const mark = ([name, member]: [string, unknown]): [string, unknown] =>
+    isSchemaObject(member) && isSecret(name, member) ? [name, { ...member, 'x-secret': true }] : [name, member];
+  return members.length === 0 ? schema : { ...schema, properties: Object.fromEntries(members.map(mark)) };
+}
+
+const SHORTEST_SECRET = 3;
+
+/** The values of secret parameters as texts, without those so short that they occur everywhere; longest first. */
+export function secretTexts(schema: JsonSchema, params: JsonObject): readonly string[] {
+  const texts = new Set<string>();
+  maskSecrets(schema, params, (value) => {
+    for (const text of leafTexts(value)) texts.add(text);
+    return SECRET_MASK;
+  });
+  return [...texts].sort((a, b) => b.length - a.length);
+}
+
+/** A text or JSON value in which the secrets are replaced wherever they occur in texts. */
+export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value;
+  return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
+}
+
+function leafTexts(value: Json): readonly string[] {
+  if (typeof value === 'number') return leafTexts(String(value));
+  if (typeof value === 'string') return value.length >= SHORTEST_SECRET ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leafTexts) : [];
+}
+
+function replaceTexts(value: Json, replace: (text: string) => string): Json {
+  if (typeof value === 'string') return replace(value);
+  if (Array.isArray(value)) return value.map((item: Json) => replaceTexts(item, replace));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [replace(key), replaceTexts(item, replace)]));
+}
+
+function maskValue(schema: unknown, value: Json, mask: (value: Json) => string): Json {
+  if (!isSchemaObject(schema)) return value;
+  if (schema['x-secret'] === true) return mask(value);
+  if (schema['x-secret-members'] === true) return maskMembers(value, mask);
+  // What any branch calls a secret is one, whichever branch the value fits.
+  return maskParts(
+    schema,
+    branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
+    mask,
+  );
+}
+
+function maskMembers(value: Json, mask: (value: Json) => string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskMembers(item, mask));
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(
+    members.map(([key, item]): [string, Json] => [key, isSecretMember(key, item) ? mask(item) : maskMembers(item, mask)]),
+  );
+}
+
+function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskValue(schema.items, item, mask));
+  if (!isJsonObject(value)) return value;
+  const properties = propertiesOf(schema);
+  const schemaOf = (key: string) => (Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties);
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, maskValue(schemaOf(key), item, mask)]));
+}
+
+function branchesOf(schema: JsonSchema): readonly unknown[] {
+  return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
+}
+
+function propertiesOf({ properties }: JsonSchema): JsonSchema {
+  return isSchemaObject(properties) ? properties : {};
+}
+
+/** Fields of commands and responses of the Matter specification that carry PINs, keys, network credentials or setup codes; `pin` is our own. */
+export const MATTER_SECRET_NAMES: readonly string[] = [
+  ...['pin', 'pinCode', 'setupPin', 'oldPin', 'newPin', 'tempAccountIdentifier', 'credentialData', 'pakePasscodeVerifier'],
+  ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
+  ...['key', 'signingKey', 'verificationKey', 'groupResolvingKey', 'enableKey', 'groupKeySet', 'ipkValue'],
+];
+/** Parameters and results of the hub's own tools that do. */
+const OWN_SECRET_NAMES = [
+  'code',
+  'passcode',
+  'setup_code',
+  'qr_code',
+  'manual_code',
+  'password',
+  'secret',
+  'token',
+  'signature',
+  'api_key',
+];
+/** Names that mean something else more often than a secret where somebody else chose them. */
+const AMBIGUOUS_NAMES = ['key', 'code', 'credentials', 'dataset', 'signature'];
+const NUMBER_TYPES: readonly unknown[] = ['integer', 'number'];
+/** PINs of locks have four digits or more. */
+const FIRST_PIN = 1_000;
+const LINE_WORDS = /\b(gpio|bcm|header pin|(gpio|header|board) line|line of the (board|header))/i;
+const GPIO = /(\b|_)gpio(\b|_)/i;
+const DOOR_WORDS = /(\b|_)(doors?|locks?|unlock|alarms?|codes?|gates?)(\b|_)/i;
+const plainNames: ReadonlySet<string> = new Set([...MATTER_SECRET_NAMES, ...OWN_SECRET_NAMES].map(foldedName));
+
+/** True for a name under which calls carry a secret, however it is spelled. */
+export function isSecretName(name: string): boolean {
+  return plainNames.has(foldedName(name));
+}
+
+/** True for a name that says of a parameter of anybody's tool that it is secret. */
+export function isParameterNameSecret(name: string): boolean {
+  return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
+}
+
+/**
+ * True for a parameter that is called `pin`, of a tool that speaks of no door, lock or code, and whose schema says a line of the board: a number that has fewer digits than any PIN, or one
+ * that its own words or those of its tool place at a GPIO header.
+ */
+export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
+  if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
+  const text = [schema.title, schema.description].filter((part) => typeof part === 'string').join(' ');
+  if (DOOR_WORDS.test(`${text} ${toolText}`)) return false;
+  const bounds = [schema.const, schema.maximum, schema.exclusiveMaximum, greatest(schema.enum)];
+  if (bounds.some((bound) => typeof bound === 'number' && bound < FIRST_PIN)) return true;
+  return LINE_WORDS.test(text) || GPIO.test(toolText);
+}
+
+/** True for a member of parameters whose schema is not known, such as those of another tool's call, that has to be taken for a secret. */
+function isSecretMember(name: string, value: Json): boolean {
+  return isSecretName(name) && !isTwoDigitPin(name, value);
+}
+
+function greatest(values: unknown): unknown {
+  return Array.isArray(values) && values.every((value) => typeof value === 'number') ? Math.max(...values) : undefined;
+}
+
+function foldedName(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}

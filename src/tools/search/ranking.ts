@@ -1,0 +1,366 @@
+import { editDistance } from '../../core/edit-distance.ts';
+import { ACTING_TERM, actionTerm, FOR_KIND_TERM, OF_DEVICE_TERM, withRelatedActions } from './actions.ts';
+import type { Alternative, Need, QueryRequest } from './query-needs.ts';
+import { documentOf, type Field, fieldOf, type TermIndex, weightOf } from './term-index.ts';
+import { STOP_WORDS } from './vocabulary.ts';
+import { wordsOf } from './words.ts';
+
+/** How well one document meets a query. */
+export interface Ranked {
+  readonly document: number;
+  readonly score: number;
+  /** By the number of the need: the alternative that met it, -1 for none. */
+  readonly metBy: readonly number[];
+}
+
+/** What a ranking found. */
+export interface Ranking {
+  /** Best first. */
+  readonly ranked: readonly Ranked[];
+  /** The needs as they were asked in the end, with words nearly like those that nobody has. */
+  readonly needs: readonly Need[];
+}
+
+/** What is asked of an index. */
+export interface RankQuery {
+  readonly wish: QueryRequest;
+  readonly limit: number;
+  /** Orders what has the same score. */
+  readonly tieBreak: (document: number) => string;
+  /** The room that a document is in. */
+  readonly areaOf: (document: number) => string | undefined;
+}
+
+/** A word that fits a room less than this is of another one. */
+const SAME_ROOM = 0.5;
+/** What a thing is called and where it is: there the name of another room is its own. */
+const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
+
+/**
+ * The documents that meet a wish, best first, at most `limit`. Everything is counted over those documents alone that
+ * `accepts` allows: how rare a word is among hidden ones changes nothing.
+ */
+export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
+  const isAccepted = memoizedPredicate(accepts, index.bound);
+  const needs = query.wish.needs.map((need) => withNearTerms(index, need, isAccepted));
+  const isRuledOut = [
+    excludedByAction(index, query.wish),
+    excludedByPlace(index, { needs, areaOf: query.areaOf }, isAccepted),
+    excludedByKind(index, needs, isAccepted),
+  ];
+  const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
+  const words = needs.filter((need) => need.kind === 'word');
+  for (const need of words) scores.addCandidates(need);
+  // An action alone fits half of a home: it counts among what the words found, and finds by itself only where they found nothing.
+  const others = needs.filter((need) => need.kind !== 'word');
+  if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
+    for (const need of others) scores.addCandidates(need);
+  for (const need of needs) scores.add(need);
+  const best = scores.best(query.limit, query.tieBreak);
+  return { needs, ranked: best.map((one) => ({ ...one, metBy: needs.map((need) => metBy(index, need, one.document)) })) };
+}
+
+/** Whether somebody may know of a document is asked once. */
+function memoizedPredicate(accepts: (document: number) => boolean, bound: number): (document: number) => boolean {
+  const verdicts = new Int8Array(bound);
+  return (document) => {
+    const known = verdicts[document] ?? 0;
+    if (known !== 0) return known > 0;
+    const verdict = accepts(document);
+    verdicts[document] = verdict ? 1 : -1;
+    return verdict;
+  };
+}
+
+/** What acts is no answer to a question, and what does the opposite of a wish is no answer to it. */
+function excludedByAction<Item extends object>(
+  index: TermIndex<Item>,
+  { sought, forbidden, isQuestion, isNegated }: QueryRequest,
+): (document: number) => boolean {
+  if (isQuestion) return documentsWithTerm(index, [ACTING_TERM]);
+  if (forbidden.size === 0) return () => false;
+  const asked = [...withRelatedActions(sought)].map(([action, strength]) => [actionTerm(action), strength] as const);
+  const denied = [...forbidden].map((action) => [actionTerm(action), 1] as const);
+  const best = (list: readonly (readonly [string, number])[], document: number) =>
+    Math.max(0, ...list.map(([term, strength]) => strength * (index.posting(term, document)?.weight ?? 0)));
+  const acts = (document: number) => index.posting(ACTING_TERM, document) !== undefined;
+  if (isNegated) return (document) => acts(document) && best(asked, document) <= best(denied, document);
+  const isSuspect = documentsWithTerm(
+    index,
+    denied.map(([term]) => term),
+  );
+  return (document) => isSuspect(document) && acts(document) && best(denied, document) > best(asked, document);
+}
+
+/** Documents that have one of the terms, in an entry that counts. */
+function documentsWithTerm<Item extends object>(
+  index: TermIndex<Item>,
+  terms: readonly string[],
+  counts: (entry: number) => boolean = () => true,
+): (document: number) => boolean {
+  const marks = new Uint8Array(index.bound);
+  for (const term of terms) for (const entry of index.entries(term)) if (counts(entry)) marks[documentOf(entry)] = 1;
+  return (document) => marks[document] === 1;
+}
+
+/** What works with any device of a kind works with none where the home has no such device. */
+function excludedByKind<Item extends object>(
+  index: TermIndex<Item>,
+  needs: readonly Need[],
+  isAccepted: (document: number) => boolean,
+): (document: number) => boolean {
+  if (index.entries(FOR_KIND_TERM).length === 0) return () => false;
+  const isOfDevice = (document: number) => isAccepted(document) && index.posting(OF_DEVICE_TERM, document) !== undefined;
+  const isThere = ({ alternatives }: Need) =>
+    alternatives.some(({ term }) => index.entries(term).some((entry) => isOfDevice(documentOf(entry))));
+  const isLacking = needs.some((need) => (need.role === 'thing' || need.role === 'quality') && !isThere(need));
+  return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
+}
+
+interface PlaceQuery {
+  readonly needs: readonly Need[];
+  readonly areaOf: (document: number) => string | undefined;
+}
+
+/** A room that is named and exists rules out what is in other rooms, unless it is called by that room. */
+function excludedByPlace<Item extends object>(
+  index: TermIndex<Item>,
+  { needs, areaOf }: PlaceQuery,
+  isAccepted: (document: number) => boolean,
+): (document: number) => boolean {
+  const words = needs.filter(({ kind, role }) => kind === 'word' && role !== 'weak');
+  const said = new Set(words.flatMap(({ alternatives }) => alternatives.map(({ term }) => term)));
+  const named = new Set<string>();
+  const naming = words.filter((need) => {
+    const areas = areasOf(index, need, (document) => (isAccepted(document) ? areaOf(document) : undefined));
+    const own = [...areas].filter(([area, isPlace]) => isPlace || isWholeNameWritten(area, said));
+    for (const [area] of own) named.add(area);
+    return own.length > 0;
+  });
+  if (named.size === 0) return () => false;
+  const terms = naming.flatMap(({ alternatives }) => alternatives.map(({ term }) => term));
+  const isCalledSo = documentsWithTerm(index, terms, (entry) => NAMING.has(fieldOf(entry)));
+  return (document) => {
+    if (isCalledSo(document)) return false;
+    const area = areaOf(document);
+    return area !== undefined && !named.has(area);
+  };
+}
+
+/** The rooms that a word stands in the name of, and whether it is a word for such a room. */
+function areasOf<Item extends object>(
+  index: TermIndex<Item>,
+  { role, alternatives }: Need,
+  areaOf: (document: number) => string | undefined,
+): ReadonlyMap<string, boolean> {
+  const areas = new Map<string, boolean>();
+  for (const { term, isNear, fit = 1 } of alternatives) {
+    if (isNear || fit < SAME_ROOM) continue;
+    for (const entry of index.entries(term)) {
+      const field = fieldOf(entry);
+      if (field !== 'area' && field !== 'floor') continue;
+      const area = areaOf(documentOf(entry));
+      if (area !== undefined) areas.set(area, areas.get(area) === true || role === 'place');
+    }
+  }
+  return areas;
+}
+
+function isWholeNameWritten(area: string, said: ReadonlySet<string>): boolean {
+  const words = wordsOf(area).filter(({ text }) => !STOP_WORDS.has(text));
+  return words.length > 0 && words.every(({ stem, variant }) => said.has(stem) || (variant !== undefined && said.has(variant)));
+}
+
+/** A word that no accepted document has is taken for those that look nearly like it. */
+function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
+  if (need.kind !== 'word') return need;
+  const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
+  const isKnown = need.alternatives.some(({ term }) => isThere(term));
+  const [exact] = need.alternatives;
+  // What means something is no slip of the pen.
+  if (isKnown || !exact || need.role !== 'name') return need;
+  const near = nearTerms(exact.term, index.terms(), isThere);
+  return near.length === 0 ? need : { ...need, alternatives: [...need.alternatives, ...near] };
+}
+
+function metBy<Item extends object>(index: TermIndex<Item>, { alternatives }: Need, document: number): number {
+  let best = -1;
+  let most = 0;
+  for (const [place, { term, strength }] of alternatives.entries()) {
+    const worth = strength * (index.posting(term, document)?.weight ?? 0);
+    if (worth <= most) continue;
+    best = place;
+    most = worth;
+  }
+  return best;
+}
+
+/** The best of each of several lists first, then the second best; what stands in two of them once. */
+export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one: One) => unknown): readonly One[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  const mixed = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
+  const keys = mixed.map(keyOf);
+  return lists.length < 2 ? mixed : mixed.filter((_, at) => keys.indexOf(keys[at]) === at);
+}
+
+/** A document and what it scored. */
+export interface Scored {
+  readonly document: number;
+  readonly score: number;
+}
+
+/** How much of the score rests on how many of the needs are met. */
+const COVERAGE_SHARE = 0.5;
+
+/** Adds up, need by need, how well the documents of one index meet a query. */
+class Scores<Item extends object> {
+  readonly #index: TermIndex<Item>;
+  readonly #isAccepted: (document: number) => boolean;
+  readonly #isCandidate: Uint8Array;
+  readonly #candidates: number[] = [];
+  readonly #sums: Float64Array;
+  readonly #covered: Float64Array;
+  /** What the need that is being added brings each document, the best alternative so far. */
+  readonly #current: Float64Array;
+  #worth = 0;
+
+  constructor(index: TermIndex<Item>, isAccepted: (document: number) => boolean) {
+    this.#index = index;
+    this.#isAccepted = isAccepted;
+    this.#isCandidate = new Uint8Array(index.bound);
+    this.#sums = new Float64Array(index.bound);
+    this.#covered = new Float64Array(index.bound);
+    this.#current = new Float64Array(index.bound);
+  }
+
+  /** How many documents can be found. */
+  get count(): number {
+    return this.#candidates.length;
+  }
+
+  /** Documents that meet the need can be found. */
+  addCandidates({ alternatives }: Need): void {
+    for (const { term } of alternatives) {
+      for (const entry of this.#index.entries(term)) {
+        const document = documentOf(entry);
+        if (this.#isCandidate[document] || !this.#isAccepted(document)) continue;
+        this.#isCandidate[document] = 1;
+        this.#candidates.push(document);
+      }
+    }
+  }
+
+  /** Counts a need: each candidate by the best alternative that it has, a word by how few candidates have it. */
+  add(need: Need): void {
+    const met: number[] = [];
+    let most = 0;
+    for (const { term, strength } of need.alternatives) {
+      const worth = need.weight * this.#rarity(need, term);
+      if (worth === 0) continue;
+      most = Math.max(most, worth);
+      this.#addTerm(term, worth * strength, met);
+    }
+    const isCounted = need.kind !== 'hint';
+    if (isCounted) this.#worth += most;
+    for (const document of met) {
+      this.#sums[document] = valueAt(this.#sums, document) + valueAt(this.#current, document);
+      if (isCounted) this.#covered[document] = valueAt(this.#covered, document) + most;
+      this.#current[document] = 0;
+    }
+  }
+
+  /** The best candidates, at most `limit`. */
+  best(limit: number, tieBreak: (document: number) => string): readonly Scored[] {
+    const top: Scored[] = [];
+    const isBefore = (a: Scored, b: Scored) => a.score > b.score || (a.score === b.score && tieBreak(a.document) < tieBreak(b.document));
+    for (const document of this.#candidates) {
+      const one = { document, score: this.#total(document) };
+      const last = top[limit - 1];
+      if (one.score <= 0 || (last && !isBefore(one, last))) continue;
+      let place = top.length;
+      while (place > 0 && isBefore(one, top[place - 1] ?? one)) place--;
+      top.splice(place, 0, one);
+      if (top.length > limit) top.pop();
+    }
+    return top;
+  }
+
+  #total(document: number): number {
+    const share = this.#worth === 0 ? 1 : valueAt(this.#covered, document) / this.#worth;
+    return valueAt(this.#sums, document) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * share);
+  }
+
+  /** 0 for what no candidate has. */
+  #rarity({ kind }: Need, term: string): number {
+    let count = 0;
+    for (const entry of this.#index.entries(term)) if (this.#isCandidate[documentOf(entry)]) count++;
+    if (count === 0) return 0;
+    return kind === 'word' ? Math.log(1 + this.#candidates.length / count) : 1;
+  }
+
+  #addTerm(term: string, worth: number, met: number[]): void {
+    for (const entry of this.#index.entries(term)) {
+      const document = documentOf(entry);
+      if (!this.#isCandidate[document]) continue;
+      const score = worth * weightOf(entry);
+      const before = valueAt(this.#current, document);
+      if (before === 0) met.push(document);
+      if (score > before) this.#current[document] = score;
+    }
+  }
+}
+
+function valueAt(values: Float64Array, place: number): number {
+  return values[place] ?? 0;
+}
+
+const SHORTEST = 4;
+const LONG = 8;
+const ONE_TYPO = 0.7;
+const TWO_TYPOS = 0.5;
+const BEGINNING = 0.6;
+const MAX_NEAR = 24;
+
+/** The terms of those that count that a word nearly is: one slip of the pen, two in a long word, or the beginning of a longer one. */
+function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
+  if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
+  const slips = word.length >= LONG ? 2 : 1;
+  const letters = letterMask(word);
+  const near: Alternative[] = [];
+  for (const term of terms) {
+    const strength = likeness(word, term, { slips, letters });
+    if (strength > 0 && counts(term)) near.push({ term, strength, isNear: true });
+  }
+  return near.sort((a, b) => b.strength - a.strength || (a.term < b.term ? -1 : 1)).slice(0, MAX_NEAR);
+}
+
+function likeness(word: string, term: string, { slips, letters }: { readonly slips: number; readonly letters: number }): number {
+  if (term.startsWith(word)) return BEGINNING;
+  if (Math.abs(term.length - word.length) > slips || term.length < SHORTEST - 1) return 0;
+  // Each slip changes at most two of the letters that occur: cheap to see, and it leaves few to compare in full.
+  if (bitCount(letterMask(term) ^ letters) > 2 * slips) return 0;
+  const distance = editDistance(word, term);
+  if (distance > slips && !isSwapped(word, term)) return 0;
+  return distance <= 1 || isSwapped(word, term) ? ONE_TYPO : TWO_TYPOS;
+}
+
+/** Two neighbouring letters in the wrong order: one slip, though it counts as two changes. */
+function isSwapped(word: string, term: string): boolean {
+  if (word.length !== term.length) return false;
+  const at = [...word].findIndex((letter, place) => letter !== term[place]);
+  if (at < 0) return false;
+  return word[at] === term[at + 1] && word[at + 1] === term[at] && word.slice(at + 2) === term.slice(at + 2);
+}
+
+/** Which letters occur, one bit for each of 31. */
+function letterMask(word: string): number {
+  let letters = 0;
+  for (let place = 0; place < word.length; place++) letters |= 1 << (word.charCodeAt(place) % 31);
+  return letters;
+}
+
+function bitCount(number: number): number {
+  let count = 0;
+  for (let rest = number; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}

@@ -1,0 +1,41 @@
+import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
+import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../codec/approval-payload.ts';
+import { base64UrlOf, bytesOfBase64Url, type SigningKey, signWith } from './signing-key.ts';
+
+/** {1: -8}, EdDSA, as a byte string (RFC 9052 §3.1). */
+const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
+const ARRAY_OF_FOUR = 0x84;
+const EMPTY_MAP = 0xa0;
+/** The text `Signature1`. */
+const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
+
+/** A new key of a person: the seed stays in the browser, the public half is what is enrolled; both in base64url. */
+export interface BrowserKey {
+  readonly seed: string;
+  readonly publicKey: string;
+}
+
+/** The decision signed as docs/approvals.md says: COSE_Sign1 by this key or the one of this seed (32 bytes, base64url), base64url. */
+export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
+  const payload = byteString(approvalPayload(statement));
+  const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
+  const signature = byteString(await (typeof key === 'string' ? signAsync(signed, bytesOfBase64Url(key)) : signWith(key, signed)));
+  return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
+}
+
+/** Makes a key of this browser's own. */
+export async function makeBrowserKey(): Promise<BrowserKey> {
+  const seed = utils.randomSecretKey();
+  return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
+}
+
+/** The public half of a key, in base64url. */
+export async function publicKeyOf(key: string | SigningKey): Promise<string> {
+  return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
+}
+
+/** Head and bytes (RFC 8949 §3.1); every one here has 24 bytes at least and less than 64 KiB. */
+function byteString(bytes: Uint8Array): readonly number[] {
+  const head = bytes.length < 0x100 ? [0x58, bytes.length] : [0x59, bytes.length >> 8, bytes.length & 0xff];
+  return [...head, ...bytes];
+}

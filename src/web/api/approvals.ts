@@ -1,0 +1,119 @@
+import type { Json, JsonObject } from '../../core/json.ts';
+import { type HubClient, HubError } from './hub-client.ts';
+import type { ApprovalView, EventView } from './hub-types.ts';
+import { Observable } from './observable.ts';
+import type { Login } from './session.ts';
+
+/** A call that a person began here and that waits for somebody's approval. */
+export interface PendingCall {
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly params: JsonObject;
+  /** What the person wanted, such as `Unlock Front door`. */
+  readonly label: string;
+  readonly expiresAt: string;
+  /** The program or the steps that it is going to run. */
+  readonly willDo: readonly string[];
+}
+
+/** How a call of this page ended that people had to agree to. */
+export interface CallOutcome {
+  readonly call: PendingCall;
+  readonly result?: Json;
+  readonly error?: unknown;
+}
+
+/** Calls of this page that wait for approval: each is made again, once, when it is approved, with the same arguments. */
+export class PendingCalls extends Observable {
+  readonly #hub: Pick<HubClient, 'invoke'>;
+  readonly #calls = new Map<string, PendingCall>();
+  readonly #hearers = new Set<(end: CallOutcome) => void>();
+
+  constructor(hub: Pick<HubClient, 'invoke'>) {
+    super();
+    this.#hub = hub;
+  }
+
+  /** Hears how calls ended; the answer stops it. */
+  onEnd(hearer: (end: CallOutcome) => void): () => void {
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
+  }
+
+  get all(): readonly PendingCall[] {
+    return [...this.#calls.values()];
+  }
+
+  /** Remembers the call if this error says that it waits; true when it does. */
+  track(error: unknown, wish: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
+    if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
+    const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
+    if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
+    const willDo = Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : [];
+    this.#calls.set(approvalId, { ...wish, approvalId, expiresAt, willDo });
+    this.changed();
+    return true;
+  }
+
+  /** Follows what people decided. */
+  handleEvent(event: EventView): void {
+    if (event.type !== 'approval.decided') return;
+    const call = this.#calls.get(event.subject);
+    const { state } = event.data;
+    // With two persons to agree, the first one leaves it pending.
+    if (!call || state === 'pending') return;
+    this.#calls.delete(call.approvalId);
+    this.changed();
+    if (state === 'approved') void this.#run(call);
+    else
+      this.#tell({
+        call,
+        error: new HubError('PERMISSION_DENIED', `${call.label}: ${state === 'expired' ? 'nobody agreed in time' : 'denied'}`, {
+          status: 0,
+        }),
+      });
+  }
+
+  /** The person wants none of them any more. */
+  clear(): void {
+    this.#calls.clear();
+    this.changed();
+  }
+
+  async #run(call: PendingCall): Promise<void> {
+    try {
+      this.#tell({ call, result: await this.#hub.invoke(call.tool, call.params) });
+    } catch (error) {
+      this.#tell({ call, error });
+    }
+  }
+
+  #tell(end: CallOutcome): void {
+    for (const hearer of this.#hearers) hearer(end);
+  }
+}
+
+/** True when this login can sign decisions. */
+export function canSignDecisions(login: Login | undefined): boolean {
+  return login?.key !== undefined && login.person !== undefined;
+}
+
+/** Signs a person's decision and hands it in. */
+export async function submitDecision(
+  hub: HubClient,
+  approval: ApprovalView,
+  wish: { decision: 'approve' | 'deny'; login: Login | undefined },
+): Promise<void> {
+  const { decision, login } = wish;
+  const { person, key } = login ?? {};
+  if (person === undefined || key === undefined) {
+    throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve', {
+      status: 0,
+    });
+  }
+  // What signs is 5 kB that most visits never need.
+  const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
+  const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
+  const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);
+  await hub.post(`/api/v1/approvals/${encodeURIComponent(approval_id)}`, { decision, person, signature });
+}

@@ -1,0 +1,53 @@
+/** As the page and Node both know it. */
+type Key = (typeof CryptoKey)['prototype'];
+
+/** A key that signs and that nobody can read out, not even this page: what a browser keeps of an approver's key. */
+export interface SigningKey {
+  readonly privateKey: Key;
+  /** 32 bytes in base64url. */
+  readonly publicKey: string;
+}
+
+/** PKCS #8 of an Ed25519 key up to its seed (RFC 8410 §7). */
+const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+
+/** The key of a seed (32 bytes, base64url); undefined in a browser that does not know Ed25519. */
+export async function signingKeyOf(seed: string): Promise<SigningKey | undefined> {
+  const der = Uint8Array.of(...PKCS8_PREFIX, ...bytesOfBase64Url(seed));
+  try {
+    const { subtle } = crypto;
+    const { x } = await subtle.exportKey('jwk', await subtle.importKey('pkcs8', der, 'Ed25519', true, ['sign']));
+    const privateKey = await subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']);
+    return x === undefined ? undefined : { privateKey, publicKey: x };
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for what `keptKeyOf` made, also after it lay in the browser's database. */
+export function isSigningKey(value: unknown): value is SigningKey {
+  return (
+    typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
+  );
+}
+
+/** 64 bytes of Ed25519 (RFC 8032). */
+export async function signWith({ privateKey }: SigningKey, message: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
+}
+
+/** Bytes of base64url without padding; empty for what is none. */
+export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+/** Base64url without padding. */
+export function base64UrlOf(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}

@@ -1,0 +1,111 @@
+import type { Json, JsonObject } from '../core/json.ts';
+import { PendingCalls } from './api/approvals.ts';
+import { browserStorage } from './api/browser-storage.ts';
+import { browserWait, EventStream } from './api/event-stream.ts';
+import { HomeStore } from './api/home-store.ts';
+import { HubClient } from './api/hub-client.ts';
+import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
+import { Router } from './router.ts';
+
+/** A call that a person wants. */
+export interface CallRequest {
+  readonly tool: string;
+  readonly params?: JsonObject;
+  /** What it does, for people, such as `Unlock Front door`. */
+  readonly label: string;
+}
+
+/** The page's parts, given to every page as `app`. */
+export class App {
+  readonly session: Session;
+  readonly hub: HubClient;
+  readonly store: HomeStore;
+  readonly router: Router;
+  /** Calls of this page that wait for approval. */
+  readonly calls: PendingCalls;
+  readonly #stream: EventStream;
+  #isListening = false;
+
+  constructor() {
+    this.session = new Session({ tab: tabStorage(sessionStorage), browser: browserStorage(indexedDB) });
+    this.hub = new HubClient({
+      fetch: (path, init) => fetch(path, init),
+      token: () => this.session.login?.token,
+      onRefused: ({ code }) => void this.session.signOut(code),
+      build: { script: scriptPath(), reload: () => location.reload() },
+    });
+    this.store = new HomeStore(this.hub);
+    this.router = new Router(window);
+    this.calls = new PendingCalls(this.hub);
+    this.store.onEvent((event) => this.calls.handleEvent(event));
+    this.#stream = new EventStream(
+      {
+        open: (lastEventId, signal) =>
+          this.hub.open('/api/v1/events', {
+            signal,
+            headers: { accept: 'text/event-stream', ...(lastEventId && { 'last-event-id': lastEventId }) },
+          }),
+        wait: browserWait,
+        random: Math.random,
+      },
+      {
+        onEvent: (event) => this.store.handleEvent(event),
+        onGap: () => void this.store.reload(),
+        onConnection: (connection) => this.store.setConnection(connection),
+      },
+    );
+  }
+
+  /** Takes the login of the link or of before, and listens to the hub as long as somebody is signed in. */
+  async start(): Promise<void> {
+    this.session.subscribe(() => this.#follow());
+    const login = takeLogin();
+    await this.session.restore();
+    if (login) await this.session.receiveLogin(login);
+    // A link that is opened where the page is open already loads nothing anew.
+    window.addEventListener('hashchange', () => {
+      const other = takeLogin();
+      if (other) void this.session.receiveLogin(other);
+    });
+    this.router.start();
+    window.addEventListener('online', () => this.#stream.wake());
+    document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
+  }
+
+  /** Calls a tool; undefined when it waits for approval now, and will run by itself once it is given. Errors are HubError. */
+  async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
+    try {
+      return await this.hub.invoke(tool, params);
+    } catch (error) {
+      if (this.calls.track(error, { tool, params, label })) return undefined;
+      throw error;
+    }
+  }
+
+  #follow(): void {
+    const isSignedIn = this.session.login !== undefined;
+    if (isSignedIn === this.#isListening) return;
+    this.#isListening = isSignedIn;
+    if (isSignedIn) void this.#stream.run();
+    else this.#leave();
+  }
+
+  #leave(): void {
+    this.#stream.stop();
+    this.store.clear();
+    this.calls.clear();
+  }
+}
+
+/** The login in the address, taken out of it at once: what stands there is in the history, and may be read over a shoulder. */
+function takeLogin(): Login | undefined {
+  const login = loginOfFragment(location.hash);
+  if (login) history.replaceState(null, '', location.pathname);
+  return login;
+}
+
+/** The name of the main script holds the hash of everything that it loads. */
+function scriptPath(): string {
+  const script = document.querySelector<HTMLScriptElement>('script[type=module]');
+  return script ? new URL(script.src).pathname : '';
+}

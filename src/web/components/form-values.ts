@@ -1,0 +1,18 @@
+/** What stands in the field that an event is about; a checkbox says `on` or nothing. */
+export function inputValue(event: Event): string {
+  const { target } = event;
+  if (target instanceof HTMLInputElement && target.type === 'checkbox') return target.checked ? 'on' : '';
+  const isField = target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+  return isField ? target.value : '';
+}
+
+/** The fields of a form that was submitted, by name, without blanks around them; secrets as they are. */
+export function formValues(event: SubmitEvent): Readonly<Record<string, string>> {
+  event.preventDefault();
+  const form = event.currentTarget;
+  if (!(form instanceof HTMLFormElement)) return {};
+  const secrets = new Set([...form.querySelectorAll<HTMLInputElement>('input[type=password]')].map(({ name }) => name));
+  return Object.fromEntries(
+    [...new FormData(form)].map(([name, value]) => [name, secrets.has(name) ? String(value) : String(value).trim()]),
+  );
+}

@@ -1,0 +1,72 @@
+import { readableWords } from '../../core/devices/matter-names.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** How long ago something was, such as `2 min ago`; `never` without a time. */
+export function ageWords(at: string | null, nowMs: number): string {
+  if (at === null) return 'unknown';
+  const ageMs = Math.max(0, nowMs - Date.parse(at));
+  if (ageMs < 10_000) return 'just now';
+  if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / 1000)} s ago`;
+  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)} min ago`;
+  if (ageMs < 2 * DAY_MS) return `${Math.floor(ageMs / HOUR_MS)} h ago`;
+  return `${Math.floor(ageMs / DAY_MS)} days ago`;
+}
+
+/** Time that is left, as `9:04`; `0:00` when there is none. */
+export function countdown(until: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** A value as a person reads it: numbers by the language, words without underscores, yes and no; `–` for nothing. */
+export function valueWords(value: Json): string {
+  if (value === null) return '–';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') return numberWords(value);
+  if (typeof value === 'string') return humanWords(value);
+  if (Array.isArray(value)) return value.map(valueWords).join(', ') || 'none';
+  return isJsonObject(value)
+    ? Object.entries(value)
+        .map(([name, item]) => `${humanWords(name)} ${valueWords(item)}`)
+        .join(', ')
+    : '';
+}
+
+/** A number with at most three digits behind the point, fewer for large ones. */
+export function numberWords(value: number): string {
+  const size = Math.abs(value);
+  const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+  return value.toLocaleString(undefined, { maximumFractionDigits });
+}
+
+/** `door_closed` as `door closed`; what has no underscores stays as it is. */
+export function humanWords(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  co2: 'CO₂',
+  pm25: 'PM2.5',
+  pm10: 'PM10',
+  open_percent: 'Open',
+  tilt_percent: 'Slats open',
+};
+
+/** What a reading is called: `is_on` is `On`, `co2` is `CO₂`. */
+export function readingName(name: string): string {
+  return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
+}
+
+/** `DimmableLight` as `Dimmable light`, `Attr0xfff10002` as `Attribute 2`. */
+export function typeWords(type: string): string {
+  return capital(readableWords(type));
+}
+
+/** With a capital at the beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

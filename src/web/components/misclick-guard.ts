@@ -1,0 +1,76 @@
+import { PositionStability } from './position-stability.ts';
+
+/**
+ * Buttons that decide for a person. A press of one counts only where this very button, about this very thing, has been on the screen
+ * under the pointer for half a second: a list that moves at that moment must not put another request under the finger. `about`
+ * names what they decide about.
+ */
+class MisclickGuard extends HTMLElement {
+  static readonly observedAttributes = ['about'];
+  readonly #steadiness = new PositionStability<HTMLButtonElement>();
+  #frame = 0;
+
+  connectedCallback(): void {
+    this.addEventListener('click', this.#guard, { capture: true });
+    document.addEventListener('visibilitychange', this.#forget);
+    this.#look();
+  }
+
+  disconnectedCallback(): void {
+    this.removeEventListener('click', this.#guard, { capture: true });
+    document.removeEventListener('visibilitychange', this.#forget);
+    cancelAnimationFrame(this.#frame);
+    this.#forget();
+  }
+
+  attributeChangedCallback(): void {
+    this.#forget();
+  }
+
+  readonly #forget = (): void => this.#steadiness.reset();
+
+  readonly #look = (): void => {
+    const buttons = this.#measure();
+    for (const button of buttons) {
+      const isReady = this.#steadiness.isStable(button, performance.now());
+      if ((button.ariaDisabled !== 'true') !== isReady) button.ariaDisabled = isReady ? 'false' : 'true';
+    }
+    this.#frame = requestAnimationFrame(this.#look);
+  };
+
+  /** The list may have been drawn anew since the last frame: what counts is where the button is as it is pressed. */
+  readonly #guard = (event: Event): void => {
+    this.#measure();
+    const button = event.target instanceof Element ? event.target.closest('button') : null;
+    if (button && this.#steadiness.isStable(button, performance.now())) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const detail = { text: 'This came here only just now. Look at it, and press again.', tone: 'plain' };
+    this.dispatchEvent(new CustomEvent('atmo-notice', { detail, bubbles: true }));
+  };
+
+  #measure(): readonly HTMLButtonElement[] {
+    const buttons = [...this.querySelectorAll('button')];
+    const { left, top } = this.getBoundingClientRect();
+    this.#steadiness.update(
+      buttons.map((button) => [button, isVisible(button) ? positionOf(button, { left, top }) : undefined]),
+      performance.now(),
+    );
+    return buttons;
+  }
+}
+
+/** False where something lies over the button, or it is off the screen. */
+function isVisible(button: HTMLButtonElement): boolean {
+  const { left, top, width, height } = button.getBoundingClientRect();
+  const above = document.elementFromPoint(left + width / 2, top + height / 2);
+  return above !== null && button.contains(above);
+}
+
+/** In whole pixels, as it is laid out: a button that is pressed is drawn smaller and has not moved. */
+function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
+  const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
+  return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();
+}
+
+customElements.define('atmo-steady', MisclickGuard);

@@ -1,0 +1,178 @@
+import { isJsonObject, type Json, type JsonSchema, tryParseJson } from '../../core/json.ts';
+import { capital, humanWords } from './formatting.ts';
+
+/** Where a field's value stands in the whole value. */
+export type FieldPath = readonly (string | number)[];
+
+interface FieldHead {
+  readonly path: FieldPath;
+  readonly label: string;
+  readonly help?: string;
+  readonly unit?: string;
+  readonly isRequired: boolean;
+  /** What the tool takes when nothing is given. */
+  readonly fallback?: Json;
+}
+
+/** One field of a form, as a JSON Schema asks for it. */
+export type FormField = FieldHead &
+  (
+    | { readonly kind: 'number'; readonly isWhole: boolean; readonly min?: number; readonly max?: number }
+    | {
+        readonly kind: 'text';
+        readonly isSecret: boolean;
+        readonly isLong: boolean;
+        readonly pattern?: string;
+        readonly minLength?: number;
+        readonly maxLength?: number;
+      }
+    | { readonly kind: 'flag' }
+    | { readonly kind: 'choice'; readonly options: readonly Json[] }
+    | { readonly kind: 'group'; readonly fields: readonly FormField[] }
+    | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
+    /** One of several forms. */
+    | { readonly kind: 'variant'; readonly options: readonly FormField[] }
+    /** Any JSON value, written as JSON. */
+    | { readonly kind: 'json' }
+  );
+
+const LONG_TEXT = 200;
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'Text',
+  integer: 'Number',
+  number: 'Number',
+  boolean: 'Yes or no',
+  array: 'List',
+  object: 'Several values',
+};
+
+/** The field of a schema; `name` is the member that it is the schema of. */
+export function schemaField(
+  schema: JsonSchema,
+  place: { readonly path: FieldPath; readonly name: string; readonly isRequired: boolean },
+): FormField {
+  const { path, name, isRequired } = place;
+  const { description, default: fallback, 'x-unit': unit } = schema;
+  const head: FieldHead = {
+    path,
+    label: capital(humanWords(name)),
+    isRequired,
+    ...(typeof description === 'string' && { help: description }),
+    ...(typeof unit === 'string' && { unit }),
+    ...(fallback !== undefined && { fallback: fallback as Json }),
+  };
+  return variantOf(schema, head) ?? choiceOf(schema, head) ?? typedOf(schema, head);
+}
+
+/** The fields of a tool's parameters, required ones in front. */
+export function schemaFields(parameters: JsonSchema, path: FieldPath = []): readonly FormField[] {
+  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
+  const required: readonly unknown[] = Array.isArray(parameters.required) ? parameters.required : [];
+  return Object.entries(properties)
+    .filter((entry): entry is [string, typeof properties] => isJsonObject(entry[1]))
+    .map(([name, schema]) => schemaField(schema, { path: [...path, name], name, isRequired: required.includes(name) }))
+    .toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
+}
+
+function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
+  const forms: unknown = schema.anyOf ?? schema.oneOf;
+  // Several kinds of one text are written into one field.
+  if (!Array.isArray(forms) || schema.type === 'string') return undefined;
+  const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
+  const [only] = real;
+  if (only && real.length === 1) return typedForm(only, head);
+  const options = real.map((form) => ({ ...typedForm(form, head), label: formName(form) }));
+  return { ...head, kind: 'variant', options };
+}
+
+/** A form of several keeps what is said about the whole. */
+function typedForm(form: JsonSchema, head: FieldHead): FormField {
+  return choiceOf(form, head) ?? typedOf(form, head);
+}
+
+function formName(form: JsonSchema): string {
+  if (Array.isArray(form.enum)) return 'One of a list';
+  if (isJsonObject(form.properties)) return capital(Object.keys(form.properties).map(humanWords).join(', '));
+  return TYPE_NAMES[typesOf(form)[0] ?? ''] ?? 'Anything';
+}
+
+function choiceOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
+  if (schema.const !== undefined) return { ...head, kind: 'choice', options: [schema.const as Json] };
+  return Array.isArray(schema.enum) ? { ...head, kind: 'choice', options: schema.enum as readonly Json[] } : undefined;
+}
+
+function typedOf(schema: JsonSchema, head: FieldHead): FormField {
+  const types = typesOf(schema);
+  const [type] = types;
+  if (types.length !== 1) return { ...head, kind: 'json' };
+  if (type === 'integer' || type === 'number') return { ...head, kind: 'number', isWhole: type === 'integer', ...bounds(schema) };
+  if (type === 'boolean') return { ...head, kind: 'flag' };
+  if (type === 'string') return { ...head, kind: 'text', ...textTraits(schema) };
+  if (type === 'array' && isJsonObject(schema.items)) {
+    return { ...head, kind: 'list', item: schema.items, ...(typeof schema.maxItems === 'number' && { maxItems: schema.maxItems }) };
+  }
+  const isGroup =
+    type === 'object' && isJsonObject(schema.properties) && !schema['x-secret-members'] && schema.additionalProperties === false;
+  return isGroup ? { ...head, kind: 'group', fields: schemaFields(schema, head.path) } : { ...head, kind: 'json' };
+}
+
+function typesOf(schema: JsonSchema): readonly string[] {
+  const types: readonly unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return types.filter((type) => typeof type === 'string').filter((type) => type !== 'null');
+}
+
+function bounds({ minimum, maximum }: JsonSchema): { min?: number; max?: number } {
+  return { ...(typeof minimum === 'number' && { min: minimum }), ...(typeof maximum === 'number' && { max: maximum }) };
+}
+
+function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: JsonSchema) {
+  return {
+    isSecret: isSecret === true,
+    isLong: typeof maxLength === 'number' && maxLength > LONG_TEXT,
+    ...(typeof pattern === 'string' && { pattern }),
+    ...(typeof minLength === 'number' && { minLength }),
+    ...(typeof maxLength === 'number' && { maxLength }),
+  };
+}
+
+/** What stands at a path of a value; undefined when nothing does. */
+export function valueAt(value: Json | undefined, path: FieldPath): Json | undefined {
+  let found: Json | undefined = value;
+  for (const step of path) {
+    if (typeof step === 'number') found = Array.isArray(found) ? found[step] : undefined;
+    else found = isJsonObject(found) ? found[step] : undefined;
+  }
+  return found;
+}
+
+/** The value with another one at a path; undefined takes it out, and objects that become empty by that as well. */
+export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
+  const [step, ...rest] = path;
+  if (step === undefined) return next;
+  if (typeof step === 'number') return withItem(Array.isArray(value) ? value : [], { index: step, rest, next });
+  const members = isJsonObject(value) ? value : {};
+  const inner = withValueAt(members[step], rest, next);
+  const { [step]: _before, ...others } = members;
+  const result = inner === undefined ? others : { ...others, [step]: inner };
+  return Object.keys(result).length === 0 ? undefined : result;
+}
+
+interface ItemChange {
+  readonly index: number;
+  readonly rest: FieldPath;
+  readonly next: Json | undefined;
+}
+
+/** An item that is taken out at its own path makes the list shorter; one that is only emptied stays in its place. */
+function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
+  if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
+  const inner = withValueAt(items[index], rest, next) ?? null;
+  return [...items.slice(0, index), inner, ...items.slice(index + 1)];
+}
+
+/** What a person typed into a field of JSON: JSON, or the text itself where it is none. */
+export function parseJsonOrText(text: string): Json | undefined {
+  if (text.trim() === '') return undefined;
+  const value = tryParseJson(text);
+  return value === undefined ? text : value;
+}

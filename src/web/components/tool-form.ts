@@ -1,0 +1,107 @@
+import './schema-form.ts';
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { HubError, messageOf } from '../api/hub-client.ts';
+import type { ToolView } from '../api/hub-types.ts';
+import type { App } from '../app.ts';
+import { icon } from './icon.ts';
+import type { FieldProblem, FormExample } from './schema-form.ts';
+
+/** A tool with a form to call it, and what it answered. */
+export class ToolForm extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    tool: { attribute: false },
+    busy: { state: true },
+    answer: { state: true },
+    error: { state: true },
+  };
+  declare app: App;
+  declare tool: ToolView;
+  declare busy: boolean;
+  declare answer: Json | undefined;
+  declare error: unknown;
+  #isWaiting = false;
+  #stop: (() => void) | undefined;
+
+  constructor() {
+    super();
+    this.busy = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#stop = this.app.calls.onEnd(({ call, result, error }) => {
+      if (!this.#isWaiting || call.tool !== this.tool.id) return;
+      this.#isWaiting = false;
+      this.answer = result;
+      this.error = error;
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#stop?.();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    return html`<div class="stack">
+      <atmo-schema-form .schema=${this.tool.parameters} .examples=${examplesOf(this.tool)} .problems=${problemsOf(this.error)} ?busy=${this.busy}
+        @atmo-submit=${(event: CustomEvent<JsonObject>) => void this.#run(event.detail)}></atmo-schema-form>
+      <div aria-live="polite">${this.#outcome()}</div>
+    </div>`;
+  }
+
+  #outcome(): TemplateResult | typeof nothing {
+    if (this.#isWaiting) return html`<p class="chip warm">${icon('clock')}Waits for approval, then it runs</p>`;
+    if (this.error !== undefined) {
+      const code = this.error instanceof HubError ? html`<code>${this.error.code}</code> ` : nothing;
+      return html`<p class="alert">${icon('warning')}<span>${code}${messageOf(this.error)}</span></p>`;
+    }
+    if (this.answer === undefined) return nothing;
+    return html`<pre tabindex="0" role="group" aria-label="Answer"><code>${JSON.stringify(this.answer, null, 2)}</code></pre>`;
+  }
+
+  async #run(params: JsonObject): Promise<void> {
+    this.busy = true;
+    this.#isWaiting = false;
+    try {
+      const answer = await this.app.call({ tool: this.tool.id, params, label: toolTitle(this.tool) });
+      this.#isWaiting = answer === undefined;
+      this.answer = answer;
+      this.error = undefined;
+    } catch (error) {
+      this.error = error;
+    }
+    this.busy = false;
+  }
+}
+
+/** A tool's name for people. */
+export function toolTitle({ metadata, name }: ToolView): string {
+  return typeof metadata?.title === 'string' ? metadata.title : name;
+}
+
+function examplesOf({ metadata }: ToolView): readonly FormExample[] {
+  const examples = Array.isArray(metadata?.examples) ? metadata.examples : [];
+  return examples
+    .filter(isJsonObject)
+    .flatMap(({ description, params }) => (isJsonObject(params) ? [{ description: String(description), params }] : []));
+}
+
+function problemsOf(error: unknown): readonly FieldProblem[] {
+  if (!(error instanceof HubError) || !Array.isArray(error.details.problems)) return [];
+  return error.details.problems
+    .filter(isJsonObject)
+    .flatMap(({ pointer, message, allowed }) =>
+      typeof pointer === 'string' && typeof message === 'string'
+        ? [{ pointer, message, ...(typeof allowed === 'string' && { allowed }) }]
+        : [],
+    );
+}
+
+customElements.define('atmo-tool-form', ToolForm);

@@ -1,0 +1,252 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { HubClient } from '../api/hub-client.ts';
+import { formValues } from '../components/form-values.ts';
+import { icon } from '../components/icon.ts';
+import { PageElement } from '../components/page-element.ts';
+import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
+import { CredentialSets, credentialCard } from './network-credentials.ts';
+
+/** Brings a device into the home: by its code, typed, pasted or seen by the camera, with every step as it happens. */
+export class AddDevicePage extends PageElement {
+  #commissioning: Commissioning | undefined;
+  #credentials: CredentialSets | undefined;
+  #camera: QrCamera | undefined;
+  #cameraProblem: string | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const onChange = () => this.requestUpdate();
+    this.#commissioning = new Commissioning({ hub: this.app.hub, store: this.app.store, onChange });
+    this.#credentials = new CredentialSets(this.app.hub, onChange);
+    void this.#credentials.load();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#camera?.stop();
+    this.#camera = undefined;
+    this.#commissioning?.stop();
+  }
+
+  protected override render(): TemplateResult {
+    const work = this.#commissioning;
+    return html`
+      <header class="page-head"><h1>Add a device</h1><p>It has to be powered and in pairing mode.</p></header>
+      <div class="stack">
+        ${work?.state === 'idle' ? nothing : this.#progress()}
+        ${work?.state === 'running' || work?.state === 'done' ? nothing : html`${this.#form()}${this.#credentials ? credentialCard(this.#credentials, this) : nothing}`}
+      </div>
+    `;
+  }
+
+  #form(): TemplateResult {
+    const areas = [...new Set(this.app.store.state.devices.flatMap(({ area }) => (area === null ? [] : [area])))].sort();
+    const sets = this.#credentials?.sets ?? [];
+    return html`<form class="card stack" novalidate @submit=${(event: SubmitEvent) => this.#start(event)}>
+      <label class="field"><span class="label">Setup code</span>
+        <input name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" inputmode="text" placeholder="3497-011-2332 or MT:…"
+          aria-describedby="code-help code-error" @input=${(event: Event) => this.#mend(event)} />
+        <span class="help" id="code-help">On the device, its box or its leaflet: 11 or 21 digits beside a picture of two arrows, or the text of the QR code.</span>
+        <span class="error" id="code-error" role="alert"></span></label>
+      ${this.#cameraView()}
+      <div class="row">
+        <label class="field grow"><span class="label">Name</span><input name="name" maxlength="64" autocomplete="off" placeholder="Kitchen lamp" /></label>
+        <label class="field grow"><span class="label">Room</span><input name="area" maxlength="64" list="areas" autocomplete="off" /></label>
+        <datalist id="areas">${areas.map((area) => html`<option value=${area}></option>`)}</datalist>
+      </div>
+      <label class="field"><span class="label">Network that it joins</span>
+        <select name="network">
+          <option value="">It is in the network already, or connects by cable</option>
+          ${sets.map(({ kind, name, network }) => html`<option value="${kind}/${name}">${kind === 'wifi' ? 'Wi-Fi' : 'Thread'} ${network} (${name})</option>`)}
+        </select>
+        <span class="help">A new device that is found over Bluetooth is given this network.</span></label>
+      <p><button class="button primary">${icon('plus')}Add it</button></p>
+    </form>`;
+  }
+
+  #cameraView(): TemplateResult {
+    if (!isSecureContext) return html`<p class="quiet">To scan the code with this device's camera, open the page over HTTPS.</p>`;
+    const problem = this.#cameraProblem;
+    return html`
+      <p class="row"><button type="button" class="button" aria-pressed=${this.#camera !== undefined} @click=${() => void this.#scan()}>${icon('camera')}${this.#camera ? 'Stop the camera' : 'Scan the QR code'}</button></p>
+      ${problem === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${problem}</p>`}
+      ${this.#camera ? html`<video class="viewfinder" muted playsinline aria-label="Camera; hold the QR code into the picture" .srcObject=${this.#camera.stream}></video>` : nothing}
+    `;
+  }
+
+  #progress(): TemplateResult {
+    const work = this.#commissioning;
+    if (!work) return html``;
+    return html`<section class="card stack" aria-labelledby="steps-title">
+      <h2 id="steps-title" tabindex="-1">${{ idle: '', running: 'Adding the device …', done: 'The device is here', failed: 'That did not work' }[work.state]}</h2>
+      ${stepsView(work.steps.lines())}
+      ${work.failure ? html`<div class="alert" role="alert">${icon('warning')}<div><p><strong>${work.failure.reason}</strong></p><p>${work.failure.advice}</p>${findingsView(work.failure.findings)}</div></div>` : nothing}
+      ${work.failure && work.failure.findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>Take it all the same</button></p>` : nothing}
+      ${work.state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>Give up</button></p>` : nothing}
+      ${work.state === 'done' ? this.#result(work) : nothing}
+    </section>`;
+  }
+
+  #result({ devices, findings }: Commissioning): TemplateResult {
+    return html`
+      ${findings.length === 0 ? nothing : html`<div class="quiet" role="group" aria-label="What could not be proved"><p>What could not be proved:</p>${findingsView(findings)}</div>`}
+      <ul class="row">${devices.map(({ id, name }) => html`<li><a class="button primary" href="#/devices/${encodeURIComponent(id)}"><bdi>${name}</bdi></a></li>`)}</ul>
+      <p><button type="button" class="button" @click=${() => this.#commissioning?.reset()}>Add another</button></p>
+    `;
+  }
+
+  #mend({ target }: Event): void {
+    if (target instanceof HTMLInputElement) this.#complain(target, '');
+  }
+
+  #complain(field: HTMLInputElement, mistake: string): void {
+    field.setAttribute('aria-invalid', String(mistake !== ''));
+    const place = this.querySelector('#code-error');
+    if (place) place.textContent = mistake;
+  }
+
+  #start(event: SubmitEvent): void {
+    const { code: text = '', name, area, network } = formValues(event);
+    const field = this.querySelector<HTMLInputElement>('input[name=code]');
+    const code = readSetupCode(text);
+    if ('mistake' in code) {
+      if (field) this.#complain(field, code.mistake);
+      field?.focus();
+      return;
+    }
+    this.#camera?.stop();
+    this.#camera = undefined;
+    const [kind = '', ...set] = (network ?? '').split('/');
+    const credentials: JsonObject = kind === '' ? {} : { [kind]: set.join('/') };
+    const request: Record<string, Json> = { code: code.code, ...(name && { name }), ...(area && { area }), ...credentials };
+    void this.#commissioning?.begin(request);
+  }
+
+  async #scan(): Promise<void> {
+    if (this.#camera) {
+      this.#camera.stop();
+      this.#camera = undefined;
+      return this.requestUpdate();
+    }
+    this.#cameraProblem = undefined;
+    try {
+      this.#camera = await QrCamera.open(this.app.hub);
+      this.requestUpdate();
+      await this.updateComplete;
+      const video = this.querySelector('video');
+      if (video) this.#camera.watch(video, (text) => this.#seen(text));
+    } catch (error) {
+      this.#cameraProblem = `The camera cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+      this.requestUpdate();
+    }
+  }
+
+  /** A picture of something else than a setup code is not taken over. */
+  #seen(text: string): boolean {
+    const code = readSetupCode(text);
+    const field = this.querySelector<HTMLInputElement>('input[name=code]');
+    if ('mistake' in code || !field) return false;
+    field.value = code.code;
+    this.#complain(field, '');
+    this.#camera?.stop();
+    this.#camera = undefined;
+    this.requestUpdate();
+    this.notify('The code was read.');
+    field.focus();
+    return true;
+  }
+
+  /** What the card of credentials tells. */
+  showNotice(text: string, tone: 'good' | 'bad'): void {
+    this.notify(text, tone);
+  }
+}
+
+customElements.define('atmo-page-add-device', AddDevicePage);
+
+function findingsView(findings: readonly string[]): TemplateResult | typeof nothing {
+  return findings.length === 0 ? nothing : html`<ul>${findings.map((finding) => html`<li>${finding}</li>`)}</ul>`;
+}
+
+const WORDS = { waiting: 'to come', current: 'now', done: 'done', failed: 'failed' } as const;
+
+/** The steps of a commissioning, as a list that screen readers follow. */
+function stepsView(lines: readonly StepLine[]): TemplateResult {
+  const current = lines.find(({ state }) => state === 'current');
+  return html`
+    <ol class="steps">
+      ${lines.map(
+        ({ step, title, state, note }) => html`<li class=${state} data-step=${step} aria-current=${state === 'current' ? 'step' : nothing}>
+          <span class="mark" aria-hidden="true"></span><span>${title}<span class="hidden">: ${WORDS[state]}</span>${
+            state === 'current' && note !== '' ? html`<br /><span class="quiet small">${note}</span>` : nothing
+          }</span></li>`,
+      )}
+    </ol>
+    <p class="hidden" role="status">${current === undefined ? nothing : current.title}</p>
+  `;
+}
+
+const LOOK_EVERY_MS = 200;
+/** Enough for a code that fills half of the picture, and little to compute. */
+const WIDTH = 640;
+
+/** The camera of this device, looking for a QR code. Needs a secure origin and the person's leave. */
+class QrCamera {
+  readonly stream: MediaStream;
+  readonly #hub: Pick<HubClient, 'part'>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
+
+  private constructor(stream: MediaStream, hub: Pick<HubClient, 'part'>) {
+    this.stream = stream;
+    this.#hub = hub;
+  }
+
+  /** Rejects when there is no camera or the person says no. */
+  static async open(hub: Pick<HubClient, 'part'>): Promise<QrCamera> {
+    const video = { facingMode: 'environment', width: { ideal: 1280 } };
+    return new QrCamera(await navigator.mediaDevices.getUserMedia({ video, audio: false }), hub);
+  }
+
+  /** Shows the picture in `video` and tells each code that it sees until one is taken over. */
+  watch(video: HTMLVideoElement, onText: (text: string) => boolean): void {
+    void video.play();
+    const canvas = document.createElement('canvas');
+    const look = async () => {
+      const { default: decodeQr } = await this.#hub.part(() => import('qr/decode.js'));
+      const picture = pictureOf(video, canvas);
+      const text = picture && textIn(picture, decodeQr);
+      const isTaken = text !== undefined && !this.#isStopped && onText(text);
+      if (!isTaken && !this.#isStopped) this.#timer = setTimeout(() => void look(), LOOK_EVERY_MS);
+    };
+    void look();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const track of this.stream.getTracks()) track.stop();
+  }
+}
+
+/** What the camera sees now; undefined before its first picture. */
+function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
+  if (video.videoWidth === 0) return undefined;
+  const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);
+  canvas.width = WIDTH;
+  canvas.height = height;
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  context?.drawImage(video, 0, 0, WIDTH, height);
+  return context?.getImageData(0, 0, WIDTH, height);
+}
+
+/** The text of the QR code in a picture; undefined without one. */
+function textIn(picture: ImageData, decodeQr: (picture: ImageData) => string): string | undefined {
+  try {
+    return decodeQr(picture);
+  } catch {
+    // It throws for every picture without a code.
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { deviceElement, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
+import { escapeAllHidden } from '../../core/untrusted-text.ts';
+import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
+import { capital, humanWords } from '../components/formatting.ts';
+
+/** A request for approval as a person reads it. */
+export interface ApprovalText {
+  readonly who: string;
+  /** Such as `Unlock`. */
+  readonly what: string;
+  /** Names of the devices that are touched, each once. */
+  readonly devices: readonly string[];
+  /** The same in a few words: names, or how many there are. */
+  readonly where: string;
+  /** What happens to them, each once, such as `Unlock Front door (hall)`. */
+  readonly effects: readonly string[];
+  /** Every argument with its name and unit. */
+  readonly arguments: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** What the hub tells in the place of a secret. */
+const SECRET = '[secret]';
+
+/** More devices than these are counted. */
+const MAX_NAMED = 3;
+
+/** How a request ended, in a word. */
+export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
+  pending: 'Expired',
+  approved: 'Approved',
+  used: 'Approved and done',
+  denied: 'Denied',
+  expired: 'Expired',
+};
+
+/** Who agreed or refused, such as ` by ann and ben`; empty while nobody has. */
+export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
+  const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
+  return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
+}
+
+/** A request in words; `schema` are the tool's parameters, for their units. */
+export function approvalText(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalText {
+  const targets = approval.effects.map(({ target }) => target.split('/'));
+  const known = [...(approval.devices ?? []), ...devices];
+  const reads = readsIn(approval.effects);
+  const touched = targets.map(([id = '']) => known.find((device) => device.id === id)?.name).filter((name) => name !== undefined);
+  const named =
+    typeof approval.params.device_id === 'string' ? devices.find(({ id }) => id === approval.params.device_id)?.name : undefined;
+  const names = [...new Set([...touched, ...(named === undefined ? [] : [named])])].map(escapeAllHidden);
+  return {
+    who: approval.agent_id,
+    what: capital(escapeAllHidden(approval.title)),
+    devices: names,
+    where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
+    effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, reads)] : [])))],
+    arguments: Object.entries(approval.params).map(([name, value]) => ({
+      name: capital(humanWords(escapeAllHidden(name))),
+      value: withUnit(name, value, schema),
+    })),
+  };
+}
+
+/** What share of its time a request has left, 0 to 1. */
+export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
+  const endMs = Date.parse(expiresAt);
+  const wholeMs = endMs - Date.parse(createdAt);
+  return wholeMs <= 0 ? 0 : Math.min(1, Math.max(0, (endMs - nowMs) / wholeMs));
+}
+
+function withUnit(name: string, value: Json, schema: JsonSchema | undefined): string {
+  const properties = schema?.properties;
+  const property = isJsonObject(properties) ? properties[name] : undefined;
+  const unit = isJsonObject(property) ? property['x-unit'] : undefined;
+  // Ids and names are shown as they are: a word less, and it would be another one.
+  if (value === SECRET) return 'given, and shown to nobody';
+  const words = exactWords(value);
+  return typeof unit === 'string' ? `${words} ${unit}` : words;
+}
+
+/** Nothing is rounded, and two values that are not the same never look it: the person signs what stands here. */
+function exactWords(value: Json): string {
+  if (typeof value === 'string') return escapeAllHidden(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value === null ? 'nothing' : escapeAllHidden(JSON.stringify(value));
+}

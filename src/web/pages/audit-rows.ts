@@ -1,0 +1,66 @@
+import { describeCompleted, type NamedDevice } from '../../core/devices/action-descriptions.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { AuditRow } from '../../core/storage/audit-log.ts';
+
+/** A row of the journal as one line for people. */
+export interface AuditLine {
+  readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
+  /** What it was about: the tool's name without namespace and version, or the event. */
+  readonly subject: string;
+  /** How it went or why; empty where there is nothing to say. */
+  readonly detail: string;
+}
+
+/** What a row says; `content` is masked already. */
+export function auditLine(
+  { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
+  devices: readonly NamedDevice[],
+): AuditLine {
+  const subject = tool === undefined ? String(content.event ?? kind) : shortName(tool);
+  if (kind === 'note') return { verdict: 'noted', subject, detail: compact(content.data) };
+  if (kind === 'intent') {
+    const parts = [describeCompleted(content.effects, devices), compact(content.params), decisionIn(content.decision)];
+    return { verdict: 'asked', subject, detail: parts.filter((part) => part !== '').join(' · ') };
+  }
+  const reason = [content.error, content.message].filter((part) => typeof part === 'string').join(': ');
+  if (kind === 'refusal') return { verdict: 'refused', subject, detail: reason };
+  return reason === '' ? { verdict: 'done', subject, detail: compact(content.result) } : { verdict: 'failed', subject, detail: reason };
+}
+
+/** `matter:lamp_turn_on@1.0.0` is `lamp_turn_on`. */
+export function shortName(tool: string): string {
+  return tool.replace(/^[a-z0-9_-]+:/, '').replace(/@[^@]*$/, '');
+}
+
+const MAX_LENGTH = 160;
+
+function compact(value: unknown): string {
+  if (value === undefined || value === null || (isJsonObject(value) && Object.keys(value).length === 0)) return '';
+  const text = JSON.stringify(value);
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
+}
+
+function decisionIn(decision: unknown): string {
+  if (!isJsonObject(decision)) return '';
+  const approvers = Array.isArray(decision.approved_by) ? decision.approved_by.join(', ') : '';
+  if (approvers !== '') return `approved by ${approvers}`;
+  return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
+}
+
+/** Which rows of the journal are wanted; empty members leave the choice open. */
+export interface AuditFilter {
+  readonly agent: string;
+  readonly tool: string;
+  readonly kind: string;
+}
+
+export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
+const PAGE_ROWS = 50;
+
+/** Path of one page of the journal, newest first; `before` is `next_before` of the page before. */
+export function auditPath(filter: AuditFilter, before?: number): string {
+  const query = new URLSearchParams({ limit: String(PAGE_ROWS) });
+  for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);
+  if (before !== undefined) query.set('before', String(before));
+  return `/api/v1/audit?${query}`;
+}

@@ -1,0 +1,111 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { messageOf } from '../api/hub-client.ts';
+import type { App } from '../app.ts';
+import { icon } from '../components/icon.ts';
+
+interface Approver {
+  readonly person: string;
+  readonly key: string;
+  readonly label?: string;
+}
+
+/** Whether this browser can sign, and the way there: a key of its own that somebody enrols for a person. */
+export class BrowserKeyCard extends LitElement {
+  static override properties = { app: { attribute: false }, approvers: { state: true }, ownKey: { state: true }, problem: { state: true } };
+  declare app: App;
+  /** Undefined until the hub has told them. */
+  declare approvers: readonly Approver[] | undefined;
+  declare ownKey: string | undefined;
+  declare problem: string | undefined;
+  #stops: readonly (() => void)[] = [];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const { calls, session } = this.app;
+    const look = () => void this.#look();
+    // Once somebody has agreed the key counts only after the call that enrols it has ended.
+    this.#stops = [session.subscribe(look), calls.subscribe(look), calls.onEnd(look)];
+    void this.#look();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const stop of this.#stops) stop();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { approvers, ownKey } = this;
+    if (!approvers) return nothing;
+    const own = approvers.find(({ key }) => key === ownKey);
+    if (own) return html`<p class="quiet row">${icon('key')}<span>This browser signs as <strong>${own.person}</strong>.</span></p>`;
+    return html`<section class="card" aria-label="Approve in this browser">
+      <h2>Approve in this browser</h2>
+      ${ownKey === undefined ? this.#offer() : this.#waiting()}
+      ${this.problem === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${this.problem}</p>`}
+    </section>`;
+  }
+
+  #offer(): TemplateResult {
+    return html`<p class="quiet">The browser makes a key that never leaves it. Somebody who may approve already has to agree once.</p>
+      <form class="key-form" @submit=${(event: SubmitEvent) => void this.#enrol(event)}>
+        <label class="field"><span class="label">Your name</span>
+          <input name="person" required pattern="[a-z0-9][a-z0-9_.\\-]{0,31}" autocomplete="username" autocapitalize="none" placeholder="ann" />
+          <span class="help">Lower case letters and digits</span></label>
+        <label class="field"><span class="label">This device</span><input name="label" maxlength="64" placeholder="Ann’s phone" /></label>
+        <button type="submit" class="button primary">${icon('key')}Let this browser approve</button>
+      </form>`;
+  }
+
+  #waiting(): TemplateResult {
+    const call = this.app.calls.all.find(({ tool }) => tool.includes('enroll_approver'));
+    const command = call ? html`<pre><code>atmo approve ${call.approvalId}</code></pre>` : nothing;
+    return html`<p>Its key <code>${this.ownKey}</code> is not enrolled${call ? ' yet. Let somebody run this, or approve it in a browser that can:' : '.'}</p>${command}
+      ${call ? nothing : html`<button type="button" class="button" @click=${() => void this.#ask()}>Ask for it again</button>`}`;
+  }
+
+  async #enrol(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const data = new FormData(event.currentTarget);
+    const { makeBrowserKey } = await this.app.hub.part(() => import('../api/approval-signature.ts'));
+    await this.app.session.keepKey(String(data.get('person')), (await makeBrowserKey()).seed);
+    await this.#look();
+    await this.#ask(String(data.get('label') || 'a browser'));
+  }
+
+  /** Asks the hub to enrol the key; it answers that people have to agree, and the call is made again once they have. */
+  async #ask(label = 'a browser'): Promise<void> {
+    const person = this.app.session.login?.person;
+    if (person === undefined || this.ownKey === undefined) return;
+    this.problem = undefined;
+    try {
+      await this.app.call({
+        tool: 'hub:enroll_approver',
+        params: { person, key: this.ownKey, label },
+        label: `Let ${person} approve in this browser`,
+      });
+    } catch (error) {
+      this.problem = messageOf(error);
+    }
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const key = this.app.session.login?.key;
+    if (key !== undefined) {
+      const { publicKeyOf } = await this.app.hub.part(() => import('../api/approval-signature.ts'));
+      this.ownKey = await publicKeyOf(key);
+    } else {
+      this.ownKey = undefined;
+    }
+    // Who may not know the approvers is not offered to become one.
+    const answer = await this.app.hub.get<{ approvers: readonly Approver[] }>('/api/v1/approvers').catch(() => undefined);
+    this.approvers = answer?.approvers;
+  }
+}
+
+customElements.define('atmo-browser-key', BrowserKeyCard);

@@ -1,0 +1,216 @@
+import '../components/schema-form.ts';
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { messageOf } from '../api/hub-client.ts';
+import type { App } from '../app.ts';
+import { typeWords } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { parseJsonOrText } from '../components/schema-fields.ts';
+
+/** Everything that a device has, by endpoint and cluster. */
+export class RawClusters extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    device: {},
+    opened: { state: true },
+  };
+  declare app: App;
+  declare device: string;
+  declare opened: ReadonlySet<string>;
+  readonly #endpoints = new RemoteData<readonly EndpointDetail[]>(() => this.requestUpdate());
+
+  constructor() {
+    super();
+    this.opened = new Set();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (changes.has('device')) void this.#endpoints.load(() => this.#load());
+  }
+
+  protected override render(): TemplateResult {
+    return remoteDataView(this.#endpoints, (endpoints) => this.#list(endpoints));
+  }
+
+  #list(endpoints: readonly EndpointDetail[]): TemplateResult {
+    return html`<div class="stack"><p class="quiet">As the device itself has it, in the words and units of Matter.</p>
+      ${endpoints.map(
+        (endpoint) => html`<section class="stack" aria-label="Endpoint ${endpoint.endpoint}">
+          <h2>Endpoint ${endpoint.endpoint} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h2>
+          <div class="fold-list">${endpoint.clusters.map((cluster) => this.#cluster(endpoint.endpoint, cluster))}</div>
+        </section>`,
+      )}</div>`;
+  }
+
+  #cluster(endpoint: number, cluster: ClusterDetail): TemplateResult {
+    const key = `${endpoint}/${cluster.id}`;
+    return html`<details class="fold" @toggle=${(event: ToggleEvent) => {
+      if (event.newState === 'open') this.opened = new Set([...this.opened, key]);
+    }}>
+      <summary><span class="fold-title">${typeWords(cluster.name)}</span><code class="fold-note">0x${cluster.id.toString(16).padStart(4, '0')}</code></summary>
+      <div class="fold-body">${this.opened.has(key) ? html`<atmo-raw-cluster .app=${this.app} .device=${this.device} .endpoint=${endpoint} .cluster=${cluster}></atmo-raw-cluster>` : nothing}</div>
+    </details>`;
+  }
+
+  async #load(): Promise<readonly EndpointDetail[]> {
+    const path = `/api/v1/devices/${encodeURIComponent(this.device)}?describe=true`;
+    const { description } = await this.app.hub.get<{ description?: { endpoints: readonly EndpointDetail[] } }>(path);
+    return description?.endpoints ?? [];
+  }
+}
+
+customElements.define('atmo-raw-clusters', RawClusters);
+
+const TOOL = 'matter:control_matter_device';
+
+/** One cluster as the device has it, in raw Matter units: attributes to read and write, commands to send. */
+export class RawCluster extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    device: {},
+    endpoint: { type: Number },
+    cluster: { attribute: false },
+    values: { state: true },
+    busy: { state: true },
+  };
+  declare app: App;
+  declare device: string;
+  declare endpoint: number;
+  declare cluster: ClusterDetail;
+  /** What each attribute or command answered last, as text. */
+  declare values: ReadonlyMap<string, string>;
+  declare busy: boolean;
+
+  constructor() {
+    super();
+    this.values = new Map();
+    this.busy = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    const { attributes, commands, events, features, revision, description } = this.cluster;
+    return html`<div class="stack">
+      <p class="quiet">${description} Revision ${revision}${features.length > 0 ? `, features ${features.join(', ')}` : ''}.</p>
+      ${attributes.length > 0 ? this.#attributes(attributes) : nothing}
+      ${commands.map((command) => this.#command(command))}
+      ${events.length > 0 ? html`<p class="quiet small">Tells events: ${events.map(({ name }) => typeWords(name)).join(', ')}</p>` : nothing}
+    </div>`;
+  }
+
+  #attributes(attributes: readonly AttributeDetail[]): TemplateResult {
+    return html`<div class="row"><h3>Attributes</h3>
+        <button type="button" class="button small" ?disabled=${this.busy} @click=${() => void this.#readAll()}>${icon('refresh')}Read all</button></div>
+      <ul class="attributes">${attributes.map((attribute) => this.#attribute(attribute))}</ul>`;
+  }
+
+  #attribute(attribute: AttributeDetail): TemplateResult {
+    const { name, unit, writable } = attribute;
+    const value = this.values.get(name);
+    return html`<li>
+      <span class="attribute-name">${typeWords(name)}${unit === undefined ? nothing : html` <span class="quiet">${unit}</span>`}</span>
+      <output class="mono">${value ?? '…'}</output>
+      <button type="button" class="button small plain" ?disabled=${this.busy} aria-label="Read ${typeWords(name)}" @click=${() => void this.#run(name, { attribute: name })}>Read</button>
+      ${writable ? this.#writer(attribute) : nothing}
+    </li>`;
+  }
+
+  #writer({ name }: AttributeDetail): TemplateResult {
+    const write = (event: SubmitEvent) => {
+      event.preventDefault();
+      if (!(event.currentTarget instanceof HTMLFormElement)) return;
+      const value = parseJsonOrText(String(new FormData(event.currentTarget).get('value')));
+      if (value !== undefined) void this.#run(name, { attribute: name, value });
+    };
+    return html`<form class="writer" @submit=${write}>
+      <input class="input mono" name="value" aria-label="New value of ${typeWords(name)}" placeholder="New value, JSON" autocomplete="off" />
+      <button type="submit" class="button small" ?disabled=${this.busy}>Write</button></form>`;
+  }
+
+  #command(command: CommandDetail): TemplateResult {
+    const { name, description, parameters } = command;
+    const answer = this.values.get(`${name}()`);
+    return html`<details class="fold inner">
+      <summary><span class="fold-title">${typeWords(name)}</span></summary>
+      <div class="fold-body stack">${description === undefined ? nothing : html`<p class="quiet">${description}</p>`}
+        <atmo-schema-form .schema=${parameters} submitLabel="Send" ?busy=${this.busy}
+          @atmo-submit=${(event: CustomEvent<JsonObject>) => void this.#run(`${name}()`, { command: name, params: event.detail })}></atmo-schema-form>
+        ${answer === undefined ? nothing : html`<pre tabindex="0" role="group" aria-label="Answer"><code>${answer}</code></pre>`}</div>
+    </details>`;
+  }
+
+  async #readAll(): Promise<void> {
+    // One after the other: a small device has room for few requests at a time.
+    for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
+  }
+
+  async #run(key: string, wish: JsonObject): Promise<void> {
+    const params = { device_id: this.device, endpoint: this.endpoint, cluster: this.cluster.name, ...wish };
+    this.busy = true;
+    try {
+      const answer = await this.app.call({ tool: TOOL, params, label: `${this.cluster.name} ${key}` });
+      this.#show(key, answer === undefined ? 'waits for approval' : textOf(answer));
+    } catch (error) {
+      this.#show(key, messageOf(error));
+    }
+    this.busy = false;
+  }
+
+  #show(key: string, text: string): void {
+    this.values = new Map(this.values).set(key, text);
+  }
+}
+
+/** The one value of an answer that holds one, else the whole answer; before it why nothing came of the command, where that is so. */
+function textOf(answer: Json): string {
+  const state = isJsonObject(answer) ? answer.device_state : undefined;
+  const values = isJsonObject(state) ? Object.values(state) : [];
+  const [only] = values;
+  const reason = isJsonObject(answer) && typeof answer.settled_reason === 'string' ? `${answer.settled_reason}\n` : '';
+  return reason + JSON.stringify(values.length === 1 && only !== undefined ? only : (state ?? answer), null, 1);
+}
+
+customElements.define('atmo-raw-cluster', RawCluster);
+
+/** What `GET /api/v1/devices/{id}?describe=true` tells of a device's inside, as far as the page shows it. */
+interface EndpointDetail {
+  readonly endpoint: number;
+  readonly deviceTypes: readonly { readonly name: string }[];
+  readonly clusters: readonly ClusterDetail[];
+}
+
+/** One cluster with the schemas of what can be read, written and sent. */
+interface ClusterDetail {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+  readonly revision: number;
+  readonly features: readonly string[];
+  readonly attributes: readonly AttributeDetail[];
+  readonly commands: readonly CommandDetail[];
+  readonly events: readonly { readonly id: number; readonly name: string }[];
+}
+
+interface AttributeDetail {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+  readonly writable: boolean;
+  readonly unit?: string;
+  readonly schema: JsonSchema;
+}
+
+interface CommandDetail {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters: JsonSchema;
+}

@@ -1,0 +1,133 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { until } from 'lit/directives/until.js';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { HubClient } from '../api/hub-client.ts';
+import type { DeviceView } from '../api/hub-types.ts';
+import { closeDialog, modalDialog } from '../components/dialog.ts';
+import { countdown } from '../components/formatting.ts';
+
+/** What another system needs to add the device as well. */
+export interface ShareCode {
+  readonly qrCode: string;
+  readonly manualCode: string;
+  readonly expiresAt: string;
+  /** How many devices the codes open: all that are behind the same bridge. */
+  readonly devices: number;
+}
+
+/** The codes that `hub:share_device` answered; undefined for anything else. */
+export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
+  if (!isJsonObject(result)) return undefined;
+  const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, devices } = result;
+  const isWhole = typeof qrCode === 'string' && typeof manualCode === 'string' && typeof expiresAt === 'string';
+  return isWhole ? { qrCode, manualCode, expiresAt, devices: typeof devices === 'number' ? devices : 1 } : undefined;
+}
+
+interface EditOptions {
+  readonly device: DeviceView;
+  readonly areas: readonly string[];
+  readonly onClose: () => void;
+  readonly onSave: (change: { readonly name: string; readonly area: string }) => void;
+}
+
+/** Name and room. */
+export function editDialog({ device, areas, onClose, onSave }: EditOptions): TemplateResult {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const data = new FormData(event.currentTarget);
+    closeDialog(event);
+    onSave({ name: String(data.get('name')).trim(), area: String(data.get('area')).trim() });
+  };
+  return modalDialog(
+    { title: 'Name and room', onClose },
+    html`<form class="stack" @submit=${submit}>
+      <label class="field"><span class="label">Name</span><input name="name" required maxlength="64" value=${device.name} autocomplete="off" /></label>
+      <label class="field"><span class="label">Room</span><input name="area" maxlength="64" value=${device.area ?? ''} list="areas" autocomplete="off" /></label>
+      <datalist id="areas">${areas.map((area) => html`<option value=${area}></option>`)}</datalist>
+      <footer><button type="button" class="button" @click=${closeDialog}>Cancel</button><button type="submit" class="button primary">Save</button></footer>
+    </form>`,
+  );
+}
+
+interface RemoveOptions {
+  readonly device: DeviceView;
+  /** All that leaves with it: the device itself, and what is behind the same bridge or in the same device. */
+  readonly leaving: readonly DeviceView[];
+  readonly onClose: () => void;
+  readonly onRemove: (options: { readonly isForced: boolean }) => void;
+}
+
+const NAMED_LEAVING = 8;
+
+/** All devices that leave the home together with one: those of its Matter node. */
+export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
+  const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
+  return [device, ...others];
+}
+
+/** Whether the device, and everything that can only leave with it, is really to go. */
+export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptions): TemplateResult {
+  const isAway = device.reachability === 'unreachable';
+  const [, ...others] = leaving;
+  const named = others.slice(0, NAMED_LEAVING).map(({ name }) => name);
+  const more = others.length - named.length;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const isForced = new FormData(event.currentTarget).get('force') === 'on';
+    closeDialog(event);
+    onRemove({ isForced });
+  };
+  return modalDialog(
+    { title: others.length === 0 ? `Remove ${device.name}?` : `Remove ${leaving.length} devices?`, onClose },
+    html`<form class="stack" @submit=${submit}>
+      ${
+        others.length === 0
+          ? nothing
+          : html`<p>${device.name} cannot leave alone. With it go ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.</p>
+        <label class="check"><input type="checkbox" required /><span>Remove all ${leaving.length} devices</span></label>`
+      }
+      <p>The device leaves this home and forgets it. Its tools end; its history stays. To come back it has to be added anew with its code.</p>
+      ${isAway ? html`<label class="check"><input type="checkbox" name="force" /><span>It does not answer: forget it here all the same. The device still believes to belong here until it is reset.</span></label>` : nothing}
+      <footer><button type="button" class="button" @click=${closeDialog}>Keep it</button><button type="submit" class="button danger">Remove</button></footer>
+    </form>`,
+  );
+}
+
+/** The code for another system, as picture and in digits. */
+export function shareDialog({
+  device,
+  code,
+  hub,
+  onClose,
+}: {
+  readonly hub: Pick<HubClient, 'part'>;
+  readonly device: DeviceView;
+  readonly code: ShareCode;
+  readonly onClose: () => void;
+}): TemplateResult {
+  return modalDialog(
+    { title: `Share ${device.name}`, onClose },
+    html`<div class="share">
+      ${code.devices > 1 ? html`<p>${device.name} cannot be shared alone: the other system gets all ${code.devices} devices of its bridge.</p>` : nothing}
+      ${qrFigure(code.qrCode, { label: `QR code to add ${device.name} elsewhere`, hub })}
+      <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
+      <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>
+    </div>`,
+  );
+}
+
+const QUIET_MODULES = 4;
+
+/** A text as QR code, black on white in every theme: cameras want it so. */
+function qrFigure(text: string, { label, hub }: { readonly label: string; readonly hub: Pick<HubClient, 'part'> }): TemplateResult {
+  return html`<figure class="qr" role="img" aria-label=${label}>${until(qrDrawing(text, hub), html`<p class="quiet">One moment …</p>`)}</figure>`;
+}
+
+async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
+  const { default: encodeQR } = await hub.part(() => import('qr'));
+  const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });
+  const path = modules.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
+  return html`<svg viewBox="0 0 ${modules.length} ${modules.length}" shape-rendering="crispEdges"><path d=${path}></path></svg>`;
+}

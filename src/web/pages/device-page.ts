@@ -1,0 +1,242 @@
+import './device-tile.ts';
+import './device-about.ts';
+import './device-tools.ts';
+import './device-clusters.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CallOutcome } from '../api/approvals.ts';
+import { readingsOf } from '../api/home-store.ts';
+import type { DeviceView, ReadingView } from '../api/hub-types.ts';
+import { ageWords } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
+import { PageElement } from '../components/page-element.ts';
+import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
+import { readingsCard } from './device-readings.ts';
+import { SecretPrompt } from './device-tile.ts';
+import type { TileCall } from './device-tile-controls.ts';
+import { tileOf } from './device-tile-model.ts';
+
+const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
+type Tab = keyof typeof TABS;
+/** What the board itself has was not commissioned: there is nothing to share, to name or to look into but the configuration. */
+const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
+const SHARE_TOOL = 'hub:share_device';
+const RESTORE_TOOL = 'hub:restore_device';
+
+/** One device: how it is, what it can do, what it is made of. */
+export class DevicePage extends PageElement {
+  static override properties = {
+    ...PageElement.properties,
+    tab: { state: true },
+    dialog: { state: true },
+    shown: { state: true },
+    code: { state: true },
+    formerly: { state: true },
+  };
+  declare tab: Tab;
+  declare dialog: 'edit' | 'remove' | 'share' | undefined;
+  /** Name of the reading whose history is shown. */
+  declare shown: string | undefined;
+  declare code: ShareCode | undefined;
+  /** Who it seems to be, of those that were removed. */
+  declare formerly: JsonObject | undefined;
+  #stop: (() => void) | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
+  readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#stop = this.app.calls.onEnd((end) => this.#hear(end));
+    // Ages grow without an event.
+    this.#clock = setInterval(() => this.requestUpdate(), 5_000);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#stop?.();
+    clearInterval(this.#clock);
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('params')) return;
+    this.tab = 'now';
+    this.shown = undefined;
+    this.code = undefined;
+    this.dialog = undefined;
+    this.formerly = undefined;
+    void this.#recognise();
+  }
+
+  protected override render(): TemplateResult {
+    const { store } = this.app;
+    const device = store.state.devices.find(({ id }) => id === this.params.id);
+    if (!device) return store.isLoaded ? gone() : html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
+    const readings = readingsOf(store.state, device.id);
+    return html`
+      ${this.#head(device)} ${this.#offer(device)}
+      <div class="tabs device-tabs" role="group" aria-label="About this device">${tabsOf(device).map(
+        ([tab, title]) =>
+          html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
+            this.tab = tab;
+          }}>${title}</button>`,
+      )}</div>
+      ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#secrets.view()}
+    `;
+  }
+
+  #head(device: DeviceView): TemplateResult {
+    return html`
+      <header class="page-head device-head">
+        <div>
+          <a class="back" href="#/home">${icon('back')}Home</a>
+          <h1>${device.name}</h1>
+          <p class="row">${device.area === null ? nothing : html`<span class="chip">${device.area}</span>`} ${reachability(device)}
+            <span class="small">heard ${ageWords(device.last_seen, Date.now())}</span></p>
+        </div>
+        ${device.kind === 'board' ? nothing : this.#actions(device)}
+      </header>
+    `;
+  }
+
+  /** A serial number is only a claim: who holds the device in the hand decides. */
+  #offer(device: DeviceView): TemplateResult | typeof nothing {
+    if (!this.formerly) return nothing;
+    const { former, name, removed_at_ms: removedAtMs } = this.formerly;
+    const since = typeof removedAtMs === 'number' ? ` until ${new Date(removedAtMs).toLocaleDateString()}` : '';
+    const restore = () => void this.#run(device, { tool: RESTORE_TOOL, label: `Restore ${device.name}` });
+    return html`<div class="alert" role="group" aria-label="It was here before">${icon('info')}<div>
+      <p>By what it says of itself, this is <bdi>${String(name ?? former)}</bdi>, which was here${since}. If it is the same device, it can have
+        its former history, names and rights again.</p>
+      <p><button type="button" class="button" @click=${restore}>It is the same device</button></p></div></div>`;
+  }
+
+  #actions(device: DeviceView): TemplateResult {
+    const run = (tool: string, label: string) => () => void this.#run(device, { tool, label });
+    return html`
+      <div class="page-actions">
+        <button type="button" class="button small" @click=${run('hub:identify_device', `Identify ${device.name}`)}>${icon('bell')}Identify</button>
+        <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}Name and room</button>
+        <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: `Share ${device.name}` }))}>${icon('share')}Share</button>
+        <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}Remove</button>
+      </div>
+    `;
+  }
+
+  #body(device: DeviceView, readings: ReadonlyMap<string, ReadingView>): TemplateResult {
+    if (this.tab === 'tools') return html`<atmo-device-tools .app=${this.app} .device=${device.id}></atmo-device-tools>`;
+    if (this.tab === 'about') return html`<atmo-device-about .app=${this.app} .device=${device}></atmo-device-about>`;
+    if (this.tab === 'raw') return html`<atmo-raw-clusters .app=${this.app} .device=${device.id}></atmo-raw-clusters>`;
+    const show = (name: string) => {
+      this.shown = name;
+    };
+    return html`<div class="device-now">
+      <atmo-home-tile .model=${tileOf(device, readings)} .act=${this.#act}></atmo-home-tile>
+      ${readingsCard({ app: this.app, readings, shown: this.shown, show })}
+    </div>`;
+  }
+
+  #dialog(device: DeviceView): TemplateResult | typeof nothing {
+    const onClose = () => this.#open(undefined);
+    if (this.dialog === 'edit') {
+      const areas = [...new Set(this.app.store.state.devices.map(({ area }) => area).filter((area) => area !== null))].toSorted();
+      return editDialog({ device, areas, onClose, onSave: (change) => void this.#save(device, change) });
+    }
+    if (this.dialog === 'remove') {
+      const leaving = leavingWith(device, this.app.store.state.devices);
+      const remove = ({ isForced }: { readonly isForced: boolean }) =>
+        void this.#run(device, {
+          tool: 'hub:remove_device',
+          label: `Remove ${device.name}`,
+          params: { whole_node: leaving.length > 1, ...(isForced && { force: true }) },
+        });
+      return removeDialog({ device, leaving, onClose, onRemove: remove });
+    }
+    return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, hub: this.app.hub, onClose }) : nothing;
+  }
+
+  #open(dialog: DevicePage['dialog']): void {
+    this.dialog = dialog;
+  }
+
+  async #save(device: DeviceView, { name, area }: { readonly name: string; readonly area: string }): Promise<void> {
+    if (area !== (device.area ?? '')) {
+      await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
+    }
+    // Last, since its notice says what a person has to know.
+    if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
+    await this.app.store.refresh('devices');
+  }
+
+  /** Calls a hub tool about the device. */
+  async #run(
+    device: DeviceView,
+    { tool, label, params = {} }: { readonly tool: string; readonly label: string; readonly params?: TileCall['params'] },
+  ): Promise<void> {
+    const result = await this.callTool({ tool, label, params: { device_id: device.id, ...params } });
+    if (result === undefined) return;
+    if (tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+    else if (tool === RESTORE_TOOL) this.#restored(result);
+    else this.notify([`${label}: done`, ...namingWords(result)].join('. '));
+  }
+
+  async #recognise(): Promise<void> {
+    const { id } = this.params;
+    const offers = await this.app.hub.get<Json>('/api/v1/recognised-devices').catch(() => []);
+    const found = (Array.isArray(offers) ? offers : []).filter(isJsonObject).find(({ device }) => device === id);
+    if (id === this.params.id) this.formerly = found;
+  }
+
+  #restored(result: Json | undefined): void {
+    const restored = isJsonObject(result) && Array.isArray(result.restored) ? result.restored.filter(isJsonObject) : [];
+    const [first] = restored;
+    if (!first) return;
+    this.formerly = undefined;
+    this.notify(`It is ${String(first.device_id)} again, with its history, names and rights`);
+    location.hash = `#/devices/${encodeURIComponent(String(first.device_id))}`;
+  }
+
+  #hear({ call, result }: CallOutcome): void {
+    if (call.params.device_id !== this.params.id) return;
+    if (call.tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+    else if (call.tool === RESTORE_TOOL) this.#restored(result);
+  }
+
+  #share(code: ShareCode | undefined): void {
+    this.code = code;
+    this.dialog = code ? 'share' : undefined;
+  }
+}
+
+/** What a person has to know about a name that was just given. */
+function namingWords(result: Json | undefined): readonly string[] {
+  if (!isJsonObject(result)) return [];
+  const { tools_begin_with: tools, former_names: former, used_by: usedBy, warnings } = result;
+  const listed = (list: Json | undefined) => (Array.isArray(list) ? list : []);
+  const users = listed(usedBy)
+    .filter(isJsonObject)
+    .map(({ kind, id }) => `${String(kind)} ${String(id)}`);
+  return [
+    ...(typeof tools === 'string' ? [`Its tools begin with ${tools}`] : []),
+    ...(listed(former).length > 0 ? [`It can still be called ${listed(former).map(String).join(', ')}`] : []),
+    ...(users.length > 0 ? [`Its names are used by ${users.join(', ')}, which go on`] : []),
+    ...listed(warnings).map(String),
+  ];
+}
+
+function reachability({ reachability: state }: DeviceView): TemplateResult {
+  if (state === 'reachable') return html`<span class="chip good">Answers</span>`;
+  return state === 'unreachable' ? html`<span class="chip bad">Does not answer</span>` : html`<span class="chip">Not heard yet</span>`;
+}
+
+function gone(): TemplateResult {
+  return html`<div class="card empty">${icon('home')}<h1>Not here</h1><p>This device was removed, or you may not see it.</p>
+    <a class="button" href="#/home">Back home</a></div>`;
+}
+
+customElements.define('atmo-page-device', DevicePage);
+
+function tabsOf({ kind }: DeviceView): readonly (readonly [Tab, string])[] {
+  const tabs = Object.keys(TABS) as Tab[];
+  return tabs.filter((tab) => kind !== 'board' || BOARD_TABS.includes(tab)).map((tab) => [tab, TABS[tab]]);
+}

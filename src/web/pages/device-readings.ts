@@ -1,0 +1,173 @@
+import '../components/chart.ts';
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { messageOf } from '../api/hub-client.ts';
+import type { ReadingView } from '../api/hub-types.ts';
+import type { App } from '../app.ts';
+import { ageWords, capital, readingName, valueWords } from '../components/formatting.ts';
+import { withUnit } from './device-tile-model.ts';
+import {
+  curveOf,
+  curveWords,
+  fetchHistory,
+  type HistoryAnswer,
+  type HistoryPoint,
+  type HistoryRange,
+  RANGES,
+  startOf,
+} from './reading-history.ts';
+
+const LIKED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'];
+
+interface ReadingsOptions {
+  readonly app: App;
+  readonly readings: ReadonlyMap<string, ReadingView>;
+  /** Name of the one whose history is shown; the first number when undefined. */
+  readonly shown: string | undefined;
+  readonly show: (name: string) => void;
+}
+
+/** Every reading with its value and age, and the history of one of them. */
+export function readingsCard({ app, readings, shown, show }: ReadingsOptions): TemplateResult | typeof nothing {
+  const all = [...readings.values()];
+  const chosen = readings.get(shown ?? '') ?? firstOf(all);
+  if (!chosen) return nothing;
+  return html`
+    <section class="card" aria-label="Readings"><h2>Readings</h2>
+      <ul class="readings">${all.map((reading) => readingRow(reading, { isShown: reading === chosen, show }))}</ul></section>
+    <section class="card stack chart-card" aria-label="History"><h2>${readingName(chosen.name)}</h2>
+      <atmo-reading-chart .app=${app} .reading=${chosen}></atmo-reading-chart></section>
+  `;
+}
+
+/** What people look at first, else the first number. */
+function firstOf(all: readonly ReadingView[]): ReadingView | undefined {
+  const liked = LIKED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
+  return liked ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
+}
+
+function readingRow(
+  reading: ReadingView,
+  { isShown, show }: { readonly isShown: boolean; readonly show: (name: string) => void },
+): TemplateResult {
+  return html`<li><button type="button" class="reading" aria-pressed=${isShown} @click=${() => show(reading.name)}>
+    <span>${readingName(reading.name)}</span><strong class="number">${withUnit(reading)}</strong>
+    <span class="quiet small">${ageWords(reading.at, Date.now())}</span></button></li>`;
+}
+
+const CHANGES_SHOWN = 12;
+/** A meter that tells its power each second is not asked for its history each second. */
+const RELOAD_MS = 5_000;
+const [HOUR, DAY] = RANGES;
+
+/** The history of one reading: a curve, or the last changes of what has words for values. */
+export class ReadingChart extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    reading: { attribute: false },
+    range: { state: true },
+    history: { state: true },
+    problem: { state: true },
+  };
+  declare app: App;
+  declare reading: ReadingView;
+  declare range: HistoryRange;
+  declare history: (HistoryAnswer & { readonly endMs: number }) | undefined;
+  declare problem: string | undefined;
+  #asked = '';
+  #askedMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether a person chose the range; until then it is the one that fits. */
+  #isChosen = false;
+
+  constructor() {
+    super();
+    this.range = DAY;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    const before = changes.get('reading') as ReadingView | undefined;
+    if (before === undefined || before.id === this.reading.id) return;
+    this.history = undefined;
+    if (!this.#isChosen) this.range = DAY;
+  }
+
+  protected override updated(changes: Map<PropertyKey, unknown>): void {
+    const { id, at } = this.reading;
+    const question = `${id} ${this.range.name} ${at}`;
+    if (question === this.#asked) return;
+    this.#asked = question;
+    clearTimeout(this.#timer);
+    const before = changes.get('reading') as ReadingView | undefined;
+    const waitMs = before?.id === id ? Math.max(0, this.#askedMs + RELOAD_MS - Date.now()) : 0;
+    this.#timer = setTimeout(() => void this.#load(question), waitMs);
+  }
+
+  protected override render(): TemplateResult {
+    return html`
+      <div class="tabs" role="group" aria-label="Time">${RANGES.map(
+        (range) =>
+          html`<button type="button" aria-pressed=${range === this.range} @click=${() => {
+            this.#isChosen = true;
+            this.range = range;
+          }}>${range.title}</button>`,
+      )}</div>
+      ${this.problem === undefined ? nothing : html`<p class="alert">${this.problem}</p>`}
+      ${this.history ? this.#history(this.history) : html`<p class="quiet chart-space">One moment …</p>`}
+    `;
+  }
+
+  #history({ endMs, ...history }: HistoryAnswer & { readonly endMs: number }): TemplateResult {
+    const { value, unit, title } = this.reading;
+    if (typeof value === 'string' || value === null) return changes(history.points);
+    const curve = curveOf(history, { value, atMs: endMs });
+    const isStepped = typeof value === 'boolean';
+    const startMs = startOf(curve, this.range, endMs);
+    const scale = { startMs, endMs, unit, isStepped };
+    const since = new Date(startMs).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    return html`<figure class="chart" role="img" aria-label="${title} since ${since}">
+        <atmo-chart .points=${curve} .scale=${scale}></atmo-chart>
+      </figure>
+      ${isStepped ? nothing : html`<p class="quiet small number">${curveWords(curve, unit)}</p>`}`;
+  }
+
+  async #load(question: string): Promise<void> {
+    const { range } = this;
+    const nowMs = Date.now();
+    this.#askedMs = nowMs;
+    const isNumber = typeof this.reading.value === 'number';
+    try {
+      const history = await fetchHistory((path) => this.app.hub.get(path), { sensor: this.reading.id, range, isNumber, nowMs });
+      if (question !== this.#asked) return;
+      this.problem = undefined;
+      if (!this.#isChosen && range === DAY && isYoung(history.points, nowMs)) this.range = HOUR;
+      else this.history = { ...history, endMs: nowMs };
+    } catch (error) {
+      this.problem = messageOf(error);
+    }
+  }
+}
+
+/** A day with the values of an hour is a line at its edge. */
+function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
+  return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
+}
+
+function changes(points: readonly HistoryPoint[]): TemplateResult {
+  const shown = points.toReversed().slice(0, CHANGES_SHOWN);
+  if (shown.length === 0) return html`<p class="quiet">No changes in this time.</p>`;
+  return html`<ul class="changes">${shown.map(
+    ({ at, value }) =>
+      html`<li><span>${capital(valueWords(value))}</span><time class="quiet small" datetime=${at}>${ageWords(at, Date.now())}</time></li>`,
+  )}</ul>`;
+}
+
+customElements.define('atmo-reading-chart', ReadingChart);

@@ -1,0 +1,79 @@
+/** What the log shows of an event of the hub. */
+export interface LoggedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly data: unknown;
+}
+
+/** What a person wants to see of the log. */
+export interface EventFilter {
+  /** A type or the beginning of one, such as `device.`; all when empty. */
+  readonly type: string;
+  /** Found anywhere in subject or data, capitals or not. */
+  readonly text: string;
+}
+
+const KEPT = 500;
+
+/** The last events, newest first. While it is paused the picture stands still and what comes is kept for later. */
+export class EventLog {
+  #shown: readonly LoggedEvent[] = [];
+  #waiting: readonly LoggedEvent[] = [];
+  #isPaused = false;
+
+  add(event: LoggedEvent): void {
+    if (this.#isPaused) this.#waiting = [event, ...this.#waiting].slice(0, KEPT);
+    else this.#shown = [event, ...this.#shown].slice(0, KEPT);
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** Events that came since the pause began. */
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#shown = [...this.#waiting, ...this.#shown].slice(0, KEPT);
+    this.#waiting = [];
+  }
+
+  clear(): void {
+    this.#shown = [];
+    this.#waiting = [];
+  }
+
+  /** Those of the shown events that fit. */
+  matching({ type, text }: EventFilter): readonly LoggedEvent[] {
+    const wanted = text.trim().toLowerCase();
+    return this.#shown.filter((event) => event.type.startsWith(type) && (wanted === '' || textOf(event).includes(wanted)));
+  }
+}
+
+function textOf({ subject, data }: LoggedEvent): string {
+  return `${subject} ${JSON.stringify(data)}`.toLowerCase();
+}
+
+/** Kinds of events by the beginning of their types, in words. */
+export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
+  ['sensor.', 'Readings'],
+  ['device.', 'Devices'],
+  ['agi.tool.', 'Tools and calls'],
+  ['approval.', 'Approvals'],
+  ['job.', 'Long work'],
+  ['agent.', 'Agents'],
+  ['token.', 'Tokens'],
+  ['rules.', 'Rules'],
+  ['mesh.', 'Mesh'],
+  ['peer.', 'Other hubs'],
+  ['hub.', 'Warnings of the hub'],
+]);

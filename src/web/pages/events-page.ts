@@ -1,0 +1,93 @@
+import '../components/text-block.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { inputValue } from '../components/form-values.ts';
+import { PageElement } from '../components/page-element.ts';
+import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
+
+/** Rows in the document; a person who wants an older one searches. */
+const MAX_ROWS = 200;
+
+/** What happens in the home and at the hub, as it happens. */
+export class EventsPage extends PageElement {
+  readonly #log = new EventLog();
+  #filter: EventFilter = { type: '', text: '' };
+  #stop: (() => void) | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const { store } = this.app;
+    this.#log.clear();
+    for (const event of store.state.events.toReversed()) this.#log.add(event);
+    this.#stop = store.onEvent((event) => {
+      this.#log.add(event);
+      this.requestUpdate();
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#stop?.();
+  }
+
+  protected override render(): TemplateResult {
+    const events = this.#log.matching(this.#filter);
+    return html`
+      <header class="page-head"><h1>Events</h1><p class="quiet">What happens in the home and at the hub, newest first.</p></header>
+      ${this.#controls()}
+      ${events.length === 0 ? html`<p class="quiet center">${this.#emptyText()}</p>` : nothing}
+      <ol class="log" aria-label="Events">${repeat(events.slice(0, MAX_ROWS), ({ id }) => id, eventRow)}</ol>
+      ${events.length > MAX_ROWS ? html`<p class="quiet">${events.length - MAX_ROWS} older ones fit too; narrow the filter to see them.</p>` : nothing}
+    `;
+  }
+
+  #controls(): TemplateResult {
+    return html`
+      <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
+        <label class="field"><span class="label">Kind</span>
+          <select name="type" @change=${(event: Event) => this.#narrow({ type: inputValue(event) })}>
+            <option value="">Everything</option>
+            ${[...EVENT_KINDS].map(([kind, title]) => html`<option value=${kind}>${title}</option>`)}
+          </select></label>
+        <label class="field"><span class="label">Contains</span>
+          <input type="search" name="text" autocomplete="off" @input=${(event: Event) => this.#narrow({ text: inputValue(event) })} /></label>
+        <button type="button" class="button" aria-pressed=${this.#log.isPaused} @click=${() => this.#toggle()}>
+          ${this.#log.isPaused ? `Resume${this.#log.waitingCount > 0 ? ` (${this.#log.waitingCount} new)` : ''}` : 'Pause'}
+        </button>
+        <button type="button" class="button" @click=${() => this.#clear()}>Clear</button>
+      </form>
+    `;
+  }
+
+  #emptyText(): string {
+    const isFiltered = this.#filter.type !== '' || this.#filter.text !== '';
+    return isFiltered ? 'Nothing that fits has happened since this page is open.' : 'Nothing has happened since this page is open.';
+  }
+
+  #narrow(change: Partial<EventFilter>): void {
+    this.#filter = { ...this.#filter, ...change };
+    this.requestUpdate();
+  }
+
+  #toggle(): void {
+    if (this.#log.isPaused) this.#log.resume();
+    else this.#log.pause();
+    this.requestUpdate();
+  }
+
+  #clear(): void {
+    this.#log.clear();
+    this.requestUpdate();
+  }
+}
+
+customElements.define('atmo-page-events', EventsPage);
+
+function eventRow({ time, type, subject, data }: LoggedEvent): TemplateResult {
+  return html`<li>
+    <details>
+      <summary><time datetime=${time}>${new Date(time).toLocaleTimeString()}</time> <code>${type}</code> <span class="subject"><bdi>${subject}</bdi></span></summary>
+      <atmo-unfolded .value=${data}></atmo-unfolded>
+    </details>
+  </li>`;
+}

@@ -1,0 +1,97 @@
+/** A node as `hub:network_topology` tells it. */
+export interface NetworkNode {
+  readonly id: string;
+  readonly device?: string;
+  readonly name: string;
+  readonly kind: 'thread' | 'wifi' | 'ethernet' | 'unknown';
+  readonly role?: string;
+  readonly network?: string;
+  readonly channel?: number;
+  readonly rssi?: number;
+  readonly problem?: string;
+}
+
+/** What hears what. */
+export interface NetworkLink {
+  readonly from: string;
+  readonly to: string;
+  readonly rssi?: number;
+  readonly lqi?: number;
+  readonly is_child: boolean;
+}
+
+/** The answer of the tool. */
+export interface Topology {
+  readonly nodes: readonly NetworkNode[];
+  readonly links: readonly NetworkLink[];
+}
+
+/** How well something is heard, for people. */
+export interface SignalQuality {
+  readonly word: 'strong' | 'fair' | 'weak' | 'unknown';
+  readonly isWeak: boolean;
+}
+
+/** A node with whom it hears, strongest first. */
+export interface NodeWithNeighbours {
+  readonly node: NetworkNode;
+  readonly hears: readonly { readonly name: string; readonly rssi?: number; readonly isChild: boolean; readonly hearing: SignalQuality }[];
+}
+
+/** Nodes that share a network. */
+export interface NetworkGroup {
+  readonly title: string;
+  readonly nodes: readonly NodeWithNeighbours[];
+}
+
+const WEAK_DBM = -80;
+const FAIR_DBM = -67;
+const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
+const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
+
+/** How good a signal of so many dBm is: below -80 packets get lost in most homes. */
+export function signalQuality(rssi: number | undefined): SignalQuality {
+  if (rssi === undefined) return { word: 'unknown', isWeak: false };
+  if (rssi < WEAK_DBM) return { word: 'weak', isWeak: true };
+  return { word: rssi < FAIR_DBM ? 'fair' : 'strong', isWeak: false };
+}
+
+/** The networks of a home in the order of people's questions: Thread, Wi-Fi, wires, then what told nothing; routers first. */
+export function networkGroups({ nodes, links }: Topology): readonly NetworkGroup[] {
+  const names = new Map(nodes.map(({ id, name }) => [id, name]));
+  const groups = Map.groupBy(nodes, groupKey);
+  const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([, members]) => ({
+    title: titleOf(members),
+    nodes: members.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name)).map((node) => withNeighbours(node, links, names)),
+  }));
+}
+
+function withNeighbours(node: NetworkNode, links: readonly NetworkLink[], names: ReadonlyMap<string, string>): NodeWithNeighbours {
+  const own = links.filter(({ from }) => from === node.id).toSorted((a, b) => (b.rssi ?? -200) - (a.rssi ?? -200));
+  const hears = own.map(({ to, rssi, is_child: isChild }) => ({
+    name: names.get(to) ?? to,
+    ...(rssi !== undefined && { rssi }),
+    isChild,
+    hearing: signalQuality(rssi),
+  }));
+  return { node, hears };
+}
+
+/** Neighbours that are not ours are in the Thread network of those that hear them, whose name they cannot tell. */
+function groupKey({ kind, network, device }: NetworkNode): string {
+  const place = KINDS.indexOf(kind);
+  return device === undefined ? `${place} \uffff` : `${place} ${network ?? ''}`;
+}
+
+function titleOf([first]: readonly NetworkNode[]): string {
+  if (!first) return '';
+  if (first.device === undefined) return 'Thread neighbours that are not of this hub';
+  const channel = first.kind === 'thread' && first.channel !== undefined ? `, channel ${first.channel}` : '';
+  return `${NAMES[first.kind]}${first.network === undefined ? '' : ` ${first.network}`}${channel}`;
+}
+
+function rank({ role }: NetworkNode): number {
+  if (role === 'Leader') return 0;
+  return role === 'Router' ? 1 : 2;
+}

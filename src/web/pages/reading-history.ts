@@ -1,0 +1,100 @@
+import type { Json } from '../../core/json.ts';
+import type { ChartPoint } from '../components/chart-geometry.ts';
+import { numberWords } from '../components/formatting.ts';
+
+/** Ranges of time that a person can look at, with the width of one bucket in which each is asked for. */
+export const RANGES = [
+  { name: 'hour', title: 'Hour', lengthMs: 3_600_000, every: undefined },
+  { name: 'day', title: 'Day', lengthMs: 86_400_000, every: '5m' },
+  { name: 'week', title: 'Week', lengthMs: 604_800_000, every: '1h' },
+  { name: 'month', title: 'Month', lengthMs: 2_592_000_000, every: '6h' },
+] as const;
+export type HistoryRange = (typeof RANGES)[number];
+
+/** A point as `GET /api/v1/sensors/{id}/readings` tells it. */
+export interface HistoryPoint {
+  readonly at: string;
+  readonly value: Json;
+}
+
+/** How much of a range has to be covered for the whole range to be drawn. */
+const LITTLE = 0.5;
+const SHORTEST_MS = 60_000;
+
+/** Points of one history in three forms, as the hub sums up each bucket; the last two are empty where it was not asked to. */
+export interface HistoryAnswer {
+  readonly points: readonly HistoryPoint[];
+  readonly lows: readonly HistoryPoint[];
+  readonly highs: readonly HistoryPoint[];
+}
+
+/** Where the history of a sensor is asked for: in buckets with `agg`, else as it was. */
+export function historyPath(
+  sensor: string,
+  range: HistoryRange,
+  { agg, nowMs }: { readonly agg?: 'avg' | 'min' | 'max' | undefined; readonly nowMs: number },
+): string {
+  const since = new Date(nowMs - range.lengthMs).toISOString();
+  const buckets = agg !== undefined && range.every !== undefined && { every: range.every, agg };
+  const query = new URLSearchParams({ since, limit: '2000', ...buckets });
+  return `/api/v1/sensors/${encodeURIComponent(sensor)}/readings?${query}`;
+}
+
+/** Asks for a history: numbers over a long time come as the mean, the lowest and the highest of each bucket, all else as it was. */
+export async function fetchHistory(
+  get: (path: string) => Promise<{ readonly points: readonly HistoryPoint[] }>,
+  wanted: { readonly sensor: string; readonly range: HistoryRange; readonly isNumber: boolean; readonly nowMs: number },
+): Promise<HistoryAnswer> {
+  const { sensor, range, isNumber, nowMs } = wanted;
+  const ask = async (agg?: 'avg' | 'min' | 'max') => (await get(historyPath(sensor, range, { agg, nowMs }))).points;
+  if (!isNumber || range.every === undefined) return { points: await ask(), lows: [], highs: [] };
+  const [points, lows, highs] = await Promise.all([ask('avg'), ask('min'), ask('max')]);
+  return { points, lows, highs };
+}
+
+/** The points of a curve: numbers as they are, yes and no as 1 and 0, ending with the present value. */
+export function curveOf(
+  { points, lows, highs }: HistoryAnswer,
+  now: { readonly value: Json; readonly atMs: number },
+): readonly ChartPoint[] {
+  const [low, high] = [lows, highs].map((all) => new Map(all.map(({ at, value }) => [at, value])));
+  const known = points.flatMap(({ at, value }) => pointOf(Date.parse(at), { value, low: low?.get(at), high: high?.get(at) }));
+  return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/** Where the picture of a curve begins: with the range, or with the first value where there is little else to see. */
+export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
+  const wholeMs = endMs - range.lengthMs;
+  const firstMs = curve[0]?.atMs ?? wholeMs;
+  return endMs - firstMs < LITTLE * range.lengthMs ? Math.min(firstMs, endMs - SHORTEST_MS) : wholeMs;
+}
+
+/** What a curve says, in words: the very lowest and highest value, and the mean over the time. */
+export function curveWords(points: readonly ChartPoint[], unit: string): string {
+  const last = points.at(-1);
+  if (!last) return 'No values in this time.';
+  const say = (value: number): string => `${numberWords(value)} ${unit}`.trim();
+  const lowest = Math.min(...points.map(({ value, low = value }) => low));
+  const highest = Math.max(...points.map(({ value, high = value }) => high));
+  return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
+}
+
+/** A value counts for as long as it held. */
+function meanOf(points: readonly ChartPoint[]): number {
+  const held = points.map(({ value, atMs }, index) => ({ value, ms: (points[index + 1]?.atMs ?? atMs) - atMs }));
+  const wholeMs = held.reduce((sum, { ms }) => sum + ms, 0);
+  if (wholeMs === 0) return points.at(-1)?.value ?? 0;
+  return held.reduce((sum, { value, ms }) => sum + value * ms, 0) / wholeMs;
+}
+
+interface PointValues {
+  readonly value: Json;
+  readonly low?: Json | undefined;
+  readonly high?: Json | undefined;
+}
+
+function pointOf(atMs: number, { value, low, high }: PointValues): readonly ChartPoint[] {
+  if (typeof value === 'boolean') return [{ atMs, value: Number(value) }];
+  if (typeof value !== 'number') return [];
+  return [{ atMs, value, ...(typeof low === 'number' && { low }), ...(typeof high === 'number' && { high }) }];
+}

@@ -1,0 +1,150 @@
+import { type Grant, parseGrant } from '../../core/auth/permission.ts';
+import { AGENT_NAME } from '../../core/auth/principal.ts';
+import { deviceText, type NamedDevice, nameText } from '../../core/devices/action-descriptions.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { HubClient } from '../api/hub-client.ts';
+import type { DeviceView } from '../api/hub-types.ts';
+
+/** A token without its text, as `GET /api/v1/tokens` lists it. */
+export interface TokenView {
+  readonly token_id: string;
+  readonly agent_id: string;
+  readonly state: 'valid' | 'expired' | 'revoked';
+  readonly permissions: readonly string[];
+  readonly issued_at: string;
+  readonly expires_at: string;
+  readonly issued_by: string;
+  readonly role?: string;
+  readonly parent?: string;
+}
+
+/** What `POST /api/v1/tokens` answers, this once. */
+export interface MintedToken {
+  readonly token: string;
+  readonly token_id: string;
+  readonly agent_id: string;
+  readonly permissions: readonly string[];
+  readonly expires_at: string;
+}
+
+/** An agent, as `list_agents` tells it. */
+export interface AgentView {
+  readonly agent_id: string;
+  readonly agent_type: string;
+  readonly status: string;
+  readonly runs: number;
+  readonly expires_at: string;
+  readonly last_run_at?: string;
+  readonly last_error?: JsonObject;
+}
+
+/** Lives that a person chooses from, in seconds. */
+export const LIFETIMES: ReadonlyMap<string, number> = new Map([
+  ['an hour', 3_600],
+  ['a day', 86_400],
+  ['a week', 604_800],
+  ['30 days', 2_592_000],
+  ['a year', 31_536_000],
+]);
+
+/** What a token with some permissions is shown, as the hub itself says it. */
+export interface TokenPreview {
+  readonly devices: readonly Pick<DeviceView, 'id' | 'name' | 'area'>[];
+  readonly tools: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** Asks the hub what an agent with these permissions would be shown; no token is made for it. VALIDATION_ERROR as HubError. */
+export function previewPermissions(permissions: readonly string[], hub: Pick<HubClient, 'post'>): Promise<TokenPreview> {
+  return hub.post<TokenPreview>('/api/v1/tokens/preview', { permissions });
+}
+
+/** What an agent may do with devices, as a person chooses it. */
+export const GRANT_ACTIONS = {
+  'device:control': 'Control',
+  'device:read': 'Read state',
+  'sensor:read': 'Read sensors and their history',
+} as const;
+export type GrantAction = keyof typeof GRANT_ACTIONS;
+
+/** Families of devices by which permissions can be given (docs/access.md). */
+export const DEVICE_FAMILIES = [
+  ...['light', 'plug', 'switch', 'thermostat', 'heating', 'cover', 'fan', 'sensor', 'media', 'energy'],
+  ...['appliance', 'pump', 'valve', 'camera', 'doorbell', 'lock'],
+] as const;
+
+/** Which devices: all, those of a room or family as they are at the time of each call, or one. */
+export type GrantScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'area'; readonly area: string }
+  | { readonly kind: 'type'; readonly type: string }
+  | { readonly kind: 'device'; readonly device: string };
+
+/** The permission that a choice stands for. */
+export function grantOf(action: GrantAction, scope: GrantScope): string {
+  switch (scope.kind) {
+    case 'all':
+      return `${action}:*`;
+    case 'area':
+      return `${action}:@area/${areaKey(scope.area)}`;
+    case 'type':
+      return `${action}:@type/${scope.type}`;
+    case 'device':
+      // A sensor's resource is `<device>/<reading>`.
+      return action === 'sensor:read' ? `${action}:${scope.device}/*` : `${action}:${scope.device}`;
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  'device:control': 'control',
+  'device:read': 'read the state of',
+  'sensor:read': 'read sensors of',
+  'admin:device': 'administer',
+};
+
+/** A permission as a person reads it, devices by name and room; one without a sentence of its own stays as it is. */
+export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
+  const grant = parseGrant(text);
+  if (!grant) return `${text} (not a permission)`;
+  if (grant.kind === 'everything') return 'everything but administration';
+  if (grant.kind === 'namespace') return grant.namespace === 'admin' ? 'all administration' : `everything of ${grant.namespace}`;
+  const verb = WORDS[`${grant.namespace}:${grant.action}`];
+  return verb === undefined ? text : `${verb} ${objectOf(grant, devices)}`;
+}
+
+function objectOf(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
+  switch (grant.kind) {
+    case 'action':
+    case 'any-resource':
+      return 'all devices';
+    case 'resource':
+      return resourceText(grant.resource, devices);
+    case 'path':
+      return deviceText(grant.path.slice(0, -1), devices);
+    case 'group':
+      return grant.group.by === 'area' ? `devices in ${areaText(grant.group.name, devices)}` : `devices of type ${grant.group.name}`;
+  }
+}
+
+/** `hall-lamp/temperature` is a sensor of a device. */
+function resourceText(resource: string, devices: readonly NamedDevice[]): string {
+  const [device = '', ...reading] = resource.split('/');
+  const name = deviceText(device, devices);
+  return reading.length === 0 ? name : `${name} (${reading.join('/').replaceAll('_', ' ')})`;
+}
+
+function areaText(key: string, devices: readonly NamedDevice[]): string {
+  return nameText(devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key);
+}
+
+/** Permissions typed by hand, one a line or with commas; each that cannot be granted is named. */
+export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
+  const all = text
+    .split(/[\s,]+/)
+    .map((grant) => grant.trim())
+    .filter((grant) => grant !== '');
+  return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
+}
+
+/** AGENT_NAME as the `pattern` of a field, which is anchored by itself and read with the flag `v`: there a hyphen of a class is escaped. */
+export const AGENT_NAME_PATTERN = AGENT_NAME.source.replace(/^\^|\$$/g, '').replace('-]{', '\\-]{');

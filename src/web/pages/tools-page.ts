@@ -1,0 +1,245 @@
+import '../components/tool-form.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { App } from '../app.ts';
+import { modalDialog } from '../components/dialog.ts';
+import { inputValue } from '../components/form-values.ts';
+import { capital } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
+import { PageElement } from '../components/page-element.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { toolTitle } from '../components/tool-form.ts';
+import {
+  confidencePercent,
+  isAgentMade,
+  isRegistered,
+  type MatchView,
+  type ToolPage,
+  type ToolQuery,
+  toolQueryOf,
+  toolsPath,
+} from './tool-search.ts';
+
+/** A person types faster than answers come. */
+const PAUSE_MS = 250;
+const MAX_READINGS = 6;
+
+/** Every tool of this hub and its mesh: found by a sentence, with the reasons, and tried on the spot. */
+export class ToolsPage extends PageElement {
+  readonly #page = new RemoteData<ToolPage>(() => this.requestUpdate());
+  #question: ToolQuery = toolQueryOf({});
+  #removing: MatchView | undefined;
+  #open: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** The address may name other words while the page is shown. */
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('params')) return;
+    this.#question = toolQueryOf(this.params);
+    this.#ask();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  protected override render(): TemplateResult {
+    return html`
+      <header class="page-head"><h1>Tools</h1><p>What agents and people can do here.</p></header>
+      <form class="filters" role="search" @submit=${(event: Event) => this.#searchNow(event)}>
+        <label class="field grow"><span class="label">What do you want to do?</span>
+          <input type="search" name="q" .value=${this.#question.words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
+        <button class="button primary">${icon('search')}Search</button>
+        ${toolFilters({ question: this.#question, areas: this.#areas(), onChange: (change) => this.#narrow(change) })}
+      </form>
+      <div aria-live="polite" aria-busy=${this.#page.isAsking}>${remoteDataView(this.#page, (page) => this.#matches(page))}</div>
+      ${this.#removing ? this.#removeDialog(this.#removing) : nothing}
+    `;
+  }
+
+  #matches(page: ToolPage): TemplateResult {
+    const { tools, near_misses: nearMisses = [], total, next_cursor: cursor } = page;
+    return html`
+      <p class="quiet">${total === undefined ? countWords(tools.length) : `${total} tools`}</p>
+      ${tools.length === 0 ? html`<p class="empty">${icon('search')}${this.#nothingWords()}</p>` : nothing}
+      ${asideView(page)}
+      ${this.#list(tools)}
+      ${nearMisses.length === 0 ? nothing : html`<section aria-label="Almost"><h2 class="section-title">Almost</h2>${this.#list(nearMisses)}</section>`}
+      ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>More tools</button></p>`}
+    `;
+  }
+
+  #list(tools: readonly MatchView[]): TemplateResult {
+    return html`<ul class="stack">
+      ${repeat(
+        tools,
+        ({ id }) => id,
+        (tool) => html`<li>${toolCard(tool, { isOpen: tool.id === this.#open, page: this })}</li>`,
+      )}
+    </ul>`;
+  }
+
+  /** Shows or hides the form of a tool. */
+  toggle(id: string): void {
+    this.#open = this.#open === id ? undefined : id;
+    this.requestUpdate();
+  }
+
+  /** Asks once more: a removed tool is gone for every agent that uses it. `undefined` lets it be. */
+  askRemoval(tool: MatchView | undefined): void {
+    this.#removing = tool;
+    this.requestUpdate();
+  }
+
+  #removeDialog(tool: MatchView): TemplateResult {
+    const content = html`<p>It ends for everybody who uses it: <code>${tool.id}</code></p>
+      <footer><button type="button" class="button danger" @click=${() => void this.#end(tool)}>Remove</button></footer>`;
+    return modalDialog({ title: `Remove ${toolTitle(tool)}?`, onClose: () => this.askRemoval(undefined) }, content);
+  }
+
+  async #end(tool: MatchView): Promise<void> {
+    this.askRemoval(undefined);
+    await this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`).then(
+      () => this.notify(`${toolTitle(tool)} is removed.`),
+      (error: unknown) => this.notifyError(error),
+    );
+    this.#ask();
+  }
+
+  #areas(): readonly string[] {
+    return [...new Set(this.app.store.state.devices.flatMap(({ area }) => (area === null ? [] : [area])))].toSorted();
+  }
+
+  #nothingWords(): string {
+    const { words, origin } = this.#question;
+    if (words === '' && origin === 'agent') return 'No agent has made a tool.';
+    return words === '' ? 'No tool is like that.' : 'Nothing fits. Say it in other words, or name the room or the device.';
+  }
+
+  #narrow(change: Partial<ToolQuery>): void {
+    this.#question = { ...this.#question, ...change };
+    this.#ask();
+  }
+
+  #searchSoon(event: Event): void {
+    this.#question = { ...this.#question, words: inputValue(event).trim() };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), PAUSE_MS);
+  }
+
+  #searchNow(event: Event): void {
+    event.preventDefault();
+    clearTimeout(this.#timer);
+    this.#ask();
+  }
+
+  #ask(): void {
+    void this.#page.load(() => this.app.hub.get<ToolPage>(toolsPath(this.#question)));
+  }
+
+  #more(cursor: string): void {
+    const shown = this.#page.value?.tools ?? [];
+    void this.#page.load(async () => {
+      const page = await this.app.hub.get<ToolPage>(toolsPath(this.#question, cursor));
+      return { ...page, tools: [...shown, ...page.tools] };
+    });
+  }
+}
+
+customElements.define('atmo-page-tools', ToolsPage);
+
+/** What a search says beside the tools: that it is not sure, which device may be meant, and what can be read. */
+function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
+  const shown = readings.slice(0, MAX_READINGS);
+  return html`
+    ${note === undefined ? nothing : html`<p class="quiet">${note}</p>`}
+    ${unsure && tools.length > 0 ? html`<p class="quiet">None of these is sure. Name the room and the thing.</p>` : nothing}
+    ${which === undefined ? nothing : html`<p class="row"><strong>${which.question}</strong> ${which.candidates.map(({ device, area }) => html`<span class="chip">${device}${area === null ? nothing : html` · ${area}`}</span>`)}</p>`}
+    ${shown.length === 0 ? nothing : html`<p class="row"><span class="quiet small">Readings</span> ${shown.map(({ id, name }) => html`<a class="chip" href="#/devices/${encodeURIComponent(id.split('/')[0] ?? '')}">${name}</a>`)}</p>`}
+  `;
+}
+
+function countWords(matches: number): string {
+  return matches === 1 ? 'One match' : `${matches} best matches`;
+}
+
+interface CardContext {
+  readonly isOpen: boolean;
+  readonly page: { readonly app: App; toggle(id: string): void; askRemoval(tool: MatchView): void };
+}
+
+/** A tool: what it does, why it was found, and behind a button its form. */
+function toolCard(tool: MatchView, { isOpen, page }: CardContext): TemplateResult {
+  const {
+    id,
+    description,
+    available,
+    model_name: modelName,
+    missing_setting: missingSetting,
+    unavailable_reason: obstacle,
+    reasons = [],
+  } = tool;
+  const titleId = `tool-${id.replaceAll(/[^a-z0-9]/gi, '-')}`;
+  return html`<article class="card tool" aria-labelledby=${titleId}>
+    <header>
+      <div class="grow"><h2 id=${titleId}><bdi>${toolTitle(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
+      ${tool.confidence === undefined ? nothing : confidenceView(tool)}
+      ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}asks people</span>` : nothing}
+      ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}made by an agent</span>` : nothing}
+      ${available ? nothing : html`<span class="chip">${missingSetting ? 'not configured' : 'not available now'}</span>`}
+    </header>
+    <p>${description}</p>
+    ${missingSetting ? html`<p class="quiet small">To use it, ${String(missingSetting)}.</p>` : nothing}
+    ${obstacle && !missingSetting ? html`<p class="quiet small">Not now: ${String(obstacle)}.</p>` : nothing}
+    ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">Because of</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
+    <p class="row"><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button>
+      ${
+        isRegistered(tool)
+          ? html`<button type="button" class="button small danger plain" aria-label="Remove ${toolTitle(tool)}" @click=${() => page.askRemoval(tool)}>${icon('trash')}Remove</button>`
+          : nothing
+      }</p>
+    ${isOpen ? html`<atmo-tool-form class="trial" .app=${page.app} .tool=${tool}></atmo-tool-form>` : nothing}
+  </article>`;
+}
+
+function confidenceView(tool: MatchView): TemplateResult {
+  const percent = confidencePercent(tool);
+  return html`<span class="score small quiet"><meter min="0" max="100" value=${percent} aria-label="How sure it is">${percent} %</meter> ${percent} %</span>`;
+}
+
+const ORIGINS = { agent: 'Agents', system: 'The hub, its devices and its owner' } as const;
+/** As `metadata.category` of docs/tool.schema.json has them. */
+const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
+
+interface ToolFilters {
+  readonly question: ToolQuery;
+  readonly areas: readonly string[];
+  onChange(change: Partial<ToolQuery>): void;
+}
+
+/** Narrows a list of tools by who made them, what kind they are, and the room of their device. */
+function toolFilters({ question, areas, onChange }: ToolFilters): TemplateResult {
+  const { origin, category, area } = question;
+  const origins = Object.entries(ORIGINS);
+  return html`<div class="filters">
+    ${choice({ label: 'Made by', chosen: origin, none: 'Anybody', options: origins }, (value) => onChange({ origin: value }))}
+    ${choice({ label: 'Kind', chosen: category, none: 'Every kind', options: CATEGORIES.map((name) => [name, capital(name)]) }, (value) => onChange({ category: value }))}
+    ${choice({ label: 'Room', chosen: area, none: 'Every room', options: areas.map((name) => [name, name]) }, (value) => onChange({ area: value }))}
+  </div>`;
+}
+
+interface Choice {
+  readonly label: string;
+  readonly chosen: string;
+  readonly none: string;
+  readonly options: readonly (readonly [value: string, title: string])[];
+}
+
+function choice({ label, chosen, none, options }: Choice, onChoice: (value: string) => void): TemplateResult {
+  return html`<label class="field"><span class="label">${label}</span>
+    <select @change=${(event: Event) => onChoice(inputValue(event))}>
+      <option value="" ?selected=${chosen === ''}>${none}</option>
+      ${options.map(([value, title]) => html`<option value=${value} ?selected=${value === chosen}>${title}</option>`)}
+    </select></label>`;
+}

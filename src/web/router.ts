@@ -1,0 +1,179 @@
+import { Observable } from './api/observable.ts';
+import type { IconName } from './components/icon.ts';
+
+/** One page of the monitor. */
+export interface Page {
+  /** Path behind `#/`; `:name` stands for a parameter. */
+  readonly route: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** Custom element that shows it: a `PageElement`, defined by the module that page-elements.ts names. */
+  readonly element: string;
+  /** Where it stands in the navigation: always in sight, behind "More" on phones, or nowhere. */
+  readonly place: 'main' | 'more' | 'none';
+}
+
+/** Every page, in the order of the navigation. */
+export const PAGES: readonly Page[] = [
+  { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
+  {
+    route: 'approvals',
+    title: 'Approvals',
+    icon: 'shield',
+    element: 'atmo-page-approvals',
+    place: 'main',
+  },
+  {
+    route: 'devices/:id',
+    title: 'Device',
+    icon: 'home',
+    element: 'atmo-page-device',
+    place: 'none',
+  },
+  {
+    route: 'tools',
+    title: 'Tools',
+    icon: 'tools',
+    element: 'atmo-page-tools',
+    place: 'main',
+  },
+  {
+    route: 'add-device',
+    title: 'Add a device',
+    icon: 'plus',
+    element: 'atmo-page-add-device',
+    place: 'more',
+  },
+  {
+    route: 'activity',
+    title: 'Activity',
+    icon: 'activity',
+    element: 'atmo-page-activity',
+    place: 'more',
+  },
+  {
+    route: 'agents',
+    title: 'Agents',
+    icon: 'agent',
+    element: 'atmo-page-agents',
+    place: 'more',
+  },
+  {
+    route: 'tokens',
+    title: 'Tokens',
+    icon: 'key',
+    element: 'atmo-page-tokens',
+    place: 'more',
+  },
+  {
+    route: 'mesh',
+    title: 'Mesh',
+    icon: 'mesh',
+    element: 'atmo-page-mesh',
+    place: 'more',
+  },
+  {
+    route: 'networks',
+    title: 'Networks',
+    icon: 'waves',
+    element: 'atmo-page-networks',
+    place: 'more',
+  },
+  {
+    route: 'events',
+    title: 'Events',
+    icon: 'list',
+    element: 'atmo-page-events',
+    place: 'more',
+  },
+];
+
+/** What the address asks for. */
+export interface CurrentPage {
+  readonly page: Page;
+  readonly params: RouteParams;
+}
+
+/** What the router needs of a browser's window. */
+export interface AddressWindow {
+  readonly location: { hash: string };
+  readonly history: { replaceState(data: null, unused: string, url: string): void };
+  addEventListener(type: 'hashchange', listener: () => void): void;
+}
+
+/** Follows the part of the address behind `#`; `#/devices/lamp` is the page of the route `devices/:id`. */
+export class Router extends Observable {
+  readonly #window: AddressWindow;
+  #place: CurrentPage | undefined;
+
+  constructor(page: AddressWindow) {
+    super();
+    this.#window = page;
+  }
+
+  /** Undefined when the address names no page, as at the beginning. */
+  get place(): CurrentPage | undefined {
+    return this.#place;
+  }
+
+  start(): void {
+    this.#window.addEventListener('hashchange', () => this.#read());
+    this.#read();
+  }
+
+  /** Goes to a page such as `devices/lamp`. */
+  go(path: string): void {
+    this.#window.location.hash = `#/${path}`;
+  }
+
+  /** Goes to a page where the address names none, without an entry in the history. The event about a new address may be on its way. */
+  begin(path: string): void {
+    if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
+    this.#read();
+  }
+
+  #read(): void {
+    this.#place = pageAt(this.#window.location.hash);
+    this.changed();
+  }
+}
+
+function pageAt(hash: string): CurrentPage | undefined {
+  for (const page of PAGES) {
+    const params = matchRoute(page.route, hash);
+    if (params) return { page, params };
+  }
+  return undefined;
+}
+
+/** What stands in the address where the route has `:name`, and behind `?`. */
+export type RouteParams = Readonly<Record<string, string>>;
+
+/** The parameters of an address such as `#/devices/lamp?tab=raw` by a route such as `devices/:id`; undefined when it is another page's. */
+export function matchRoute(route: string, hash: string): RouteParams | undefined {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const wanted = route.split('/');
+  const given = path.split('/').filter((part) => part !== '');
+  if (wanted.length !== given.length) return undefined;
+  const params: Record<string, string> = Object.fromEntries(new URLSearchParams(query));
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? '';
+    if (part.startsWith(':')) params[part.slice(1)] = decoded(value);
+    else if (part !== value) return undefined;
+  }
+  return params;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The title of the tab: how many requests wait, so that it is seen from another tab, and the page. */
+export function titleOf(waiting: number, page: string | undefined): string {
+  const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
+  return waiting > 0 ? `(${waiting}) ${name}` : name;
+}

@@ -1,0 +1,279 @@
+import './components/misclick-guard.ts';
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { escapeAllHidden } from '../core/untrusted-text.ts';
+import { type CallOutcome, canSignDecisions, type PendingCall, submitDecision } from './api/approvals.ts';
+import { messageOf } from './api/hub-client.ts';
+import { loginOfPaste, type Session } from './api/session.ts';
+import type { App } from './app.ts';
+import { closeDialog, modalDialog } from './components/dialog.ts';
+import { icon } from './components/icon.ts';
+import type { Notice, PageElement } from './components/page-element.ts';
+import { PAGES, type Page, titleOf } from './router.ts';
+
+const HEALTH_MS = 60_000;
+const NOTICE_MS = 5_000;
+const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
+
+/** The frame of the page: navigation, connection, notices, and the page that the address names. */
+export class Shell extends LitElement {
+  static override properties = { app: { attribute: false }, notice: { state: true }, isMenuOpen: { state: true } };
+  declare app: App | undefined;
+  declare notice: Notice | undefined;
+  declare isMenuOpen: boolean;
+  #shown: PageElement | undefined;
+  readonly #asked = new Set<string>();
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
+  #health: ReturnType<typeof setInterval> | undefined;
+
+  constructor() {
+    super();
+    this.isMenuOpen = false;
+    this.addEventListener('atmo-notice', (event) => this.#tell((event as CustomEvent<Notice>).detail));
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    // Requests expire without an event.
+    this.#clock = setInterval(() => this.#retitle(), 1_000);
+    this.#health = setInterval(() => void this.app?.store.refreshHealth(), HEALTH_MS);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.#clock);
+    clearInterval(this.#health);
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('app') || !this.app) return;
+    const { calls, session, store, router } = this.app;
+    calls.subscribe(() => this.requestUpdate());
+    calls.onEnd((end) => this.#tellEnd(end));
+    session.subscribe(() => this.requestUpdate());
+    store.subscribe(() => this.requestUpdate());
+    router.subscribe(() => this.#follow());
+    this.#follow();
+    void store.refreshHealth();
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    if (!app) return html``;
+    if (!app.session.login) return signInView(app.session);
+    return html`
+      <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
+      <div class="frame">
+        ${this.#navigation(app)}
+        <main id="main" tabindex="-1">${this.#problems(app)}${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
+      </div>
+      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)} ${this.#offer(app)}
+      <div class="notices" role="status" aria-live="polite">
+        ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
+      </div>
+    `;
+  }
+
+  protected override updated(): void {
+    this.#retitle();
+  }
+
+  #navigation(app: App): TemplateResult {
+    const { connection } = app.store;
+    return html`
+      <nav class="nav" aria-label="Pages">
+        <a class="brand" href="#/home"><span class="brand-mark" aria-hidden="true"></span><span class="brand-name">Atmosphere</span></a>
+        <ul>
+          ${PAGES.filter(({ place }) => place !== 'none').map((page) => this.#link(page))}
+          <li class="menu-entry">
+            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#openMenu()}>${icon('more')}<span>More</span></button>
+          </li>
+        </ul>
+        <div class="nav-foot">
+          <p class="connection ${connection}" role="status"><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</p>
+          <button type="button" class="nav-link" @click=${() => app.session.signOut()}>${icon('out')}<span>Sign out</span></button>
+        </div>
+      </nav>
+    `;
+  }
+
+  #problems({ store }: App): TemplateResult | typeof nothing {
+    if (store.hubProblems.length === 0) return nothing;
+    return html`<ul class="hub-problems" role="alert">${store.hubProblems.map((problem) => html`<li>${problem}</li>`)}</ul>`;
+  }
+
+  #link(page: Page): TemplateResult {
+    const isHere = this.app?.router.place?.page === page;
+    const count = page.route === 'approvals' ? (this.app?.store.pendingApprovals().length ?? 0) : 0;
+    return html`<li class=${page.place}>
+      <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#closeMenu()}>
+        ${icon(page.icon)}<span>${page.title}</span>
+        ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> waiting</span></span>` : nothing}
+      </a>
+    </li>`;
+  }
+
+  #menu(): TemplateResult {
+    const pages = PAGES.filter(({ place }) => place === 'more');
+    const content = html`<ul class="menu">
+      ${pages.map((page) => this.#link(page))}
+      <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
+    </ul>`;
+    return modalDialog({ title: 'More', onClose: () => this.#closeMenu() }, content);
+  }
+
+  /** Asks whoever is signed in whether a link may sign in somebody else: who makes such a link would see what is done here then. */
+  #offer({ session }: App): TemplateResult | typeof nothing {
+    if (!session.offered) return nothing;
+    const { person } = session.offered;
+    return modalDialog(
+      { title: 'Sign in as somebody else?', onClose: () => session.refuseOffer() },
+      html`<p>You opened a link that signs this page in ${person === undefined ? 'with another token' : html`as <strong><bdi>${person}</bdi></strong>`}.
+          Go on only if you made it just now with <code>atmo monitor</code>.</p>
+        <footer>
+          <button type="button" class="button primary" @click=${closeDialog}>Stay as I am</button>
+          <button type="button" class="button" @click=${() => void session.acceptOffer()}>Sign in with the link</button>
+        </footer>`,
+    );
+  }
+
+  /** Asks the person who wants something dangerous whether to agree to it at once, where this browser can sign. */
+  #question(app: App): TemplateResult | typeof nothing {
+    const call = app.calls.all.find(({ approvalId }) => !this.#asked.has(approvalId));
+    if (!call) return nothing;
+    const until = new Date(call.expiresAt).toLocaleTimeString([], { timeStyle: 'short' });
+    const onClose = () => {
+      this.#asked.add(call.approvalId);
+      this.requestUpdate();
+    };
+    // The key of this very browser counts only once it is enrolled.
+    const canSign = canSignDecisions(app.session.login) && call.tool !== 'hub:enroll_approver';
+    return modalDialog(
+      { title: call.label, onClose },
+      html`<p>This is dangerous, so a person has to approve it before it happens. The request waits until ${until}.</p>
+        ${call.willDo.length > 0 ? html`<ul class="will-do">${call.willDo.map((line) => html`<li>${escapeAllHidden(line)}</li>`)}</ul>` : nothing}
+        ${canSign ? nothing : html`<p class="quiet">Somebody with an approver key can do so here, or with <code>atmo approve ${call.approvalId}</code>.</p>`}
+        <footer>
+          <button type="button" class="button" @click=${closeDialog}>${canSign ? 'Leave it for somebody else' : 'Fine'}</button>
+          ${canSign ? html`<atmo-steady about=${call.approvalId}><button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>Approve and do it</button></atmo-steady>` : nothing}
+        </footer>`,
+    );
+  }
+
+  async #approve(app: App, call: PendingCall): Promise<void> {
+    this.#asked.add(call.approvalId);
+    this.requestUpdate();
+    try {
+      await app.store.refresh('approvals');
+      const approval = app.store.state.approvals.find((one) => one.approval_id === call.approvalId);
+      if (approval) await submitDecision(app.hub, approval, { decision: 'approve', login: app.session.login });
+    } catch (error) {
+      this.#tell({ text: messageOf(error), tone: 'bad' });
+    }
+  }
+
+  #openMenu(): void {
+    this.isMenuOpen = true;
+  }
+
+  #closeMenu(): void {
+    this.isMenuOpen = false;
+  }
+
+  #skip(event: Event): void {
+    event.preventDefault();
+    this.querySelector<HTMLElement>('#main')?.focus();
+  }
+
+  /** Shows the page of the address; where it names none, the requests if some wait, else the home. */
+  #follow(): void {
+    const { app } = this;
+    if (!app) return;
+    const { place } = app.router;
+    if (!place) {
+      this.#begin(app);
+      return;
+    }
+    const isSamePage = this.#shown?.localName === place.page.element;
+    const shown = isSamePage && this.#shown ? this.#shown : (document.createElement(place.page.element) as PageElement);
+    shown.app = app;
+    shown.params = place.params;
+    this.#shown = shown;
+    this.requestUpdate();
+    if (!isSamePage) this.#arrive();
+  }
+
+  /** The first page waits for the first answer of the hub, to know whether somebody waits for the person. */
+  #begin(app: App): void {
+    const stop = app.store.subscribe(() => {
+      if (!app.store.isLoaded && app.store.problem === undefined) return;
+      stop();
+      if (!app.router.place) app.router.begin(app.store.pendingApprovals().length > 0 ? 'approvals' : 'home');
+    });
+  }
+
+  #arrive(): void {
+    window.scrollTo({ top: 0 });
+    this.isMenuOpen = false;
+  }
+
+  /** Says how a call ended that had to wait for approval. */
+  #tellEnd({ call, error }: CallOutcome): void {
+    this.#tell(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
+  }
+
+  #tell(notice: Notice): void {
+    clearTimeout(this.#noticeTimer);
+    this.notice = notice;
+    this.#noticeTimer = setTimeout(() => {
+      this.notice = undefined;
+    }, NOTICE_MS);
+  }
+
+  #retitle(): void {
+    const { app } = this;
+    document.title = titleOf(app?.session.login ? app.store.pendingApprovals().length : 0, app?.router.place?.page.title);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  TOKEN_EXPIRED: 'Your token has expired. Sign in with a new one.',
+  TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
+};
+
+/** What somebody sees who is not signed in. */
+function signInView(session: Session): TemplateResult {
+  const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
+  return html`
+    <main class="sign-in" id="main">
+      <form class="card" @submit=${(event: SubmitEvent) => void signIn(event, session)}>
+        <span class="brand-mark large" aria-hidden="true"></span>
+        <h1>Welcome home</h1>
+        <p class="quiet">Run <code>atmo monitor</code> on the hub and open the link that it shows, or paste a token.</p>
+        ${reason === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${reason}</p>`}
+        <label class="field"><span class="label">Token or link</span>
+          <input name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="at1.…" /></label>
+        <label class="check"><input type="checkbox" name="keep" /><span>Stay signed in on this browser</span></label>
+        <button class="button primary wide" type="submit">Sign in</button>
+      </form>
+    </main>
+  `;
+}
+
+async function signIn(event: SubmitEvent, session: Session): Promise<void> {
+  event.preventDefault();
+  const form = event.currentTarget;
+  if (!(form instanceof HTMLFormElement)) return;
+  const field = form.elements.namedItem('token');
+  const data = new FormData(form);
+  const login = loginOfPaste(String(data.get('token')));
+  if (login) return session.signIn(login, { isKept: data.get('keep') === 'on' });
+  if (!(field instanceof HTMLInputElement)) return;
+  field.setCustomValidity('This is neither a token nor a link of atmo monitor.');
+  field.reportValidity();
+  field.oninput = () => field.setCustomValidity('');
+}

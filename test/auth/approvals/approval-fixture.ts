@@ -1,0 +1,110 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { ApprovalStore } from '../../../src/auth/approvals/approval-store.ts';
+import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
+import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
+import { signStatement } from '../../../src/codec/approval-statement.ts';
+import { rawPublicKey } from '../../../src/codec/public-key.ts';
+import type { ApprovalDecision, ApprovalRequest, ApprovalView } from '../../../src/core/auth/approvals.ts';
+import type { Principal } from '../../../src/core/auth/principal.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { EventBus, type HubEvent } from '../../../src/core/events.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+
+export const HUB = 'hub-0123456789abcdef';
+export const AGENT: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:*'] };
+export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
+const UNLOCK = { permission: 'device:control:door', risk: 'dangerous', target: 'door/1/DoorLock/UnlockDoor' } as const;
+
+/** A wall clock that can be turned back while the machine runs on. */
+export class TurnableClock extends ManualClock {
+  offsetMs = 0;
+
+  override now(): number {
+    return super.now() + this.offsetMs;
+  }
+}
+
+export function requestOf(extra: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  return {
+    principal: AGENT,
+    toolId: 'matter:door_unlock@1.0.0',
+    title: 'Unlock the front door',
+    params: { pin: '[secret]' },
+    callHash: 'ab'.repeat(32),
+    effects: [UNLOCK],
+    plan: {
+      tool: 'matter:door_unlock@1.0.0',
+      title: 'Unlock',
+      params: {},
+      definition: 'cd'.repeat(32),
+      arguments: 'ef'.repeat(32),
+      targets: [],
+    },
+    personsNeeded: 1,
+    traceId: 'trace-1',
+    ...extra,
+  };
+}
+
+/** A person with a private key. */
+export function makePerson(name: string): { readonly name: string; readonly key: KeyObject; readonly raw: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return { name, key: privateKey, raw: rawPublicKey(publicKey) };
+}
+export type Person = ReturnType<typeof makePerson>;
+
+export function statementFor(view: ApprovalView, person: string, decision: ApprovalDecision = 'approve'): ApprovalStatement {
+  const { approval_id, tool, call_hash, hub, expires_at } = view;
+  return { approval_id, decision, tool, call_hash, hub, expires_at, person };
+}
+
+/** The queue and its persons over one store; `restart` is what a new process finds. */
+export async function makeApprovals(clock = new TurnableClock(), store: KeyValueStore = new MemoryKeyValueStore(clock), hubId = HUB) {
+  const notes: AuditNote[] = [];
+  const heard: HubEvent[] = [];
+  const events = new EventBus('hub:test', clock);
+  events.listen((event) => heard.push(event));
+  const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
+  const time = { now: () => clock.now() };
+  const approvers = new ApproverRegistry({ store, time, audit });
+  const devices = { namedDevice: (id: string) => (id === 'door' ? { id, name: 'Front door', area: 'Hall' } : undefined) };
+  const queue = new ApprovalStore({ store, devices, clock, time, approvers, audit, events, logger: silentLogger }, { hubId });
+  await queue.start();
+
+  async function enrol(name: string): Promise<Person> {
+    const person = makePerson(name);
+    await approvers.enrol({ person: name, key: person.raw, label: 'phone' });
+    return person;
+  }
+
+  const viewOf = (id: string): ApprovalView => {
+    const found = queue.get(id);
+    if (!found) throw new Error(`no request ${id}`);
+    return found.view;
+  };
+
+  /** Files the request and answers what people see of it. */
+  async function file(request: ApprovalRequest = requestOf()): Promise<ApprovalView> {
+    return viewOf((await queue.check(request)).approvalId);
+  }
+
+  /** Signs and hands in; `change` is what a forger would alter before signing. */
+  function say(view: ApprovalView, person: Person, decision: ApprovalDecision = 'approve', change: Partial<ApprovalStatement> = {}) {
+    const signature = signStatement({ ...statementFor(view, person.name, decision), ...change }, person.key);
+    return queue.decide({ approvalId: view.approval_id, decision, person: person.name, signature });
+  }
+
+  /** A request that a person of this name has approved. */
+  async function approved(name = 'ann', request: ApprovalRequest = requestOf()) {
+    const person = await enrol(name);
+    const view = await file(request);
+    await say(view, person);
+    return { person, view };
+  }
+
+  const restart = () => makeApprovals(clock, store, hubId);
+  return { clock, store, queue, approvers, notes, heard, enrol, viewOf, file, say, approved, restart };
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { RevocationList } from '../../../src/auth/tokens/revocation-list.ts';
+import { encodeCbor } from '../../../src/codec/cbor.ts';
+import { signSign1 } from '../../../src/codec/cose-sign1.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+
+const ID = '00112233445566778899aabbccddeeff';
+const AAD = Buffer.from('atmosphere-edge revocation v1');
+const HOUR_MS = 3_600_000;
+
+/** A token of the hub of the list, whose statements all count. */
+const tokenOf = (...chain: readonly string[]) => ({ chain, keys: [], issuer: 'hub-x' });
+
+describe('the revocation list', () => {
+  test('says once that a token ended, and tells whoever listens', async () => {
+    const { revocations, clock } = await tokenRoom();
+    const heard: string[] = [];
+    revocations.onRevoked(() => {
+      throw new Error('a listener of no use');
+    });
+    const stop = revocations.onRevoked((id) => heard.push(id));
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
+    stop();
+    revocations.revoke('ff'.repeat(16), clock.now() + HOUR_MS);
+    expect(heard).toEqual([ID]);
+    expect(revocations.firstRevoked(tokenOf('ab', ID))).toBe(ID);
+  });
+
+  test.each(['', 'x', ID.toUpperCase(), ID.slice(1), `${ID}0`, 'g'.repeat(32)])('%j is no id of a token', async (id) => {
+    const { revocations, clock } = await tokenRoom();
+    expect(refusalOf(() => revocations.revoke(id, clock.now() + HOUR_MS))?.code).toBe('VALIDATION_ERROR');
+  });
+
+  test('survives a restart, and is kept until nobody would believe the token any more', async () => {
+    const first = await tokenRoom();
+    first.revocations.revoke(ID, first.clock.now() + HOUR_MS);
+    const second = await tokenRoom(first);
+    expect(second.revocations.firstRevoked(tokenOf(ID))).toBe(ID);
+    first.clock.advance(HOUR_MS + 60_000);
+    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
+    first.clock.advance(300_000);
+    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
+    expect(first.revocations.statements()).toEqual([]);
+  });
+
+  test('holds over a restart on a board whose clock stood in 1970 when the token was revoked', async () => {
+    const machine = new ManualClock(1_000_000);
+    const store = new MemoryKeyValueStore(machine);
+    const trusted = { isTrusted: false, nowMs: Date.UTC(2026, 0, 1) };
+    const time = { now: () => trusted.nowMs, isTrusted: () => trusted.isTrusted };
+    const { hub, issuers } = await tokenRoom();
+    const parts = { hub, issuers, store, time, logger: silentLogger };
+    const before = new RevocationList(parts);
+    before.revoke(ID, trusted.nowMs + HOUR_MS);
+    // The network tells the time: the machine's clock jumps by 56 years.
+    machine.advance(trusted.nowMs);
+    trusted.isTrusted = true;
+    const after = new RevocationList(parts);
+    await after.start();
+    expect(after.firstRevoked(tokenOf(ID))).toBe(ID);
+  });
+
+  test('nothing is forgotten while the clock is not trusted', async () => {
+    const { hub, issuers, store } = await tokenRoom();
+    const clock = { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) };
+    const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
+    const list = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    list.revoke(ID, clock.nowMs + HOUR_MS);
+    Object.assign(clock, { isTrusted: false, nowMs: clock.nowMs + 24 * HOUR_MS });
+    list.revoke('ff'.repeat(16), clock.nowMs + HOUR_MS);
+    expect(list.firstRevoked(tokenOf(ID))).toBe(ID);
+  });
+
+  test('what cannot be written has ended all the same, until the hub stops; said again, it is written', async () => {
+    const { store, hub, issuers, time, clock } = await tokenRoom();
+    const set = store.set.bind(store);
+    const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    const heard: string[] = [];
+    revocations.onRevoked((id) => heard.push(id));
+    store.set = () => {
+      throw new Error('disk full');
+    };
+    expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
+    expect([revocations.firstRevoked(tokenOf(ID)), heard, revocations.statements()]).toEqual([ID, [ID], []]);
+    store.set = set;
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
+    expect(revocations.statements()).toHaveLength(1);
+  });
+
+  test('a damaged entry still ends the token that it was about', async () => {
+    const room = await tokenRoom();
+    room.store.set('access.revocations', ID, 'damaged');
+    expect((await tokenRoom(room)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
+  });
+});
+
+describe('merging lists', () => {
+  test('a statement of a trusted hub is taken once, lasts over a restart and goes on to others', async () => {
+    const other = await tokenRoom();
+    const room = await tokenRoom();
+    room.issuers.set(other.hub.hubId, other.hub.publicKey);
+    other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+    const [statement = new Uint8Array()] = other.revocations.statements();
+    expect([room.revocations.merge(statement), room.revocations.merge(statement)]).toEqual([true, false]);
+    expect(room.revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+    expect(room.revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
+      Buffer.from(statement).toString('hex'),
+    ]);
+    expect((await tokenRoom(room)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+  });
+
+  test.each<[string, (room: Awaited<ReturnType<typeof tokenRoom>>) => Uint8Array]>([
+    ['nothing', () => new Uint8Array()],
+    ['a stranger', (room) => statement(room.hub.hubId, keyPair(), room.clock.now())],
+    ['a hub that is not trusted', (room) => statement('hub-0000000000000000', keyPair(), room.clock.now())],
+    ['the hub, for another use', (room) => statement(room.hub.hubId, room.hub, room.clock.now(), Buffer.from('atmosphere-edge token v1'))],
+  ])('a statement of %s is refused', async (_, make) => {
+    const room = await tokenRoom();
+    expect(refusalOf(() => room.revocations.merge(make(room)))?.code).toBe('VALIDATION_ERROR');
+    expect(room.revocations.statements()).toEqual([]);
+  });
+
+  describe('whose statement counts', () => {
+    async function said() {
+      const [room, other] = [await tokenRoom(), await tokenRoom()];
+      room.issuers.set(other.hub.hubId, other.hub.publicKey);
+      other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+      for (const text of other.revocations.statements()) room.revocations.merge(text);
+      const ends = (chain: readonly string[], keys: readonly string[], issuer = 'hub-x') =>
+        room.revocations.firstRevoked({ chain, keys, issuer }) !== undefined;
+      return { room, other, ends };
+    }
+
+    test('that of the hub that issued the root', async () => {
+      const { other, ends } = await said();
+      expect(ends([ID], [], other.hub.hubId)).toBe(true);
+      expect(ends(['ab', ID], [], other.hub.hubId)).toBe(true);
+    });
+
+    test('that of a hub with a key of the chain, for its own link and what comes from it, not for what it comes from', async () => {
+      const { other, ends } = await said();
+      const strangers = keyPair().publicKey;
+      expect(ends([ID, 'ab'], [other.hub.publicKey, strangers])).toBe(true);
+      expect(ends(['ab', ID], [strangers, other.hub.publicKey])).toBe(true);
+      expect(ends([ID, 'ab'], [strangers, other.hub.publicKey])).toBe(false);
+    });
+
+    test('that of no other hub, not even for a token of this one; what this hub says counts for all', async () => {
+      const { room, ends } = await said();
+      expect(ends([ID], [room.hub.publicKey], room.hub.hubId)).toBe(false);
+      expect(room.revocations.revoke(ID, room.clock.now() + HOUR_MS)).toBe(true);
+      expect(ends([ID], [], 'hub-x')).toBe(true);
+      expect(room.revocations.statements()).toHaveLength(2);
+    });
+
+    test('also after the hub that said so is trusted no more, and over a restart', async () => {
+      const { room, other } = await said();
+      room.issuers.delete(other.hub.hubId);
+      const later = await tokenRoom(room);
+      expect(later.revocations.firstRevoked({ chain: [ID], keys: [], issuer: other.hub.hubId })).toBe(ID);
+    });
+  });
+
+  test('listeners hear who said so', async () => {
+    const [room, other] = [await tokenRoom(), await tokenRoom()];
+    room.issuers.set(other.hub.hubId, other.hub.publicKey);
+    const heard: string[][] = [];
+    room.revocations.onRevoked((...said) => heard.push(said));
+    other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+    room.revocations.merge(other.revocations.statements()[0] ?? new Uint8Array());
+    expect(heard).toEqual([[ID, other.hub.hubId]]);
+  });
+
+  test('another hub can fill neither the disk nor the future', async () => {
+    const room = await tokenRoom();
+    const other = keyPair();
+    room.issuers.set('hub-other', other.publicKey);
+    const say = (id: string, atMs: number) => room.revocations.merge(statement('hub-other', other, atMs, AAD, id));
+    expect(refusalOf(() => say(ID, room.clock.now() + 500 * 24 * HOUR_MS))?.code).toBe('VALIDATION_ERROR');
+    for (let count = 0; count < 4096; count++) say(count.toString(16).padStart(32, '0'), room.clock.now());
+    expect(refusalOf(() => say('ff'.repeat(16), room.clock.now()))?.code).toBe('RESOURCE_EXCEEDED');
+    expect(room.revocations.revoke('ee'.repeat(16), room.clock.now() + HOUR_MS)).toBe(true);
+  });
+
+  test('a statement about a token that has long ended is not kept', async () => {
+    const room = await tokenRoom();
+    expect(room.revocations.merge(statement(room.hub.hubId, room.hub, room.clock.now() - 2 * HOUR_MS))).toBe(false);
+    expect(room.revocations.statements()).toEqual([]);
+  });
+});
+
+function statement(
+  issuer: string,
+  { privateKey }: ReturnType<typeof keyPair>,
+  atMs: number,
+  externalAad: Uint8Array = AAD,
+  id = ID,
+): Uint8Array {
+  const content = new Map<number, string | number | Uint8Array>([
+    [1, issuer],
+    [2, Uint8Array.from(Buffer.from(id, 'hex'))],
+    [3, Math.floor(atMs / 1000) + 3600],
+  ]);
+  return signSign1({ payload: encodeCbor(content), key: privateKey, externalAad });
+}

@@ -1,0 +1,172 @@
+import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { AgentRunner } from '../../src/automations/agent-runner.ts';
+import { agentTools } from '../../src/automations/agent-tools.ts';
+import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
+import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
+import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
+import { NO_GROUPS } from '../../src/core/auth/permission.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
+import type { ManualClock } from '../../src/core/clock.ts';
+import type { Reachability } from '../../src/core/devices/device-model.ts';
+import type { ReadingStore, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
+import type { DeviceId, SensorId } from '../../src/core/ids.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { CurrentReadings } from '../../src/storage/history/history-store.ts';
+import { tokenRoom } from '../auth/tokens/token-fixture.ts';
+import { makeRoom, makeTool, NO_OTHERS, owner, settled } from '../calls/pipeline-fixture.ts';
+import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
+import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+
+export const SENSOR = 'hall-sensor/temperature';
+/** What an automation needs that watches the sensor and switches the lamp. */
+export const ENOUGH = [`sensor:read:${SENSOR}`, 'device:control:lamp'];
+export const LAMP_ON = { tool: 'matter:lamp_turn_on' };
+export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SENSOR, above: 25 }, actions: [LAMP_ON], cooldown_seconds: 0 };
+
+interface RoomOptions {
+  readonly clock?: ManualClock;
+  readonly store?: MemoryKeyValueStore;
+  readonly hub?: Awaited<ReturnType<typeof tokenRoom>>['hub'];
+  readonly approvals?: ApprovalQueue;
+  readonly timeZone?: string;
+  readonly isTimeTrusted?: () => boolean;
+}
+
+interface LampCall {
+  readonly tool: string;
+  readonly agent: string;
+  readonly params: JsonObject;
+  readonly traceId: string;
+  readonly sessionId: string;
+}
+
+/** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
+export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: RoomOptions = {}) {
+  const tokens = await tokenRoom(kept);
+  const { clock, store, events, hub, issuer, verifier } = tokens;
+  const authorizer = new GrantAuthorizer({
+    groups: NO_GROUPS,
+    validity: { isStillValid: (principal) => verifier.isStillValid(principal) },
+  });
+  const room = makeRoom({
+    clock,
+    events,
+    authorizer,
+    capabilities: () => ['agent_runtime'],
+    idempotency: new IdempotencyStore({ store, clock }),
+    ...(approvals && { approvals }),
+  });
+  const readings = new CurrentReadings();
+  const devices = new MemoryDirectory();
+  devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
+  const runner = new AgentRunner(
+    {
+      ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
+      ...{ registry: room.tools, validator: room.validator, pipeline: room.pipeline },
+      readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
+      time: { isTrusted: isTimeTrusted },
+      outlook: NO_OTHERS,
+    },
+    { timeZone },
+  );
+  for (const tool of agentTools(runner)) room.registry.register(tool);
+
+  const calls: LampCall[] = [];
+  let lampHandler: (params: JsonObject) => Promise<Json> = async () => ({ ok: true });
+  const addLampTool = (name: string, extra: JsonObject = {}) =>
+    room.registry.register(
+      makeTool({
+        name,
+        namespace: 'matter',
+        requires: { permissions: ['device:control:lamp'] },
+        parameters: { type: 'object', properties: { level: { type: 'number', description: 'Level' } } },
+        execution: { side_effects: true },
+        ...extra,
+        handler: async (params, context) => {
+          calls.push({ tool: name, agent: context.agentId, params, traceId: context.traceId, sessionId: context.sessionId });
+          return lampHandler(params);
+        },
+      }),
+    );
+  addLampTool('lamp_turn_on');
+  addLampTool('lamp_unlock', { metadata: { dangerous: true } });
+
+  const id = SENSOR as SensorId;
+  const sensorDevice = 'hall-sensor' as DeviceId;
+  readings.describe(id, { id, device: sensorDevice, name: 'temperature', kind: 'temperature', unit: '°C', title: 'Hall temperature' });
+  readings.setReachability(sensorDevice, 'reachable');
+  const spawned: Principal = owner;
+  const call = (tool: string, params: JsonObject = {}, principal: Principal = spawned): Promise<CallAnswer> =>
+    room.pipeline.call({ principal, tool, params });
+  return {
+    ...{ ...room, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, runner, calls, call },
+    onLamp: (handler: typeof lampHandler) => {
+      lampHandler = handler;
+    },
+    /** The sensor says a value, as the room of devices tells it. */
+    report: async (value: ReadingValue | null, { ageMs = 0 } = {}) => {
+      const atMs = clock.now() - ageMs;
+      readings.record(id, value, atMs);
+      events.emit('sensor.reading', SENSOR, { value, unit: '°C', kind: 'temperature', at_ms: atMs });
+      await settled();
+    },
+    reach: async (device: string, reachability: Reachability) => {
+      readings.setReachability(device as DeviceId, reachability);
+      devices.devices = devices.devices.map((known) => (known.id === device ? { ...known, reachability } : known));
+      events.emit('device.reachability', device, { reachability });
+      await settled();
+    },
+    /** Time goes by, and what falls due runs to its end. */
+    pass: async (seconds: number) => {
+      clock.advance(seconds * 1000);
+      await settled();
+    },
+    /** A token of its own, from the owner. */
+    agentWith: (name: string, permissions: readonly string[], ttlMs = 3_600_000) =>
+      issuer.issue({ agentId: name, permissions, ttlMs }, owner).principal,
+    /** The same a minute at a time, so that each call still meets its own deadline. */
+    passMinutes: async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute++) {
+        clock.advance(60_000);
+        await settled();
+      }
+    },
+    spawn: async (config: JsonObject, extra: JsonObject = {}, principal: Principal = owner) => {
+      const answer = await call(
+        'spawn_agent',
+        { agent_type: 'automation', name: 'auto', config, permissions: ENOUGH, ...extra },
+        principal,
+      );
+      await settled();
+      return answer;
+    },
+    /** The agent as the owner sees it in the list. */
+    view: async (agentId: string): Promise<JsonObject> => {
+      const answer = await call('list_agents');
+      const agents = (answer.status === 'success' ? (answer.result as JsonObject).agents : []) as readonly JsonObject[];
+      return agents.find((agent) => agent.agent_id === agentId) ?? {};
+    },
+  };
+}
+export type AgentRoom = Awaited<ReturnType<typeof agentRoom>>;
+
+/** A room whose runner has started. */
+export async function startedRoom(options: RoomOptions = {}): Promise<AgentRoom> {
+  const room = await agentRoom(options);
+  await room.runner.start();
+  return room;
+}
+
+/** The hub after a restart; `before` was stopped, or killed when it was not. */
+export function restarted({ clock, store, hub }: AgentRoom, options: RoomOptions = {}): Promise<AgentRoom> {
+  return startedRoom({ clock, store, hub, ...options });
+}
+
+export function codeOf(answer: CallAnswer): string {
+  return answer.status === 'error' ? answer.error.code : 'success';
+}
+
+export function resultOf(answer: CallAnswer): JsonObject {
+  return answer.status === 'success' ? (answer.result as JsonObject) : { error: { ...answer.error } };
+}

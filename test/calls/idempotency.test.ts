@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
+import { CallPipeline } from '../../src/calls/pipeline.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
+import { agent, makeRoom, makeTool, settled } from './pipeline-fixture.ts';
+
+const me = agent('device:control');
+const acting = { permissions: ['device:control'], execution: { side_effects: true, async_allowed: true } };
+
+function countingRoom(handler: (run: number) => Promise<Json>) {
+  const room = makeRoom();
+  const counter = { runs: 0 };
+  const parameters = { type: 'object', properties: { n: { type: 'integer' }, pin: { type: 'string', 'x-secret': true } } };
+  room.registry.register(makeTool({ ...acting, parameters, handler: () => handler(++counter.runs) }));
+  const call = (params: Json, key = 'k', principal = me) => room.pipeline.call({ principal, tool: 'probe', params, idempotencyKey: key });
+  return { ...room, counter, call };
+}
+
+describe('an idempotency key', () => {
+  test('answers a repeat with the stored answer for ten minutes, and runs again after', async () => {
+    const { call, counter, clock } = countingRoom(async (run) => run);
+    const first = await call({ n: 1 });
+    expect(await call({ n: 1 })).toEqual(first);
+    clock.advance(599_000);
+    expect(await call({ n: 1 })).toEqual(first);
+    expect(counter.runs).toBe(1);
+    clock.advance(1_000);
+    expect(await call({ n: 1 })).toMatchObject({ result: 2 });
+  });
+
+  test('lets concurrent repeats wait for the first', async () => {
+    const gate = Promise.withResolvers<Json>();
+    const { call, counter } = countingRoom(() => gate.promise);
+    const calls = [call({ n: 1 }), call({ n: 1 }), call({ n: 1 })];
+    await settled();
+    gate.resolve('once');
+    const answers = await Promise.all(calls);
+    expect(answers.map((answer) => answer.id)).toEqual(Array(3).fill(answers[0]?.id));
+    expect(counter.runs).toBe(1);
+  });
+
+  test('refuses other parameters, secret ones included', async () => {
+    const { call } = countingRoom(async (run) => run);
+    await call({ n: 1, pin: '1111' });
+    expect(await call({ n: 2, pin: '1111' })).toMatchObject({ error: { code: 'IDEMPOTENCY_CONFLICT' } });
+    expect(await call({ n: 1, pin: '2222' })).toMatchObject({ error: { code: 'IDEMPOTENCY_CONFLICT' } });
+  });
+
+  test('costs no memory when its ten minutes are over', async () => {
+    const { call, clock, idempotency } = countingRoom(async (run) => run);
+    for (let turn = 0; turn < 50; turn++) await call({ n: turn }, `early ${turn}`, turn % 2 === 0 ? me : agent('device:control', 'a:b'));
+    clock.advance(300_000);
+    await call({ n: 0 }, 'later');
+    expect(idempotency.counted).toBe(51);
+    clock.advance(300_000);
+    await call({ n: 0 }, 'last');
+    expect(idempotency.counted).toBe(2);
+  });
+
+  test('keeps only so much for one caller; a key whose answer is gone stays used', async () => {
+    const { call, counter, store } = countingRoom(async (run) => `${run} ${'x'.repeat(500_000)}`);
+    const family = [agent('device:control'), { ...me, id: `${me.id}/child` }];
+    for (let key = 0; key < 20; key++) await call({ n: 1 }, `k${key}`, family[key % 2]);
+    await call({ n: 1 }, 'mine', { ...me, id: 'somebody-else' });
+    const kept = store.entries('idempotency').map(({ value }) => JSON.stringify(value).length);
+    expect(kept).toHaveLength(21);
+    expect(kept.reduce((sum, length) => sum + length, 0)).toBeLessThan(5_000_000);
+    expect(await call({ n: 1 }, 'k0', family[0])).toMatchObject({
+      error: { code: 'OUTCOME_UNKNOWN', message: expect.stringContaining('no longer kept') },
+    });
+    expect(await call({ n: 1 }, 'k19', family[1])).toMatchObject({ status: 'success' });
+    expect(counter.runs).toBe(21);
+  });
+
+  test('belongs to one caller', async () => {
+    const { call, counter } = countingRoom(async (run) => run);
+    await call({ n: 1 });
+    await call({ n: 1 }, 'k', { ...me, id: 'agent-2' });
+    expect(counter.runs).toBe(2);
+  });
+
+  test('keeps an unknown outcome, but not a failure after which nothing was delivered', async () => {
+    for (const [code, runs] of [
+      ['OUTCOME_UNKNOWN', 1],
+      ['DEVICE_UNREACHABLE', 2],
+    ] as const) {
+      const { call, counter } = countingRoom(async () => {
+        throw new AtmoError(code, 'no');
+      });
+      await call({ n: 1 });
+      expect(await call({ n: 1 })).toMatchObject({ error: { code } });
+      expect(counter.runs).toBe(runs);
+    }
+  });
+
+  test('whose call was running when the hub died never runs it again', async () => {
+    const room = countingRoom(() => new Promise(() => {}));
+    void room.call({ n: 1 });
+    await settled();
+    const afterCrash = new CallPipeline({
+      ...room.collaborators,
+      idempotency: new IdempotencyStore({ store: room.store, clock: room.clock }),
+    });
+    const answer = await afterCrash.call({ principal: me, tool: 'probe', params: { n: 1 }, idempotencyKey: 'k' });
+    expect(answer).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(room.counter.runs).toBe(1);
+  });
+
+  test('of a job answers the same job again', async () => {
+    const { pipeline, counter } = countingRoom(async (run) => run);
+    const start = () => pipeline.callAsync({ principal: me, tool: 'probe', params: {}, idempotencyKey: 'k' });
+    const [first, second] = [await start(), await start()];
+    await settled();
+    expect(first.kind === 'job' && first.job.job_id).toBe(second.kind === 'job' && second.job.job_id);
+    expect(counter.runs).toBe(1);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { ExecutionPermission } from '../../src/calls/tool-orchestrator.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { approvalsSaying } from './approvals-fake.ts';
+import { agent, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+
+const parameters = { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Device' } } };
+const dim = { name: 'dim', parameters, permissions: ['device:control:{device_id}'], execution: { side_effects: true } };
+const onLamp = { device_id: 'lamp-1' };
+const holder = agent('device:control:lamp-1');
+
+function room(extra = {}, options = {}) {
+  let runs = 0;
+  const made = makeRoom(extra, options);
+  made.registry.register(makeTool({ ...dim, handler: async () => ++runs }));
+  return { ...made, runs: () => runs };
+}
+
+describe('asking whether a call would be let through', () => {
+  test('answers what it would do, and does nothing', async () => {
+    let charged = 0;
+    const { pipeline, runs, audited, heard } = room({ rateLimiter: { charge: () => void charged++ } });
+    expect(await pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toEqual({
+      allowed: true,
+      risk: 'low',
+      effects: [{ permission: 'device:control:lamp-1', risk: 'low', target: 'core:dim@1.0.0' }],
+    });
+    expect([runs(), charged, audited, heard, pipeline.usage()]).toEqual([0, 0, [], [], []]);
+    expect(await pipeline.call({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toMatchObject({ result: 1 });
+  });
+
+  test.each([
+    ['an unknown tool', { tool: 'dam' }, 'TOOL_NOT_FOUND'],
+    ['another device', { params: { device_id: 'lock-1' } }, 'PERMISSION_DENIED'],
+    ['wrong parameters', { params: {} }, 'VALIDATION_ERROR'],
+    ['a wrong timeout', { timeoutMs: -1 }, 'VALIDATION_ERROR'],
+  ] as const)('refuses %s as the call would', async (_, change, code) => {
+    const { pipeline } = room();
+    const request = { principal: holder, tool: 'dim', params: onLamp as Json, ...change };
+    const verdict = await pipeline.preflight(request);
+    const answer = await pipeline.call(request);
+    expect(verdict).toMatchObject({ allowed: false, error: { code } });
+    expect(verdict.allowed === false && verdict.error).toEqual(answer.status === 'error' && answer.error);
+  });
+
+  test('tells of rules, and of an approval without using it up', async () => {
+    const ruled = room({ rules: { judge: () => ({ kind: 'deny', rule: 'r', reason: 'not now' }) } });
+    expect(await ruled.pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp })).toMatchObject({
+      error: { code: 'RULE_BLOCKED' },
+    });
+    const used: string[] = [];
+    const queue = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
+    const check: typeof queue.check = (request) => {
+      used.push('ap-1');
+      return queue.check(request);
+    };
+    const dangerous = makeRoom({ approvals: { ...queue, check } });
+    dangerous.registry.register(makeTool({ ...dim, dangerous: true }));
+    const request = { principal: owner, tool: 'dim', params: onLamp };
+    expect(await dangerous.pipeline.preflight(request)).toMatchObject({ allowed: true, risk: 'dangerous' });
+    expect(used).toEqual([]);
+    await dangerous.pipeline.call(request);
+    expect(used).toEqual(['ap-1']);
+  });
+
+  test('of a stopping hub answers that', async () => {
+    const { pipeline } = room();
+    await pipeline.drain(10);
+    expect(await pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp })).toMatchObject({
+      error: { code: 'SHUTTING_DOWN' },
+    });
+  });
+});
+
+describe('isExecutionAllowed', () => {
+  const ask = async (grants: readonly string[], params?: JsonObject, options = {}) =>
+    new ExecutionPermission(room({}, options)).isExecutionAllowed({
+      principal: agent(...grants),
+      tool: 'dim',
+      ...(params && { params }),
+    });
+
+  test('with parameters says what the pipeline says', async () => {
+    expect(await ask(['device:control:lamp-1'], onLamp)).toEqual({ isAllowed: true });
+    expect(await ask(['device:control:lamp-1'], { device_id: 'lock-1' })).toMatchObject({
+      isAllowed: false,
+      reason: expect.stringContaining('PERMISSION_DENIED: agent-1 lacks device:control:lock-1'),
+    });
+  });
+
+  test('without parameters says whether there is any call that may be made', async () => {
+    expect(await ask(['device:control:lamp-1'])).toEqual({ isAllowed: true });
+    expect(await ask(['device:read:lamp-1'])).toMatchObject({ isAllowed: false, reason: expect.stringContaining('for any resource') });
+    expect(await ask(['notify:send'])).toMatchObject({ isAllowed: false, reason: expect.stringContaining('TOOL_NOT_FOUND') });
+    expect(await ask(['device:control:*'], undefined, { disabledTools: ['dim'] })).toMatchObject({
+      isAllowed: false,
+      reason: expect.stringContaining('RULE_BLOCKED'),
+    });
+  });
+});
+
+describe('features', () => {
+  const features = (required: Record<string, readonly string[]>, granted: readonly string[] = []) => ({
+    features: { required, granted: () => granted },
+  });
+  const codeFor = async (extra: object) => {
+    const answer = await room(extra).pipeline.call({ principal: holder, tool: 'dim', params: onLamp });
+    return answer.status === 'success' ? 'success' : `${answer.error.code} ${JSON.stringify(answer.error.details)}`;
+  };
+
+  test('are asked for by id or by name of the tool, all of them', async () => {
+    const denied = 'PERMISSION_DENIED {"features":["pro"]}';
+    expect(await codeFor(features({ other: ['pro'] }))).toBe('success');
+    for (const key of ['dim', 'core:dim', 'core:dim@1.0.0']) {
+      expect(await codeFor(features({ [key]: ['pro'] }, []))).toBe(denied);
+      expect(await codeFor(features({ [key]: ['pro', 'base'] }, ['base']))).toBe(denied);
+      expect(await codeFor(features({ [key]: ['pro'] }, ['pro', 'base']))).toBe('success');
+    }
+  });
+
+  test('never lock the owner out', async () => {
+    const { pipeline, registry } = room(features({ dim: ['pro'] }, []));
+    expect((await pipeline.call({ principal: owner, tool: 'dim', params: onLamp })).status).toBe('success');
+    expect(pipeline.offeredTo(owner)(registry.find('dim') ?? makeTool(dim))).toBe(true);
+  });
+
+  test('are not found in what every object has', async () => {
+    const made = makeRoom(features({}));
+    made.registry.register(makeTool({ name: 'constructor' }));
+    expect(await made.pipeline.call({ principal: owner, tool: 'constructor', params: {} })).toMatchObject({ status: 'success' });
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import type { RuledCall } from '../../../src/core/auth/authorizer.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { makeApprovals, type Person } from '../../auth/approvals/approval-fixture.ts';
+import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
+import { codeOf, makeTool } from '../pipeline-fixture.ts';
+import { makeRegistrar, maker, record } from '../registration/registrar-fixture.ts';
+
+const AGENT = maker('device:control:*', 'sensor:read:*', 'proc:exec', 'proc:power:out', 'proc:power:media', 'sequence:run');
+const night = (args: readonly string[], powers = ['out']) =>
+  record('night', [], { exec: { type: 'cmd', cmd: 'backup', args: [...args], powers } });
+const approveComposed = {
+  judge: ({ toolId }: RuledCall) =>
+    /:(evening|sequence)@/.test(toolId) ? ({ kind: 'approve', rule: 'ask me', persons: 1 } as const) : ({ kind: 'allow' } as const),
+};
+
+/** A registrar behind real approvals, and a person who agrees. */
+async function makeHome() {
+  const approvals = await makeApprovals();
+  const programs = programsFake({ stdout: '{}' });
+  const room = makeRegistrar({ approvals: approvals.queue, programs, rules: approveComposed });
+  const ann = await approvals.enrol('ann');
+  const waiting = async (tool: string, params: JsonObject = {}) => {
+    const answer = await room.call(tool, params, AGENT);
+    if (answer.status !== 'error' || answer.error.code !== 'APPROVAL_REQUIRED') throw new Error(JSON.stringify(answer));
+    return approvals.viewOf(String(answer.error.details.approval_id));
+  };
+  const agree = async (tool: string, params: JsonObject = {}, person: Person = ann) => approvals.say(await waiting(tool, params), person);
+  const replace = (body: JsonObject) => {
+    room.registrar.remove(String(body.id), AGENT);
+    room.registrar.register(body, AGENT);
+  };
+  return { ...room, programs, approvals, waiting, agree, replace };
+}
+
+describe('an approval', () => {
+  test('of a program is not one of another program that an agent puts in its place', async () => {
+    const { registrar, programs, agree, replace, waiting, call } = await makeHome();
+    registrar.register(night(['photos']), AGENT);
+    await agree('night');
+    replace(night(['everything']));
+    expect((await waiting('night')).runs?.program?.args).toEqual(['everything']);
+    expect(programs.orders).toEqual([]);
+    replace(night(['photos']));
+    expect(codeOf(await call('night', {}, AGENT))).toBe('success');
+    expect(programs.orders).toMatchObject([{ args: ['photos'] }]);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['its powers', night(['photos']), night(['photos'], ['out', 'media'])],
+    ['its title', { ...night(['photos']), name: 'Night' }, { ...night(['photos']), name: 'Day' }],
+    ['what it says of itself', night(['photos']), { ...night(['photos']), description: 'Does another thing.' }],
+  ])('of a tool asks anew when %s changed', async (_what, before, after) => {
+    const { registrar, agree, replace, waiting } = await makeHome();
+    registrar.register(before, AGENT);
+    const { approval_id: first } = await agree('night');
+    replace(after);
+    expect((await waiting('night')).approval_id).not.toBe(first);
+  });
+
+  test('of a tool with steps is one of these steps, and of the tools behind their names', async () => {
+    const { registrar, agree, replace, waiting, call } = await makeHome();
+    const evening = (level: number) => record('evening', [{ tool: 'agent:dimmer' }, { tool: 'dim', params: { device_id: 'hall', level } }]);
+    const dimmer = (level: number) => record('dimmer', [{ tool: 'dim', params: { device_id: 'kitchen', level } }]);
+    registrar.register(dimmer(5), AGENT);
+    registrar.register(evening(5), AGENT);
+    const { approval_id: first } = await agree('evening');
+    replace(evening(100));
+    expect((await waiting('evening')).approval_id).not.toBe(first);
+    replace(evening(5));
+    replace(dimmer(100));
+    expect((await waiting('evening')).approval_id).not.toBe(first);
+    replace(dimmer(5));
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+  });
+
+  test('of a sequence is one of the tools that its steps name', async () => {
+    const { registrar, registry, agree, replace, waiting } = await makeHome();
+    const { sequenceTool } = await import('../../../src/calls/builtin/sequence-tool.ts');
+    registry.register(
+      sequenceTool(() => {
+        throw new Error('no step runs');
+      }),
+    );
+    registrar.register(night(['photos'], ['media']), AGENT);
+    const steps = { steps: [{ tool: 'night' }] };
+    const { approval_id: first } = await agree('sequence', steps);
+    replace(night(['everything'], ['media']));
+    const second = await waiting('sequence', steps);
+    expect(second.approval_id).not.toBe(first);
+    expect(second.runs?.steps).toMatchObject([{ tool: 'agent:night@1.0.0', program: { program: 'backup', args: ['everything'] } }]);
+  });
+
+  test('covers no step that somebody replaces while an earlier one runs', async () => {
+    const { registrar, registry, agree, replace, call, programs } = await makeHome();
+    registrar.register(night(['photos'], ['media']), AGENT);
+    const swap = makeTool({
+      name: 'slow',
+      permissions: ['device:control:door'],
+      execution: { side_effects: true },
+      handler: async () => {
+        replace(night(['everything'], ['media']));
+        return {};
+      },
+    });
+    registry.register(swap);
+    registrar.register(record('evening', [{ tool: 'slow' }, { tool: 'agent:night' }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({
+      error: { message: expect.stringContaining('not the step that people approved') },
+    });
+    expect(programs.orders).toEqual([]);
+  });
+
+  test('covers no step of a step either, also where results of earlier steps fill its arguments', async () => {
+    const { registrar, registry, agree, replace, call, programs } = await makeHome();
+    registrar.register(night(['photos'], ['media']), AGENT);
+    const input = { type: 'object', properties: { note: { type: 'string' } } };
+    registrar.register(record('wrap', [{ tool: 'agent:night' }], { input_schema: input }), AGENT);
+    let next = ['photos'];
+    registry.register(
+      makeTool({
+        name: 'slow',
+        permissions: ['device:control:door'],
+        execution: { side_effects: true },
+        handler: async () => {
+          replace(night(next, ['media']));
+          return { note: 'done' };
+        },
+      }),
+    );
+    const steps = [{ tool: 'slow' }, { tool: 'agent:wrap', params: { note: { $result: '0/note' } } }];
+    registrar.register(record('evening', steps), AGENT);
+    await agree('evening');
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+    expect(programs.orders).toHaveLength(1);
+    await agree('evening');
+    next = ['everything'];
+    expect(await call('evening', {}, AGENT)).toMatchObject({
+      error: { message: expect.stringContaining('not the step that people approved') },
+    });
+    expect(programs.orders).toHaveLength(1);
+  });
+
+  test('of long arguments is one of all that stands in them, also behind what people are shown', async () => {
+    const { registrar, agree, replace, waiting } = await makeHome();
+    const long = (end: string) => `${'# a comment\n'.repeat(8_000)}${end}`;
+    const evening = (end: string) => record('evening', [{ tool: 'agent:night', params: { stdin: long(end) } }]);
+    const input = { type: 'object', properties: { stdin: { type: 'string' } } };
+    registrar.register(
+      record('night', [], { exec: { type: 'cmd', cmd: 'python3', args: ['-'], powers: ['media'] }, input_schema: input }),
+      AGENT,
+    );
+    registrar.register(evening('print(1)'), AGENT);
+    const first = await agree('evening');
+    replace(evening('print(2)'));
+    const second = await waiting('evening');
+    expect(second.runs?.steps?.map(({ params }) => params)).toEqual(first.runs?.steps?.map(({ params }) => params));
+    expect(second.approval_id).not.toBe(first.approval_id);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    [
+      'the parameter that its program reads',
+      { exec: { type: 'cmd', cmd: 'sh', stdin: 'first' } },
+      { exec: { type: 'cmd', cmd: 'sh', stdin: 'second' } },
+    ],
+    ['what it answers of its steps', { result: { $result: '0/temperature' } }, { result: { $result: '0' } }],
+  ])('asks anew when %s changed', async (_what, before, after) => {
+    const { registrar, agree, replace, waiting } = await makeHome();
+    const text = { type: 'string' };
+    const evening = (extra: JsonObject) =>
+      record('evening', 'exec' in extra ? [] : [{ tool: 'temperature' }], {
+        input_schema: { type: 'object', properties: { first: text, second: text } },
+        ...extra,
+      });
+    registrar.register(evening(before), AGENT);
+    const params = { first: 'echo one', second: 'echo two' };
+    const { approval_id: first } = await agree('evening', params);
+    replace(evening(after));
+    expect((await waiting('evening', params)).approval_id).not.toBe(first);
+  });
+
+  test('covers a step with its arguments alone, in the form that its tool gives them, and once', async () => {
+    const { registry, registrar, agree, call, pipeline, ran } = await makeHome();
+    const hall = { device_id: 'Hall Lamp', level: 5 };
+    const probe = makeTool({
+      name: 'slow',
+      permissions: ['device:control:door'],
+      execution: { side_effects: true },
+      handler: async (_, within) => {
+        const dim = async (params: JsonObject) => codeOf(await pipeline.call({ principal: AGENT, tool: 'dim', params, within }));
+        return [await dim({ ...hall, level: 100 }), await dim(hall), await dim(hall)];
+      },
+    });
+    registry.register({ ...probe, innerCalls: () => [{ tool: 'dim', params: hall }] });
+    registrar.register(record('evening', [{ tool: 'slow' }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ result: ['CONFLICT', 'success', 'CONFLICT'] });
+    expect(ran).toMatchObject([{ tool: 'dim', params: { device_id: 'hall-lamp', level: 5 } }]);
+  });
+
+  test('shows the program with its arguments and what its powers allow, and no secret of the call', async () => {
+    const { registrar, approvals, waiting } = await makeHome();
+    const input = { type: 'object', properties: { to: { type: 'string' }, key: { type: 'string', 'x-secret': true } } };
+    const exec = { type: 'cmd', cmd: 'send', args: ['--key={key}', '{to}'], powers: ['out'] };
+    registrar.register(record('night', [], { exec, input_schema: input }), AGENT);
+    const view = await waiting('night', { to: 'my friend', key: 'hunter2-secret' });
+    expect(view.runs?.program).toMatchObject({ kind: 'cmd', program: 'send', args: ['--key=[secret]', 'my friend'] });
+    expect(JSON.stringify([view, approvals.notes])).not.toContain('hunter2');
+    const other = await waiting('night', { to: 'my friend', key: 'another-secret' });
+    expect(other.approval_id).not.toBe(view.approval_id);
+  });
+});

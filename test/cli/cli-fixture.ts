@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CliIo } from '../../src/cli/cli-io.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
+import type { HttpApi } from '../../src/hub/http.ts';
+import { settled } from '../calls/pipeline-fixture.ts';
+import { HOST, TOKEN } from '../http/http-fixture.ts';
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  /** What stdout holds, parsed: one JSON document. */
+  json(): ReturnType<typeof JSON.parse>;
+}
+
+interface Circumstances extends Partial<Omit<CliIo, 'stdin'>> {
+  readonly stdin?: string;
+}
+
+/** Runs `atmo` with everything of the world replaced; by default no hub answers. */
+export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circumstances = {}): Promise<Run> {
+  let out = '';
+  let err = '';
+  const code = await runCli(argv, {
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+    stdin: (async function* () {
+      yield stdin;
+    })(),
+    env: { ATMO_TOKEN: TOKEN },
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+    serve: () => Promise.resolve(0),
+    sleep: () => settled(),
+    ...io,
+  });
+  return { code, out, err, json: () => JSON.parse(out) };
+}
+
+/** A fetch that ends in a gateway of this process: the real API without a socket. */
+export function fetchFrom(gateway: HttpApi): CliIo['fetch'] {
+  return async (url, init) => {
+    const headers = new Headers(init.headers);
+    headers.set('host', HOST);
+    return gateway.app.request(url, { ...init, headers });
+  };
+}
+
+/** Runs with a directory that is gone afterwards. */
+export async function withDirectory<T>(run: (dir: string) => Promise<T>): Promise<T> {
+  const dir = mkdtempSync(join(tmpdir(), 'atmo-cli-'));
+  try {
+    return await run(dir);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}

@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SseParser } from '../../src/codec/sse-parser.ts';
+
+const STREAM =
+  'retry: 2000\n\n: still here\n\nid: a\nevent: device.added\ndata: {"x":\ndata: 1}\n\ndata: bare\r\n\r\nevent: gap\ndata: {}\n\n';
+
+describe('an event stream', () => {
+  test('gives each message with its type, its data and its id', () => {
+    expect(new SseParser().push(STREAM)).toEqual([
+      { event: 'device.added', data: '{"x":\n1}', id: 'a' },
+      { event: 'message', data: 'bare' },
+      { event: 'gap', data: '{}' },
+    ]);
+  });
+
+  test('gives the same wherever it is cut', () => {
+    const whole = new SseParser().push(STREAM);
+    fc.assert(
+      fc.property(fc.array(fc.nat(STREAM.length), { maxLength: 8 }), (cuts) => {
+        const places = [0, ...cuts.toSorted((a, b) => a - b), STREAM.length];
+        const parser = new SseParser();
+        const pieces = places.slice(1).map((end, index) => STREAM.slice(places[index], end));
+        expect(pieces.flatMap((piece) => parser.push(piece))).toEqual(whole);
+      }),
+    );
+  });
+
+  test('gives nothing of a message that has not ended', () => {
+    expect(new SseParser().push('data: half\n')).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-bridge.ts';
+import type { AtmosphereConfig } from '../../../src/connectors/atmosphere/atmosphere-config.ts';
+import type { ConnectorContext } from '../../../src/connectors/connector.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { makeRoom } from '../../calls/pipeline-fixture.ts';
+
+const CONFIG: AtmosphereConfig = { relay: 'wss://relay.example.org/', meshId: 'open', announce: [] };
+const ground = {
+  clock: new ManualClock(),
+  logger: silentLogger,
+  registry: makeRoom().registry,
+  nodeId: 'hub-aaaaaaaaaaaaaaaa',
+  env: {},
+} as unknown as ConnectorContext;
+
+function missing(atmosphere?: AtmosphereConfig) {
+  const { tools, service } = openAtmosphere(ground, atmosphere ? { atmosphere } : {});
+  return { settings: tools.map(({ missingSetting }) => missingSetting?.()), hasService: service !== undefined };
+}
+
+describe('the bridge', () => {
+  test('is off unless it is configured: both tools say what to set, and nothing runs', () => {
+    expect(missing()).toEqual({
+      settings: ['set connectors.atmosphere in the configuration', 'set connectors.atmosphere.calls.outgoing in the configuration'],
+      hasService: false,
+    });
+  });
+
+  test('calls nobody unless that is switched on', () => {
+    const calls = { incoming: false, outgoing: false };
+    for (const config of [CONFIG, { ...CONFIG, calls }])
+      expect(missing(config).settings).toEqual([undefined, expect.stringContaining('outgoing')]);
+    expect(missing({ ...CONFIG, calls: { ...calls, outgoing: true } })).toEqual({ settings: [undefined, undefined], hasService: true });
+  });
+
+  test.each([
+    ['without permissions', { incoming: true, outgoing: false }],
+    ['in a hub without tokens', { incoming: true, outgoing: false, permissions: ['sensor:read:*'] }],
+  ])('takes no calls %s', (_, calls) => {
+    expect(() => missing({ ...CONFIG, calls })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+
+  test('tells who it is there, and that it is not there yet', async () => {
+    const [tool] = openAtmosphere(ground, { atmosphere: CONFIG }).tools;
+    expect(await tool?.handler({}, { clock: ground.clock } as never)).toMatchObject({
+      connected: false,
+      problem: 'not connected yet',
+      own_node: 'aaaaaaaaaaaaaaaa',
+      mesh_id: 'open',
+      nodes: [],
+    });
+    await expect(tool?.handler({ node: 'b' }, { clock: ground.clock } as never)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});

@@ -1,0 +1,45 @@
+import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
+import type { ConnectorContext } from '../../../src/connectors/connector.ts';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../../src/connectors/connectors-config.ts';
+import { openMessages } from '../../../src/connectors/messages/messages-connector.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
+import { camelKeys } from '../../../src/core/config/config-section.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+
+/** The message tools of a configuration, on the machine's own clock. */
+export function messageRoom(config: object, extra: Partial<ConnectorContext> & { readonly env?: NodeJS.ProcessEnv } = {}) {
+  const room = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
+  const capabilities = new Set<string>();
+  const { registry, events, store, pipeline } = room;
+  const ground: ConnectorContext = {
+    clock: systemClock,
+    logger: silentLogger,
+    events,
+    store,
+    registry,
+    nodeId: 'hub-1',
+    stateDir: '/nonexistent',
+    env: {},
+    ...extra,
+  };
+  const connector = openMessages(ground, messagesConfig(config));
+  for (const { type } of connector.capabilities ?? []) capabilities.add(type);
+  for (const tool of connector.tools) registry.register(tool);
+  const call = (tool: string, params: object, timeoutMs?: number) =>
+    pipeline.call({ principal: owner, tool, params, ...(timeoutMs !== undefined && { timeoutMs }) });
+  return { ...room, connector, capabilities, call };
+}
+
+/** The part `connectors` of a configuration file, as the hub reads it. */
+export function messagesConfig(config: object): ConnectorsConfig {
+  return camelKeys(parseCheckedYaml(JSON.stringify(config), 'config.yaml', CONNECTORS_SECTION), CONNECTORS_SECTION) as ConnectorsConfig;
+}
+
+/** The result of a call that has to have worked. */
+export function resultOf(answer: CallAnswer): JsonObject {
+  if (answer.status === 'success') return answer.result as JsonObject;
+  throw new Error(`the call failed: ${JSON.stringify(answer.error)}`);
+}

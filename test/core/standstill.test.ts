@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { type Clock, ManualClock } from '../../src/core/clock.ts';
+import { StallDetector } from '../../src/core/health.ts';
+
+/** A clock whose timers run late: time passes first, then whoever looks looks, then the timers run, as after a stopped process. */
+class StoppedClock extends ManualClock implements Clock {
+  #stoodMs = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.#stoodMs;
+  }
+
+  stand(ms: number): void {
+    this.#stoodMs += ms;
+  }
+}
+
+async function started() {
+  const clock = new StoppedClock();
+  const standstill = new StallDetector(clock);
+  await standstill.start();
+  clock.advance(10_000);
+  return { clock, standstill };
+}
+
+describe('a standstill', () => {
+  test('is none while the beats come in time, a little late or not', async () => {
+    const { clock, standstill } = await started();
+    clock.stand(400);
+    expect(standstill.waitedMs).toBe(0);
+    clock.advance(1_000);
+    clock.advance(900);
+    expect(standstill.waitedMs).toBe(0);
+  });
+
+  test('is noticed by what arrives before the first timer and shortly after it, and is over then', async () => {
+    const { clock, standstill } = await started();
+    clock.stand(15_000);
+    expect(standstill.waitedMs).toBe(15_000);
+    clock.advance(1_000);
+    expect(standstill.waitedMs).toBe(16_000);
+    clock.advance(500);
+    expect(standstill.waitedMs).toBe(16_500);
+    clock.advance(500);
+    expect(standstill.waitedMs).toBe(0);
+  });
+
+  test('is none before the start and after the end', async () => {
+    const clock = new StoppedClock();
+    const standstill = new StallDetector(clock);
+    clock.stand(60_000);
+    expect(standstill.waitedMs).toBe(0);
+    await standstill.start();
+    clock.stand(60_000);
+    await standstill[Symbol.asyncDispose]();
+    expect(standstill.waitedMs).toBe(0);
+  });
+});

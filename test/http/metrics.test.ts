@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { EventFeed } from '../../src/http/event-feed.ts';
+import { MetricRegistry, registerHubMetrics } from '../../src/http/metrics.ts';
+import { ask, makeDevice, makeGateway, makeReading } from './http-fixture.ts';
+
+describe('the metric registry', () => {
+  test('writes counters, gauges and histograms in the exposition format', () => {
+    const metrics = new MetricRegistry();
+    const counter = metrics.counter('calls_total', 'Calls');
+    counter.increment({ tool: 'a"b\\c\nd' });
+    counter.increment({ tool: 'a"b\\c\nd' });
+    metrics.gauge('size', 'Size', () => 3);
+    const histogram = metrics.histogram('took_seconds', 'Took', [0.1, 1]);
+    for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value);
+    expect(metrics.text()).toBe(
+      `# HELP calls_total Calls\n# TYPE calls_total counter\ncalls_total{tool="a\\"b\\\\c\\nd"} 2\n` +
+        `# HELP size Size\n# TYPE size gauge\nsize 3\n# HELP took_seconds Took\n# TYPE took_seconds histogram\n` +
+        `took_seconds_bucket{le="0.1"} 2\ntook_seconds_bucket{le="1"} 3\ntook_seconds_bucket{le="+Inf"} 4\ntook_seconds_sum 7.65\ntook_seconds_count 4\n`,
+    );
+  });
+});
+
+describe('GET /metrics', () => {
+  test('counts calls by category and outcome, requests by route, and what the home has', async () => {
+    const room = makeGateway();
+    const { clock, directory, events, gateway, jobs, metrics, readings, tools } = room;
+    const feed = new EventFeed(events, clock);
+    const stop = registerHubMetrics(metrics, {
+      directory,
+      readings,
+      jobs,
+      tools,
+      events,
+      feed,
+      health: { health: () => ({ status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: 1_000, problems: [] }) },
+    });
+    directory.devices = [makeDevice('a'), makeDevice('b', { reachability: 'unreachable' }), makeDevice('c')];
+    readings.readings = [makeReading('a/temperature', 1, 1)];
+    room.addTool({
+      name: 'dim',
+      metadata: { category: 'acting' },
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+    });
+    await ask(gateway, '/api/v1/tools/dim/invoke', { body: {} });
+    await ask(gateway, '/api/v1/tools/dim/invoke', { body: { x: 1 } });
+    const { text, headers } = await ask(gateway, '/metrics');
+    stop();
+    expect(headers.get('content-type')).toContain('version=0.0.4');
+    for (const line of [
+      'atmo_calls_total{category="acting",outcome="success"} 1',
+      'atmo_calls_total{category="acting",outcome="VALIDATION_ERROR"} 1',
+      'atmo_call_duration_seconds_count{category="acting"} 2',
+      'atmo_devices{reachability="reachable"} 2',
+      'atmo_devices{reachability="unreachable"} 1',
+      'atmo_sensors 1',
+      'atmo_sse_clients 0',
+      'atmo_http_requests_total{method="POST",route="/api/v1/tools/:id/invoke",status="400"} 1',
+      'process_start_time_seconds 1',
+    ]) {
+      expect(text.split('\n')).toContain(line);
+    }
+    expect(text).toMatch(/process_resident_memory_bytes \d{7,}\n/);
+    expect(text).toMatch(/atmo_build_info\{version="1.2.3",node="24[^}]*\} 1\n/);
+  });
+
+  test('paths that do not exist share one label, so that callers cannot grow the metrics', async () => {
+    const { gateway, metrics } = makeGateway();
+    for (const path of ['/a', '/b', '/c']) await ask(gateway, path);
+    expect(metrics.text()).toContain('atmo_http_requests_total{method="GET",route="unknown",status="404"} 3');
+    expect(metrics.text()).not.toContain('/b');
+  });
+});

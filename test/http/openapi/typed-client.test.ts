@@ -1,0 +1,54 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  generateClient,
+  hasGenerator,
+  MISTAKES,
+  type Seen,
+  typeErrors,
+  type UseHub,
+  writeProgram,
+} from '../../openapi-client/typed-client.ts';
+import { ask, TOKEN } from '../http-fixture.ts';
+import { makeRegisteringHub } from './registering-hub.ts';
+
+const isPossible = hasGenerator();
+
+// Without a package registry there is no generator; scripts/check tells what was skipped.
+describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', () => {
+  const { gateway } = makeRegisteringHub();
+  let folder = '';
+
+  beforeAll(async () => {
+    folder = await generateClient((await ask(gateway, '/openapi.json')).json);
+  });
+  afterAll(() => {
+    if (folder !== '') rmSync(folder, { recursive: true });
+  });
+
+  test('compiles, and does what it says against the hub', async () => {
+    expect(await typeErrors(folder)).toBe('');
+    const { useHub } = (await import(join(folder, 'use-hub.ts'))) as { useHub: UseHub };
+    // Fetch leaves the Host header to the socket, and here is none.
+    const here = (request: Request) => {
+      const headers = new Headers(request.headers);
+      headers.set('host', '127.0.0.1:8081');
+      return Promise.resolve(gateway.app.fetch(new Request(request, { headers })));
+    };
+    expect(await useHub('http://127.0.0.1:8081', TOKEN, here)).toEqual({
+      status: 'ok',
+      registered: 'custom:say@1.0.0',
+      listed: expect.any(Number),
+      result: 'hello',
+      refused: 'DEVICE_NOT_FOUND',
+      failed: 'VALIDATION_ERROR',
+      removed: 'custom:say@1.0.0',
+    } satisfies Seen);
+  });
+
+  test.each(MISTAKES)('%s written as %s does not compile', async (right, wrong) => {
+    writeProgram(folder, [right, wrong]);
+    expect(await typeErrors(folder)).toMatch(/use-hub.ts\(\d+,\d+\): error TS/);
+  });
+});

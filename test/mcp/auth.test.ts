@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { ask, HOST, makeGateway } from '../http/http-fixture.ts';
+
+const METADATA = `http://${HOST}/.well-known/oauth-protected-resource`;
+
+describe('who comes to the MCP door', () => {
+  it('without a token is told where the metadata of the resource stand', async () => {
+    const { gateway } = makeGateway();
+    for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/Kids%20room']) {
+      const { status, headers } = await ask(gateway, path, { token: null, body: {} });
+      expect([status, headers.get('www-authenticate')]).toEqual([
+        401,
+        `Bearer realm="atmosphere-edge", resource_metadata="${METADATA}${path}"`,
+      ]);
+    }
+  });
+
+  it('with a wrong token is told that it is invalid', async () => {
+    const { gateway } = makeGateway();
+    const { headers } = await ask(gateway, '/mcp', { token: 'guess', body: {} });
+    expect(headers.get('www-authenticate')).toContain(`error="invalid_token", resource_metadata="${METADATA}/mcp"`);
+  });
+
+  it('reads the metadata without a token', async () => {
+    const { gateway } = makeGateway();
+    for (const [path, resource] of [
+      ['', ''],
+      ['/mcp', '/mcp'],
+      ['/mcp/areas/Kids%20room', '/mcp/areas/Kids%20room'],
+    ]) {
+      const { json } = await ask(gateway, `/.well-known/oauth-protected-resource${path}`, { token: null });
+      expect(json).toEqual({
+        resource: `http://${HOST}${resource}`,
+        resource_name: 'atmosphere-edge',
+        bearer_methods_supported: ['header'],
+        scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
+      });
+    }
+  });
+
+  it('gets no challenge of its own at other routes', async () => {
+    const { gateway } = makeGateway();
+    const { headers } = await ask(gateway, '/api/v1/tools', { token: null });
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="atmosphere-edge"');
+  });
+
+  it('from another host or page is refused before anything else', async () => {
+    const { gateway } = makeGateway();
+    expect((await ask(gateway, '/mcp', { body: {}, headers: { origin: 'http://evil.example' } })).status).toBe(403);
+    expect((await ask(gateway, '/mcp', { body: {}, headers: { host: 'evil.example' } })).status).toBe(403);
+  });
+
+  it('with scopes narrowed to reading may not call', async () => {
+    const { gateway } = makeGateway();
+    const { status, headers } = await ask(gateway, '/mcp', { body: {}, headers: { 'x-caller-scopes': 'read_registry' } });
+    expect([status, headers.get('www-authenticate')]).toEqual([403, expect.stringContaining('error="insufficient_scope"')]);
+  });
+});

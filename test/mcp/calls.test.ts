@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import type { ToolContext } from '../../src/tools/definition/tool-definition.ts';
+import { settled } from '../calls/pipeline-fixture.ts';
+import { makeGateway } from '../http/http-fixture.ts';
+import { legacyClient, modernClient } from './mcp-clients.ts';
+
+const PATH = '/mcp/devices';
+
+/** A tool that tells how far it is and ends when it is told to, or when its call is given up. */
+function slowTool() {
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const given = Promise.withResolvers<void>();
+  const handler = async (_params: object, { signal, progress }: ToolContext) => {
+    signal.addEventListener('abort', () => given.resolve());
+    progress(0.5, 'half way');
+    begun.resolve();
+    await Promise.race([end.promise, given.promise]);
+    return { ok: true };
+  };
+  const tool = { name: 'slow', description: 'Takes its time', execution: { stream_supported: true }, handler };
+  return { tool, begun: begun.promise, finish: () => end.resolve(), givenUp: given.promise };
+}
+
+type Gateway = ReturnType<typeof makeGateway>['gateway'];
+type CallOptions = { readonly onprogress?: (progress: unknown) => void; readonly signal?: AbortSignal };
+
+const SLOW = { name: 'slow', arguments: {} };
+const CALLS = {
+  '2026-07-28': async (gateway: Gateway, options: CallOptions) => (await modernClient(gateway, { path: PATH })).callTool(SLOW, options),
+  '2025-11-25': async (gateway: Gateway, options: CallOptions) =>
+    (await legacyClient(gateway, { path: PATH })).callTool(SLOW, undefined, options),
+};
+
+describe('a call that takes long', () => {
+  for (const [era, callSlow] of Object.entries(CALLS)) {
+    it(`tells clients of ${era} how far it is`, async () => {
+      const { gateway, addTool } = makeGateway();
+      const slow = slowTool();
+      addTool(slow.tool);
+      const heard: unknown[] = [];
+      const call = callSlow(gateway, { onprogress: (progress) => void heard.push(progress) });
+      await slow.begun;
+      await settled();
+      slow.finish();
+      await call;
+      expect(heard).toEqual([{ progress: 0.5, total: 1, message: 'half way' }]);
+    });
+
+    it(`ends when a client of ${era} gives it up`, async () => {
+      const { gateway, addTool } = makeGateway();
+      const slow = slowTool();
+      addTool(slow.tool);
+      const cancel = new AbortController();
+      const call = callSlow(gateway, { signal: cancel.signal }).catch(() => 'gave up');
+      await slow.begun;
+      cancel.abort('no longer needed');
+      expect(await call).toBe('gave up');
+      await expect(slow.givenUp).resolves.toBeUndefined();
+    });
+  }
+});

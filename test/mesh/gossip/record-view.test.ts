@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
+import { makeDirectory, Origin } from './gossip-fixture.ts';
+
+test.each(['hub-0123456789abcdef', ' hub-0123456789abcdef', 'HUB-0123456789ABCDEF\u0000'])(
+  'a hub that calls itself by the id of a hub, as %j, is called by its own',
+  (name) => {
+    const authority = new SimulatedAuthority();
+    const room = makeDirectory(authority);
+    const origin = new Origin(authority);
+    room.directory.receive(origin.full({ name }), room.neighbour);
+    expect(room.directory.hub(origin.id)?.name).toBe(origin.id);
+  },
+);
+
+test('what a hub reads is none of the capabilities of its house', () => {
+  const authority = new SimulatedAuthority();
+  const room = makeDirectory(authority);
+  const origin = new Origin(authority);
+  const capabilities = ['vision', 'wire:bytes', 'wire:later', 'camera_access'].map((type) => ({ type, description: '' }));
+  room.directory.receive(origin.full({ capabilities }), room.neighbour);
+  const hub = room.directory.hub(origin.id);
+  expect([hub?.capabilities.map(({ type }) => type), hub?.features]).toEqual([
+    ['vision', 'camera_access'],
+    ['wire:bytes', 'wire:later'],
+  ]);
+});

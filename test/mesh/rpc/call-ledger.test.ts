@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { HubId } from '../../../src/core/ids.ts';
+import { CallLedger } from '../../../src/mesh/rpc/call-server.ts';
+
+const hub = 'hub-1' as HubId;
+const entry = (clock: ManualClock, id: string, entryHub = hub) => ({ entryHub, id, fingerprint: id, untilMs: clock.monotonic() + 30_000 });
+
+describe('the ledger of requests', () => {
+  test('forgets what nobody may ask for any more, and nothing before', () => {
+    const clock = new ManualClock();
+    const ledger = new CallLedger(clock);
+    ledger.open(entry(clock, 'a')).settle(Uint8Array.of(1));
+    clock.advance(89_000);
+    ledger.spend(entry(clock, 'b'));
+    expect(ledger.find(hub, 'a')?.kept).toEqual(Uint8Array.of(1));
+    clock.advance(12_000);
+    ledger.spend(entry(clock, 'c'));
+    expect([ledger.find(hub, 'a'), ledger.find(hub, 'b')?.state]).toEqual([undefined, 'spent']);
+  });
+
+  test('never forgets what runs', () => {
+    const clock = new ManualClock();
+    const ledger = new CallLedger(clock);
+    ledger.open(entry(clock, 'a'));
+    clock.advance(3_600_000);
+    ledger.spend(entry(clock, 'b'));
+    expect(ledger.find(hub, 'a')?.state).toBe('running');
+  });
+
+  test('is bounded for each hub, so that one cannot fill it for all', () => {
+    const clock = new ManualClock();
+    const ledger = new CallLedger(clock);
+    for (let count = 0; count < 16_384; count++) ledger.spend(entry(clock, `${count}`));
+    expect(() => ledger.spend(entry(clock, 'more'))).toThrow(expect.objectContaining({ code: 'RESOURCE_EXCEEDED' }));
+    expect(() => ledger.spend(entry(clock, 'more', 'hub-2' as HubId))).not.toThrow();
+    clock.advance(101_000);
+    expect(() => ledger.spend(entry(clock, 'more'))).not.toThrow();
+    expect(ledger.size).toBe(1);
+  });
+
+  test('keeps the newest answers when they are too long to keep all, and that the others ended', () => {
+    const clock = new ManualClock();
+    const ledger = new CallLedger(clock);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) ledger.open(entry(clock, id)).settle(new Uint8Array(4_000_000));
+    expect(['a', 'b', 'e'].map((id) => [ledger.find(hub, id)?.state, ledger.find(hub, id)?.kept?.length])).toEqual([
+      ['finished', undefined],
+      ['finished', 4_000_000],
+      ['finished', 4_000_000],
+    ]);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { JobView } from '../../../src/calls/jobs/job-store.ts';
+import type { Principal } from '../../../src/core/auth/principal.ts';
+import type { Json } from '../../../src/core/json.ts';
+import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
+import { CallRoom } from './call-fixture.ts';
+
+const agent: Principal = { id: 'agent-1', kind: 'agent', permissions: ['*'] };
+const stranger: Principal = { id: 'agent-2', kind: 'agent', permissions: ['*'] };
+const signal = new AbortController().signal;
+
+async function started() {
+  const room = await CallRoom.of(2);
+  await room.connect([0, 1]);
+  const [entry, executor] = [room.hub(0), room.hub(1)];
+  const gate = Promise.withResolvers<Json>();
+  const tool = makeTool({
+    execution: { async_allowed: true },
+    handler: (_, context) => {
+      context.progress(0.5, 'half');
+      context.signal.addEventListener('abort', () => gate.reject(context.signal.reason));
+      return gate.promise;
+    },
+  });
+  executor.registry.register(tool);
+  const told: string[] = [];
+  const call = room.forwarded(tool, { mode: 'job', onAccept: () => told.push('accepted') });
+  const { result } = await entry.client.router.forward(executor.id, call);
+  return { room, entry, executor, gate, told, job: result as unknown as JobView };
+}
+
+describe('a job on another hub', () => {
+  test('is answered at once and outlives the connection', async () => {
+    const { room, entry, executor, gate, told, job } = await started();
+    expect([job.status, told]).toEqual(['queued', ['accepted']]);
+    await entry.engine.disconnect(executor.id);
+    await room.run(1_000);
+    await room.links.connect(0, 1);
+    expect(await entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal })).toMatchObject({
+      status: 'running',
+      progress: { fraction: 0.5, note: 'half' },
+    });
+    gate.resolve({ done: true });
+    await settled();
+    expect(await entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal })).toMatchObject({
+      status: 'succeeded',
+      result: { done: true },
+    });
+  });
+
+  test('is cancelled by whoever started it', async () => {
+    const { entry, executor, job } = await started();
+    await entry.client.jobs.cancel(executor.id, job.job_id, { principal: agent, signal });
+    await settled();
+    const view = await entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal });
+    expect(view.status).toBe('cancelled');
+  });
+
+  test('does not exist for anybody else', async () => {
+    const { entry, executor, job } = await started();
+    for (const ask of ['status', 'cancel'] as const) {
+      const answer = entry.client.jobs[ask](executor.id, job.job_id, { principal: stranger, signal });
+      await expect(answer).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+    }
+  });
+
+  test('cannot be asked for while its hub is away', async () => {
+    const { room, entry, executor, job } = await started();
+    await entry.engine.disconnect(executor.id);
+    await room.run(0);
+    const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal });
+    await expect(answer).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
+  });
+
+  test('is asked for only so long', async () => {
+    const { room, entry, executor, job } = await started();
+    executor.tap.current = () => undefined;
+    const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal }).catch((error) => error.code);
+    expect(await room.within(11_000, answer, 500)).toBe('NODE_UNAVAILABLE');
+  });
+
+  test('that a tool does not run as is refused', async () => {
+    const room = await CallRoom.of(2);
+    await room.connect([0, 1]);
+    const tool = makeTool({ execution: { async_allowed: false } });
+    room.hub(1).registry.register(tool);
+    const answer = room.hub(0).client.router.forward(room.hub(1).id, room.forwarded(tool, { mode: 'job' }));
+    await expect(answer).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+  });
+});

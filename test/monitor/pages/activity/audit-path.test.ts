@@ -1,7 +1,0 @@
-import { expect, test } from 'vitest';
-import { auditPath, NO_FILTER } from '../../../../src/monitor/pages/activity/audit-path.ts';
-
-test('a page of the journal is asked for by what is filled in, and from where the last one ended', () => {
-  expect(auditPath(NO_FILTER)).toBe('/api/v1/audit?limit=50');
-  expect(auditPath({ agent: 'a&b', tool: '', kind: 'refusal' }, 7)).toBe('/api/v1/audit?limit=50&agent=a%26b&kind=refusal&before=7');
-});

@@ -1,0 +1,87 @@
+import { describe, expect, test, vi } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
+import { AuditFront } from '../../../src/storage/audit/audit-front.ts';
+import { AuditFixture } from '../audit-fixture.ts';
+
+const DAY_MS = 86_400_000;
+
+async function fillFast(fixture: AuditFixture, store: Awaited<ReturnType<AuditFixture['open']>>, calls: number): Promise<void> {
+  await Promise.all(Array.from({ length: calls }, () => fixture.call()).flatMap((entries) => entries.map((entry) => store.record(entry))));
+}
+
+describe('what is kept', () => {
+  test('old rows go in slices, the rest still verifies, and the chain tells it', async () => {
+    await using fixture = new AuditFixture();
+    const first = await fixture.open();
+    await fillFast(fixture, first, 1_300);
+    const old = first.head();
+    await fixture.close();
+    fixture.journal.clock.advance(31 * DAY_MS);
+    const store = await fixture.open({ keepDays: 30 });
+    await fillFast(fixture, store, 700);
+    await store.prune();
+    expect(store.read({ limit: 1, kind: 'note' })[0]?.content).toMatchObject({ event: 'audit.pruned', data: { until_seq: 2601 } });
+    expect(await store.verify()).toMatchObject({ intact: true, rows: 1 + 1_400 + 3 });
+    expect(await store.verify(old)).toMatchObject({ intact: true });
+    expect(await store.verify({ seq: 5, hash: old.hash })).toMatchObject({
+      problem: { reason: expect.stringContaining('no longer be compared') },
+    });
+    await fixture.close();
+    expect(await (await fixture.open()).verify()).toMatchObject({ intact: true });
+    expect(fixture.warnings()).toEqual([]);
+  });
+
+  test('the oldest rows go when the file is too large, the newest thousand stay in any case', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open({ maxBytes: 400_000 });
+    await fillFast(fixture, store, 2_000);
+    await store.prune();
+    const { rows } = await store.verify();
+    expect(rows).toBeGreaterThan(999);
+    expect(rows).toBeLessThan(2_100);
+  });
+});
+
+describe('reading', () => {
+  test('filters by time, agent, tool, request and kind, newest first, across many blocks', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    const startMs = fixture.journal.clock.now();
+    for (let hour = 0; hour < 6; hour++) {
+      await fillFast(fixture, store, 200);
+      const [intent, outcome] = fixture.call({ requestId: `rare-${hour}`, toolId: `x:rare_${hour}@1.0.0` });
+      await store.record(intent);
+      await store.record({ ...outcome, kind: 'refusal' });
+      fixture.journal.clock.advance(3_600_000);
+    }
+    expect(store.read({ request: 'rare-2', limit: 10 }).map(({ kind }) => kind)).toEqual(['refusal', 'intent']);
+    expect(store.read({ tool: 'x:rare_4@1.0.0', limit: 10 })).toHaveLength(2);
+    expect(store.read({ agent: 'nobody', limit: 10 })).toEqual([]);
+    expect(store.read({ kind: 'refusal', limit: 10 }).map(({ request }) => request)).toEqual([5, 4, 3, 2, 1, 0].map((n) => `rare-${n}`));
+    const hour = store.read({ sinceMs: startMs + 3_600_000, untilMs: startMs + 3_600_000, limit: 1_000 });
+    expect(hour).toHaveLength(402);
+    const seqs = hour.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+    expect(store.read({ before: 5, limit: 2 }).map(({ seq }) => seq)).toEqual([4, 3]);
+  });
+});
+
+describe('a disk that refuses', () => {
+  test('fails every waiting entry, and the journal goes on by itself and tells how many are missing', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    const append = vi.spyOn(AuditFront.prototype, 'append').mockImplementation(() => {
+      throw new AtmoError('STORAGE_FAILED', 'the disk is full');
+    });
+    const lost = await Promise.allSettled([1, 2, 3].map((n) => store.record(fixture.note('n', { n }))));
+    append.mockRestore();
+    expect(lost.map((entry) => entry.status === 'rejected' && entry.reason.code)).toEqual(Array(3).fill('STORAGE_FAILED'));
+    await store.record(fixture.note('again'));
+    expect(store.read({ limit: 2 }).map(({ content }) => content)).toEqual([
+      { event: 'again', data: {} },
+      { event: 'audit.resumed', data: { not_written: 3 } },
+    ]);
+    expect(await store.verify()).toMatchObject({ intact: true });
+    expect(fixture.warnings()).toEqual(['audit_not_written']);
+  });
+});

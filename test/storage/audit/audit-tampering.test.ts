@@ -1,0 +1,207 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AuditStore } from '../../../src/storage/audit/audit-store.ts';
+import { AuditFixture } from '../audit-fixture.ts';
+
+const COLUMNS = ['at', 'kind', 'agent', 'tokens', 'tool', 'request', 'trace', 'content', 'hash'] as const;
+
+/** Changes one byte or digit of one column of one row. */
+function changeByte(database: DatabaseSync, seq: number, column: string, { at, by }: { at: number; by: number }): void {
+  const value = database.prepare(`SELECT ${column} AS value FROM entry WHERE seq = ?`).get(seq)?.value;
+  database.prepare(`UPDATE entry SET ${column} = ? WHERE seq = ?`).run(changed(value, at, by), seq);
+}
+
+function changed(value: unknown, at: number, by: number): string | number | Uint8Array {
+  if (value === null || value === undefined) return 1;
+  if (typeof value === 'number') return value + by;
+  const bytes = value instanceof Uint8Array ? Uint8Array.from(value) : Buffer.from(String(value));
+  const place = at % bytes.length;
+  bytes[place] = ((bytes[place] ?? 0) + by) % 128;
+  return value instanceof Uint8Array ? bytes : Buffer.from(bytes).toString();
+}
+
+/** A closed journal of ten calls; `after` says what a check finds once its file was changed. */
+async function tamperedWith(change: (database: DatabaseSync) => void) {
+  await using fixture = new AuditFixture();
+  const store = await fixture.open();
+  await fixture.fill(store, 10);
+  const again = await fixture.edit(change);
+  return { check: await again.verify(), warnings: fixture.warnings(), notes: again.read({ limit: 5, kind: 'note' }) };
+}
+
+describe('a check of the chain', () => {
+  test('finds nothing in a journal that nobody touched', async () => {
+    expect(await tamperedWith(() => {})).toMatchObject({ check: { intact: true, rows: 22 }, warnings: [] });
+  });
+
+  test('finds a byte that was changed in any column of any row, and names the row', async () => {
+    const place = fc.record({ seq: fc.integer({ min: 2, max: 21 }), column: fc.constantFrom(...COLUMNS), at: fc.nat(600) });
+    await fc.assert(
+      fc.asyncProperty(place, fc.integer({ min: 1, max: 127 }), async ({ seq, column, at }, by) => {
+        const { check, warnings } = await tamperedWith((database) => changeByte(database, seq, column, { at, by }));
+        expect(check).toMatchObject({ intact: false, problem: { seq } });
+        expect(warnings).toContain('audit_damaged');
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('finds a changed word, in every row that uses it', async () => {
+    const { check } = await tamperedWith((database) => database.exec("UPDATE word SET text = 'other-bot' WHERE text = 'lamp-bot'"));
+    expect(check).toMatchObject({ intact: false, problem: { seq: 2 } });
+  });
+
+  test.each([
+    [
+      'changed',
+      8,
+      'itself was changed',
+      "UPDATE entry SET content = replace(content, '40', '99') WHERE content LIKE '%params%' AND seq > 6",
+    ],
+    ['removed from the middle', 8, 'the rows 8 to 9 were removed', 'DELETE FROM entry WHERE seq IN (8, 9)'],
+    ['exchanged', 8, 'does not follow', 'UPDATE entry SET seq = -seq WHERE seq IN (8, 10); UPDATE entry SET seq = 18 + seq WHERE seq < 0'],
+    ['cut off at the end', 19, 'the rows 19 to 21 were cut off', 'DELETE FROM entry WHERE seq > 18'],
+    ['removed from the beginning', 1, 'the rows 1 to 5 were removed', 'DELETE FROM entry WHERE seq < 6'],
+    [
+      'inserted',
+      12,
+      'does not follow',
+      'UPDATE entry SET seq = -seq - 1 WHERE seq >= 12; UPDATE entry SET seq = -seq WHERE seq < 0; INSERT INTO entry SELECT 12, at, kind, agent, tokens, tool, request, trace, content, hash FROM entry WHERE seq = 5',
+    ],
+    [
+      'appended',
+      22,
+      'put in',
+      'INSERT INTO entry SELECT 22, at, kind, agent, tokens, tool, request, trace, content, hash FROM entry WHERE seq = 20',
+    ],
+  ])('says of rows that were %s where it begins and why', async (_name, seq, reason, sql) => {
+    const { check, warnings } = await tamperedWith((database) => database.exec(sql));
+    expect(check).toMatchObject({ intact: false, problem: { seq, reason: expect.stringContaining(reason) } });
+    expect(warnings.length).toBeGreaterThan(0);
+  });
+
+  test('finds that old rows are gone which the hub has not given up', async () => {
+    const { check } = await tamperedWith((database) => {
+      database.exec('UPDATE chain SET pruned_seq = 5, pruned_hash = (SELECT hash FROM entry WHERE seq = 5)');
+      database.exec('DELETE FROM entry WHERE seq < 6');
+    });
+    expect(check).toMatchObject({ intact: false, problem: { seq: 6, reason: expect.stringContaining('not by the hub') } });
+  });
+
+  test('goes on finding what was cut off before a restart', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 10);
+    await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 18'));
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    await fixture.close();
+    const store = await fixture.open();
+    await fixture.fill(store, 10);
+    expect(await store.verify()).toMatchObject({
+      intact: false,
+      problem: { reason: expect.stringContaining('rows 19 to 21 were cut off') },
+    });
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+  });
+
+  test('says nothing of a journal that is closed before it was looked at', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    await fixture.fill(store, 3);
+    const check = store.verify({ seq: 2, hash: 'f'.repeat(64) });
+    const told = expect(check).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await fixture.close();
+    await told;
+  });
+
+  test('misses a journal that was taken away as a whole', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 3);
+    const store = await fixture.edit((database) => database.exec('DELETE FROM entry; DELETE FROM chain'));
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    expect((await store.verify()).intact).toBe(false);
+  });
+
+  test('notices the journal of another hub', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.open();
+    await fixture.close();
+    const store = await fixture.open({ hubId: 'hub-ffffffffffffffff' });
+    expect(fixture.warnings()).toEqual(['audit_foreign']);
+    expect((await store.verify()).intact).toBe(false);
+  });
+});
+
+describe('a head that was kept elsewhere', () => {
+  test('fits the journal that it was taken from, also when more was written', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    await fixture.fill(store, 3);
+    const head = store.head();
+    await fixture.fill(store, 3);
+    expect(await store.verify(head)).toMatchObject({ intact: true, rows: 13 });
+  });
+
+  test('does not fit one that was cut off or written anew', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    await fixture.fill(store, 3);
+    const { seq, hash } = store.head();
+    expect(await store.verify({ seq: seq + 5, hash })).toMatchObject({
+      intact: false,
+      problem: { seq: seq + 1, reason: expect.stringContaining('cut off') },
+    });
+    expect(await store.verify({ seq: 4, hash })).toMatchObject({
+      intact: false,
+      problem: { seq: 4, reason: expect.stringContaining('rewritten') },
+    });
+  });
+});
+
+describe('rows beyond the thousand that a start looks at', () => {
+  /** A journal of 1,202 rows with a change in it; moves time on until everything was looked at. */
+  async function lookedThrough(fixture: AuditFixture, change: string): Promise<AuditStore> {
+    await fixture.fill(await fixture.open(), 600);
+    const store = await fixture.edit((database) => database.exec(change));
+    expect(fixture.warnings()).toEqual([]);
+    for (let pauses = 0; pauses < 30; pauses++) {
+      fixture.journal.clock.advance(60_000);
+      await nextTurn();
+    }
+    return store;
+  }
+
+  test('are looked at while the hub runs, and what is wrong with them is a problem of the hub', async () => {
+    await using fixture = new AuditFixture();
+    await lookedThrough(fixture, "UPDATE entry SET content = replace(content, '40', '99') WHERE seq = 4");
+    expect(fixture.warnings()).toEqual(['audit_damaged']);
+    expect(fixture.journal.collaborators.problems.list()).toEqual([
+      expect.stringMatching(/journal of calls is not whole: .*atmo audit verify/),
+    ]);
+  });
+
+  test('are no problem when they are whole, nor when the journal tells of a loss already', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 10);
+    await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 15'));
+    expect(fixture.warnings()).toContain('audit_truncated');
+    await fixture.close();
+    fixture.journal.warnings.splice(0);
+    fixture.journal.collaborators.problems.clear('audit chain');
+    fixture.journal.collaborators.problems.clear('audit.db');
+    const store = await lookedThrough(fixture, 'SELECT 1');
+    expect([fixture.warnings(), fixture.journal.collaborators.problems.list()]).toEqual([[], []]);
+    expect(await store.verify()).toMatchObject({ intact: false, problem: { reason: expect.stringContaining('cut off') } });
+  });
+
+  test('do not keep a hub that stops', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 600);
+    await fixture.close();
+    await fixture.open();
+    fixture.journal.clock.advance(60_000);
+    await fixture.close();
+    expect(fixture.warnings()).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BackupFile } from '../../../src/storage/backup/create-backup.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'backup-file-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test.each(['a link of somebody else', 'a file that everybody reads'])('%s in its place is not written to', async (what) => {
+  const victim = join(folder, 'victim');
+  writeFileSync(victim, 'precious');
+  const file = join(folder, 'home.backup');
+  if (what.startsWith('a link')) symlinkSync(victim, `${file}.partial`);
+  else writeFileSync(`${file}.partial`, 'old', { mode: 0o666 });
+  const backup = await BackupFile.open(file);
+  await backup.write(Buffer.from('sealed'));
+  await backup.commit();
+  expect(readFileSync(victim, 'utf8')).toBe('precious');
+  expect(readFileSync(file, 'utf8')).toBe('sealed');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(existsSync(`${file}.partial`)).toBe(false);
+});
+
+test('a file that is there stays', async () => {
+  writeFileSync(join(folder, 'home.backup'), 'old');
+  await expect(BackupFile.open(join(folder, 'home.backup'))).rejects.toMatchObject({ code: 'CONFLICT' });
+});

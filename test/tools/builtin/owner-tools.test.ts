@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { ownerTools } from '../../../src/tools/builtin/hub-administration-tools.ts';
+import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+
+function makeRotation() {
+  let rotations = 0;
+  const approvals = {
+    check: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
+    peek: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
+    giveBack: () => {},
+  };
+  const room = makeRoom({ approvals });
+  for (const tool of ownerTools({ credential: { rotate: () => rotations++ } })) room.registry.register(tool);
+  return { ...room, rotations: () => rotations };
+}
+
+test("the owner's token is replaced by the owner alone, whatever others may", async () => {
+  const { pipeline, rotations } = makeRotation();
+  const admin = await pipeline.call({ principal: agent('admin:*'), tool: 'hub:rotate_owner', params: {} });
+  expect([admin, rotations()]).toEqual([expect.objectContaining({ error: expect.objectContaining({ code: 'PERMISSION_DENIED' }) }), 0]);
+  const own = await pipeline.call({ principal: owner, tool: 'hub:rotate_owner', params: {} });
+  expect([own, rotations()]).toEqual([expect.objectContaining({ status: 'success', result: { success: true } }), 1]);
+});
+
+test('replacing it is dangerous', () => {
+  expect(ownerTools({ credential: { rotate: () => {} } }).map(({ definition }) => definition.metadata.isDangerous)).toEqual([true]);
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { ReadingStore } from '../../../src/core/devices/sensor-readings.ts';
+import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
+import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
+import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
+import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { describeDeviceType } from '../../fixtures/describe-standard.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+
+const { device } = describeDeviceType('DimmableLight', { device: { id: parseDeviceId('lamp'), name: 'Lamp', area: "Kids' room" } });
+
+/** A sensor of the board in a room of its own, as a store tells it. */
+function readingsIn(area: string): Pick<ReadingStore, 'sensors'> {
+  const [id, deviceId] = [parseSensorId('gpio/gate'), parseDeviceId('gpio')];
+  const sensor = { id, device: deviceId, name: 'gate', kind: 'contact', unit: '', title: 'Gate', area };
+  return { sensors: () => [{ sensor, value: null, atMs: 0, reachability: 'reachable' }] };
+}
+
+function makeHome() {
+  const store = new MemoryKeyValueStore(new ManualClock());
+  const names = new StoredHomeNames(store);
+  const room = makeRoom();
+  for (const tool of homeNameTools({
+    names,
+    devices: deviceNames(() => [device]),
+    directory: { list: () => [device] },
+    readings: readingsIn('Garden'),
+    administration: { setArea: () => device },
+    uses: { of: () => [] },
+  }))
+    room.registry.register(tool);
+  const call = (name: string, params: Parameters<typeof room.pipeline.call>[0]['params']) =>
+    room.pipeline.call({ tool: name, params, principal: owner });
+  return { store, names, call };
+}
+
+describe('names that people give', () => {
+  test('to a device are kept, by its id, over a restart', async () => {
+    const { store, call } = makeHome();
+    const answer = await call('hub:set_device_aliases', { device_id: 'lamp', aliases: ['Big one', ' big one ', 'Stehlampe'] });
+    expect(answer).toMatchObject({ result: { device_id: 'lamp', aliases: ['big one', 'Stehlampe'] } });
+    expect(new StoredHomeNames(store).deviceAliases('lamp')).toEqual(['big one', 'Stehlampe']);
+    await call('hub:set_device_aliases', { device_id: 'lamp', aliases: [] });
+    expect(new StoredHomeNames(store).deviceAliases('lamp')).toEqual([]);
+  });
+
+  test('to an area count however it is written, and what is left out stays', async () => {
+    const { store, call } = makeHome();
+    await call('hub:describe_area', { area: 'kids room', floor: 'Upstairs' });
+    const answer = await call('hub:describe_area', { area: "Kids' room", aliases: ['Nursery'] });
+    expect(answer).toMatchObject({ result: { area: "Kids' room", floor: 'Upstairs', aliases: ['Nursery'] } });
+    expect(new StoredHomeNames(store).areaNames('KIDS-ROOM')).toEqual({ floor: 'Upstairs', aliases: ['Nursery'] });
+    await call('hub:describe_area', { area: 'kids room', floor: '', aliases: [] });
+    expect(store.entries('home-names/areas')).toEqual([]);
+  });
+
+  test('to an area that only a sensor of the board is in count, and the room takes another name', async () => {
+    const { names, call } = makeHome();
+    expect(await call('hub:describe_area', { area: 'garden', floor: 'Outside' })).toMatchObject({ result: { area: 'Garden' } });
+    expect(await call('hub:rename_area', { area: 'Garden', name: 'Yard' })).toMatchObject({ result: { area: 'Yard', moved: [] } });
+    expect(names.areaToday('Garden')).toBe('Yard');
+  });
+
+  test('to an area that no device is in are refused with those that there are', async () => {
+    const { call } = makeHome();
+    const answer = await call('hub:describe_area', { area: 'Kids rom', floor: 'Up' });
+    expect(answer).toMatchObject({ error: { code: 'NOT_FOUND', details: { candidates: ["Kids' room"] } } });
+  });
+
+  test('are known to a search at once', () => {
+    const { names } = makeHome();
+    const tools = [makeTool({ name: 'lamp_on', description: 'Turns on the lamp', metadata: { device: 'lamp', area: "Kids' room" } })];
+    const search = new LexicalToolSearch({ names, device: () => device });
+    const found = (text: string) => search.search({ text }, tools).matches.length;
+    expect(found('colossus')).toBe(0);
+    names.setDeviceAliases('lamp', ['Colossus']);
+    expect(found('colossus')).toBe(1);
+    names.describeArea('kids room', { floor: 'Upstairs', aliases: ['Zirkuszelt'] });
+    expect(found('upstairs')).toBe(1);
+    expect(found('zirkuszelt')).toBe(1);
+  });
+});

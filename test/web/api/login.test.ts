@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { type Login, type LoginStorage, loginOfFragment, loginOfPaste, Session } from '../../../src/web/api/session.ts';
+import { base64UrlOf, bytesOfBase64Url } from '../../../src/web/api/signing-key.ts';
+
+const KEY = 'A'.repeat(43);
+const link = (login: unknown): string => `#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
+
+class FakeShelf implements LoginStorage {
+  login: Login | undefined;
+  load = async () => this.login;
+  save = async (login: Login) => {
+    this.login = login;
+  };
+  clear = async () => {
+    this.login = undefined;
+  };
+}
+
+function sessionOf() {
+  const shelves = { tab: new FakeShelf(), browser: new FakeShelf() };
+  return { session: new Session(shelves), shelves };
+}
+
+describe('a login', () => {
+  test('comes from a link with token, person and key', () => {
+    expect(loginOfFragment(link({ token: 'at1.abcdef', person: 'ann', key: KEY }))).toEqual({
+      token: 'at1.abcdef',
+      person: 'ann',
+      key: KEY,
+    });
+  });
+
+  test('comes from a short link too, whatever is missing at its end', () => {
+    expect(loginOfFragment(`#login=at1.abc.def~ann~${KEY}`)).toEqual({ token: 'at1.abc.def', person: 'ann', key: KEY });
+    expect(loginOfFragment('#login=at1.abc.def~ann')).toEqual({ token: 'at1.abc.def', person: 'ann' });
+    expect(loginOfFragment('#login=at1.abc.def')).toEqual({ token: 'at1.abc.def' });
+  });
+
+  test.each([
+    ['an ordinary address', '#/home'],
+    ['no base64url', '#login=%%'],
+    ['no JSON', '#login=YWJj'],
+    ['no token', link({ person: 'ann' })],
+    ['a token with a line break', link({ token: 'at1.abc\r\nx: y' })],
+  ])('is none: %s', (_what, fragment) => {
+    expect(loginOfFragment(fragment)).toBeUndefined();
+  });
+
+  test('leaves out a key that is none', () => {
+    expect(loginOfFragment(link({ token: 'at1.abcdef', key: 'short' }))).toEqual({ token: 'at1.abcdef' });
+  });
+
+  test('is pasted as a token, as a link or as JSON', () => {
+    expect(loginOfPaste('  at1.abcdef\n')).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste(`http://127.0.0.1:8081/${link({ token: 'at1.abcdef' })}`)).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste('{"token":"at1.abcdef"}')).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste('two words')).toBeUndefined();
+  });
+
+  test('holds bytes in base64url without loss', () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_byte, index) => index);
+    expect(bytesOfBase64Url(base64UrlOf(bytes))).toEqual(bytes);
+  });
+});
+
+describe('a session', () => {
+  test('is kept for the tab, and for the browser only on wish', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' });
+    expect([shelves.tab.login, shelves.browser.login]).toEqual([{ token: 'at1.abcdef' }, undefined]);
+    await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
+    expect([shelves.tab.login, shelves.browser.login]).toEqual([undefined, { token: 'at1.abcdef' }]);
+  });
+
+  test('comes back after a reload', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
+    const reloaded = new Session(shelves);
+    await reloaded.restore();
+    expect(reloaded.login).toEqual({ token: 'at1.abcdef' });
+    expect(reloaded.isKept).toBe(true);
+  });
+
+  test('works where the browser forbids its database', async () => {
+    const { session, shelves } = sessionOf();
+    shelves.browser.load = () => Promise.reject(new DOMException('denied'));
+    shelves.browser.clear = shelves.browser.load as () => Promise<never>;
+    await session.restore();
+    await session.signIn({ token: 'at1.abcdef' });
+    expect(session.login).toEqual({ token: 'at1.abcdef' });
+  });
+
+  test('that the hub ends says why, forgets everything and is told of once', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef', key: KEY });
+    let changes = 0;
+    session.subscribe(() => changes++);
+    await Promise.all([session.signOut('TOKEN_EXPIRED'), session.signOut('TOKEN_INVALID')]);
+    expect(session.login).toBeUndefined();
+    expect(session.endedBy).toBe('TOKEN_EXPIRED');
+    expect(shelves.tab.login).toBeUndefined();
+    expect(changes).toBe(1);
+  });
+
+  test('keeps a key that this browser made', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' });
+    await session.keepKey('ann', KEY);
+    expect(shelves.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
+  });
+
+  test('of somebody who is signed in is not changed by a link before the person has agreed', async () => {
+    const { session, shelves } = sessionOf();
+    await session.receiveLogin({ token: 'at1.mine', key: KEY });
+    expect(session.login).toEqual({ token: 'at1.mine', key: KEY });
+    await session.receiveLogin({ token: 'at1.of-a-spy', person: 'ann' });
+    expect([session.login?.token, shelves.tab.login?.token, session.offered?.token]).toEqual(['at1.mine', 'at1.mine', 'at1.of-a-spy']);
+    session.refuseOffer();
+    await session.acceptOffer();
+    expect([session.login?.token, session.offered]).toEqual(['at1.mine', undefined]);
+    await session.receiveLogin({ token: 'at1.other' });
+    await session.acceptOffer();
+    expect([session.login, session.offered]).toEqual([{ token: 'at1.other' }, undefined]);
+  });
+
+  test('keeps its key and its place when the same link comes again', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.mine', person: 'ann', key: KEY }, { isKept: true });
+    await session.receiveLogin({ token: 'at1.mine' });
+    expect([session.isKept, shelves.browser.login]).toEqual([true, { token: 'at1.mine', person: 'ann', key: KEY }]);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { RemoteData } from '../../../src/web/components/remote-data.ts';
+
+describe('something that was asked of the hub', () => {
+  test('keeps the answer of the last question, whichever comes first', async () => {
+    const asked = new RemoteData<string>(() => undefined);
+    const slow = Promise.withResolvers<string>();
+    const first = asked.load(() => slow.promise);
+    await asked.load(async () => 'second');
+    slow.resolve('first');
+    await first;
+    expect(asked.value).toBe('second');
+    expect(asked.isAsking).toBe(false);
+  });
+
+  test('shows what came before while it is asked again, and why it failed', async () => {
+    let changes = 0;
+    const asked = new RemoteData<string>(() => changes++);
+    await asked.load(async () => 'before');
+    const again = asked.load(async () => {
+      throw new TypeError('no answer');
+    });
+    expect({ value: asked.value, isAsking: asked.isAsking }).toEqual({ value: 'before', isAsking: true });
+    await again;
+    expect({ value: asked.value, problem: asked.problem, isAsking: asked.isAsking }).toEqual({
+      value: 'before',
+      problem: 'no answer',
+      isAsking: false,
+    });
+    expect(changes).toBe(4);
+  });
+
+  test('that is forgotten stays forgotten when the answer comes', async () => {
+    const asked = new RemoteData<string>(() => undefined);
+    const late = Promise.withResolvers<string>();
+    const pending = asked.load(() => late.promise);
+    asked.reset();
+    late.resolve('late');
+    await pending;
+    expect(asked.value).toBeUndefined();
+  });
+});
