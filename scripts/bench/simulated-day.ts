@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { ManualClock } from '../../src/core/clock.ts';
+import type { ManualClock } from '../../test/manual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 

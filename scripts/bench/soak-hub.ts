@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
+import { ManualClock } from '../../test/manual-clock.ts';
 import { passTime } from './simulated-day.ts';
 
 setFlagsFromString('--expose-gc');

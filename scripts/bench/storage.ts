@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ManualClock } from '../../src/core/clock.ts';
 import { parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { DEFAULT_HISTORY_SNAPSHOT_MS, DEFAULT_RETENTION_MS, HistoryStore } from '../../src/storage/history/history-store.ts';
+import { ManualClock } from '../../test/manual-clock.ts';
 import { journalParts } from '../../test/storage/storage-services.ts';
 import type { BenchFigure } from './figure.ts';
 

@@ -1,6 +1,5 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { HubProblems } from '../../src/core/health.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
@@ -12,6 +11,7 @@ import { openToolServices, type ToolServices } from '../../src/hub/tool-services
 import { DEFAULT_HISTORY_SNAPSHOT_MS } from '../../src/storage/history/history-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
 import { owner } from '../../test/calls/pipeline-fixture.ts';
+import { ManualClock } from '../../test/manual-clock.ts';
 import type { BenchFigure } from './figure.ts';
 import { passTime } from './simulated-day.ts';
 import { Workspace } from './workspace.ts';

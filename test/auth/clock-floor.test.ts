@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ClockEvidence, TrustedClock } from '../../src/auth/trusted-clock.ts';
-import { type Clock, ManualClock } from '../../src/core/clock.ts';
+import type { Clock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const BUILD_MS = Date.UTC(2026, 5, 1);
 const DAY_MS = 86_400_000;

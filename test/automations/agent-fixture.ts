@@ -6,7 +6,6 @@ import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
-import type { ManualClock } from '../../src/core/clock.ts';
 import type { Reachability } from '../../src/core/devices/device-model.ts';
 import type { ReadingStore, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
@@ -16,6 +15,7 @@ import { CurrentReadings } from '../../src/storage/history/history-store.ts';
 import { tokenRoom } from '../auth/tokens/token-fixture.ts';
 import { makeRoom, makeTool, NO_OTHERS, owner, settled } from '../calls/pipeline-fixture.ts';
 import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
+import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
 export const SENSOR = 'hall-sensor/temperature';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CallRequest } from '../../src/calls/request-and-answer.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
 
 /** A clock of a machine that can sleep: the wall clock goes on, the monotonic one and all timers do not. */

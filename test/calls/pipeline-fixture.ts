@@ -11,7 +11,7 @@ import { UsageCounter } from '../../src/calls/usage.ts';
 import type { Authorizer } from '../../src/core/auth/authorizer.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal, TokenFacts } from '../../src/core/auth/principal.ts';
-import { type Clock, ManualClock } from '../../src/core/clock.ts';
+import type { Clock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -22,6 +22,7 @@ import { toolId } from '../../src/tools/definition/tool-names.ts';
 import { type RemoteTools, ToolDirectory } from '../../src/tools/registry/tool-directory.ts';
 import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
 export const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SessionCallLimit } from '../../src/calls/limits.ts';
-import { ManualClock } from '../../src/core/clock.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
 
 const IDLE_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UsageCounter, UsageWriter } from '../../src/calls/usage.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { makeRoom, makeTool, owner } from './pipeline-fixture.ts';
 

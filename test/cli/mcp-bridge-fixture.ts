@@ -1,9 +1,9 @@
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { McpStdioBridge } from '../../src/cli/commands/mcp.ts';
 import { McpHttpClient, type McpMessage } from '../../src/cli/mcp/http-client.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 /** One request of the bridge's to the hub. */
 export interface Seen {

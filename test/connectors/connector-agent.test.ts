@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { TokenAgent } from '../../src/connectors/connector-agent.ts';
 import type { TokenRecord, TokenRequest } from '../../src/core/auth/tokens.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const DAY_MS = 86_400_000;
 

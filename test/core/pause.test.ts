@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock, pause } from '../../src/core/clock.ts';
+import { pause } from '../../src/core/clock.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 function begin() {
   const [clock, caller, over] = [new ManualClock(), new AbortController(), { yet: false }];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { type Service, ServiceStack } from '../../src/core/lifecycle.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const recorded = (log: string[], name: string, fails?: 'start' | 'stop'): Service => ({
   async start() {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Clock, ManualClock } from '../../src/core/clock.ts';
+import type { Clock } from '../../src/core/clock.ts';
 import { StallDetector } from '../../src/core/health.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 /** A clock whose timers run late: time passes first, then whoever looks looks, then the timers run, as after a stopped process. */
 class StoppedClock extends ManualClock implements Clock {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { EventFeed, type EventSubscription } from '../../src/http/event-feed.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 class MemorySink {
   readonly chunks: string[] = [];

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { RemoteEvents } from '../../src/calls/mesh-ports.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { EventListener, HubEvent } from '../../src/core/events.ts';
 import { RemoteEventStreams } from '../../src/http/event-feed.ts';
 import { owner, settled } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const EVENT: HubEvent = { specversion: '1.0', id: 'e1', source: 'attic', type: 'device.added', subject: 'lamp', time: '', data: {} };
 

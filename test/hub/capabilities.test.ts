@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { hasGpu, NetworkRoutes } from '../../src/hub/capabilities.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 let root: string;
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -9,6 +8,7 @@ import { BoardDevices } from '../../src/sensors/sensor-registry.ts';
 import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
 import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { gpioConfig } from '../sensors/gpio/gpio-fixture.ts';
 import { KeptReadings } from '../sensors/kept-readings.ts';

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { Auth } from '../../src/hub/auth.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
 import { openToolServices } from '../../src/hub/tool-services.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'workshop-'));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ServiceManager, Watchdog } from '../../src/hub/systemd.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 let clock: ManualClock;
 let sent: string[];

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { makeServerCertificate } from '../../src/http/tls/x509.ts';
 import { makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 /** Address of this host in the private network: who calls it comes from another machine, as far as the hub can tell. */
 const LAN = '10.77.0.1';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/auth/principal.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import { type AreaNames, type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
@@ -14,6 +13,7 @@ import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
 import { authenticatorOf, MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../http/http-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 interface Told {
   readonly uri: string;

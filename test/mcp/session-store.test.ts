@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/core/auth/principal.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { SESSION_RETENTION, type SessionFacts, SessionStore } from '../../src/mcp/session-store.ts';
 import { agent, owner, withToken } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
 const FACTS: SessionFacts = { opening: { protocolVersion: '2025-11-25' }, view: { kind: 'home' }, subscriptions: [] };

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ForwardedCall } from '../../src/calls/pipeline-context.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import { DiallingRouter } from '../../src/mesh/dialling-router.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const TARGET = 'hub-00000000000000aa' as HubId;
 type Parts = ConstructorParameters<typeof DiallingRouter>[0];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { KeyedRateLimit } from '../../src/mesh/rate-limit.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 describe('RateGate', () => {
   test('lets each name have its burst and then its rate', () => {

@@ -1,5 +1,5 @@
-import type { ManualClock } from '../../src/core/clock.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
+import type { ManualClock } from '../manual-clock.ts';
 
 /** Moves time on in small steps, with everything that becomes ready in between. */
 export async function runClock(clock: ManualClock, ms: number, stepMs = 250): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Effect } from '../../src/core/auth/authorizer.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
@@ -15,6 +14,7 @@ import type { CallerView, ToolContext } from '../../src/tools/definition/tool-de
 import { deviceNames } from '../../src/tools/names/resolve-names.ts';
 import { emitToolChanges, ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { profiles } from './device-fixtures.ts';
 import { FakeHome } from './fake-home.ts';

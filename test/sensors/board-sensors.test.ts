@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -7,6 +6,7 @@ import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';
 import { BoardDevices } from '../../src/sensors/sensor-registry.ts';
 import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { KeptReadings } from './kept-readings.ts';
 import { SimulatedSource } from './simulated-source.ts';

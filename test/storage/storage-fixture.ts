@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { HistoryStore, type HistoryStoreOptions } from '../../src/storage/history/history-store.ts';
 import { StateStore, type StateStoreOptions } from '../../src/storage/state-store.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { journalParts } from './storage-services.ts';
 
 /** A state directory of its own with a clock moved by hand; disposing closes the stores and removes the directory. */

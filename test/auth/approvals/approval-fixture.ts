@@ -6,11 +6,11 @@ import { signStatement } from '../../../src/codec/approval-statement.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';
 import type { ApprovalDecision, ApprovalRequest, ApprovalView } from '../../../src/core/auth/approvals.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export const HUB = 'hub-0123456789abcdef';

@@ -15,11 +15,12 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkRulesFile } from '../../../src/auth/rules/rule-compiler.ts';
 import { RuleStore } from '../../../src/auth/rules/rule-store.ts';
-import { type Clock, ManualClock } from '../../../src/core/clock.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { callOf, effectOn, FACTS } from './rule-fixture.ts';
 

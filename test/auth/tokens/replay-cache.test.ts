@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { refusalOf } from './token-fixture.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { RevocationList } from '../../../src/auth/tokens/revocation-list.ts';
 import { encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
 

@@ -5,9 +5,9 @@ import type { TokenClaims } from '../../../src/auth/tokens/token-claims.ts';
 import { TokenIssuer, TokenRecords } from '../../../src/auth/tokens/token-issuer.ts';
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { hubIdOf, rawPublicKey } from '../../../src/codec/public-key.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export interface KeyPair {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OWNER } from '../../../src/auth/owner-token.ts';
 import { type RateOptions, TokenRateLimiter } from '../../../src/auth/tokens/token-rate-limiter.ts';
 import type { Principal, RateLimit } from '../../../src/core/auth/principal.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** An agent whose chain has these limits, root first; undefined for a link without one. */
 function agent(id: string, ...limits: readonly (RateLimit | undefined)[]): Principal {

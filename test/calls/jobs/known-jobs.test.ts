@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { JobDirectory, JobLocations } from '../../../src/calls/jobs/job-directory.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { agent, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { NameReferences, type ReferringText } from '../../../src/tools/names/name-references.ts';
 import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 

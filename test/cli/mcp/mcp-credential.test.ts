@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { AgentCredential, HOME_PERMISSIONS } from '../../../src/cli/mcp/agent-credential.ts';
 import { challengeStatement } from '../../../src/core/auth/tokens.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { atmo, withDirectory } from '../cli-fixture.ts';
 
 const DAY_MS = 86_400_000;

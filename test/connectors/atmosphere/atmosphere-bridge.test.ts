@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-bridge.ts';
 import type { AtmosphereConfig } from '../../../src/connectors/atmosphere/atmosphere-config.ts';
 import type { ConnectorContext } from '../../../src/connectors/connector.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { makeRoom } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const CONFIG: AtmosphereConfig = { relay: 'wss://relay.example.org/', meshId: 'open', announce: [] };
 const ground = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { IncomingCalls } from '../../../src/connectors/atmosphere/relay-calls.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => Promise<Json> = async () => 42) {
   const asked: unknown[] = [];

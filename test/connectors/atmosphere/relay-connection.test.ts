@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { RelayConnection, type SocketEvents } from '../../../src/connectors/atmosphere/relay-connection.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** A connection over sockets that do what the test says. */
 async function world() {

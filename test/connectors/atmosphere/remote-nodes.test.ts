@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RemoteNodes } from '../../../src/connectors/atmosphere/remote-nodes.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { gossip } from './atmosphere-fixture.ts';
 
 function world() {

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CollectionStore } from '../../../src/connectors/collections/collection-store.ts';
 import { collectionTools } from '../../../src/connectors/collections/rag-tools.ts';
 import type { Embedder } from '../../../src/connectors/models/embeddings.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { anchorInStore } from '../../../src/core/storage/file-anchor.ts';
 import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 /** Counts words: texts that share words are near. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelTask } from '../../../src/connectors/models/models-config.ts';
 import { openModels } from '../../../src/connectors/models/models-connector.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 const models = (...tasks: readonly ModelTask[]) => ({

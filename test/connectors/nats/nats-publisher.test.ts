@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type NatsConnectionEvents, NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 async function makePublisher(types: readonly string[]) {
   const events = new EventBus('test', new ManualClock());

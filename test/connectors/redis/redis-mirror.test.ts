@@ -5,12 +5,12 @@ import {
   RedisMirror,
   RegistryCommands,
 } from '../../../src/connectors/redis/redis-mirror.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** A mirror on a link that answers or fails as the test says. */
 async function makeMirror({ usage = true } = {}) {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AgentData } from '../../../src/connectors/storage/storage-tools.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { StateStore } from '../../../src/storage/state-store.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { journalParts } from '../../storage/storage-services.ts';
 
 test('what an agent keeps is there after a restart, with its end, under the longest key and id', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { openStorage } from '../../../src/connectors/storage/storage-tools.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 const ann = agent('storage:read:*', 'storage:write:*');

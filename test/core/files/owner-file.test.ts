@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { acceptedTextsInStore, OwnerFile } from '../../../src/core/files/owner-file.ts';
 import { acceptedTextInCopy } from '../../../src/core/files/recoverable-file.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 let dir: string;

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { acceptedTextsInStore, readOwnerFolder, reportStaleFolder } from '../../../src/core/files/owner-file.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { createLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 let dir: string;

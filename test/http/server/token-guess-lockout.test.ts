@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { sourceOf } from '../../../src/http/server/addresses.ts';
 import { TokenGuessLockout } from '../../../src/http/server/rate-limits.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { AGENT_TOKEN, HOST, makeGateway, TOKEN } from '../http-fixture.ts';
 
 function makeGuard() {

@@ -3,13 +3,13 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { CertificateManager } from '../../../src/http/tls/certificate-manager.ts';
 import { OwnCertificates, TlsFiles } from '../../../src/http/tls/own-certificates.ts';
 import { covers, namesIn, namesOf } from '../../../src/http/tls/tls-names.ts';
 import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, permits } from '../../../src/http/tls/x509.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 5, 1);

@@ -1,7 +1,6 @@
 import { ManualPairingCodeCodec, QrPairingCodeCodec } from '@matter/main/types';
 import { NodeJsCrypto } from '@matter/nodejs';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
@@ -15,6 +14,7 @@ import {
 import { addBinding, readBindings, removeBinding } from '../../../src/matter/administration/bindings.ts';
 import { DeviceSharing, readFabrics, removeForeignFabric } from '../../../src/matter/administration/fabrics.ts';
 import { joinGroup, leaveGroup } from '../../../src/matter/administration/groups.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { FakeNode } from './fake-node.ts';
 
 const ADMIN = { privilege: 'Administer', authMode: 'Case', subjects: ['112233'], targets: null };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { CommissioningStore } from '../../../src/matter/commissioning/commissioning-recovery.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryStore } from '../memory-store.ts';
 
 function journalOn(store = new MemoryStore()): CommissioningStore {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
 import { type SleepFacts, sleeps } from '../../../src/matter/devices/peer-structure.ts';
 import {
@@ -9,6 +8,7 @@ import {
   type ReachabilityPolicy,
   sleepyPolicy,
 } from '../../../src/matter/devices/reachability.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** A node that answers or not as the test says; a question without an answer takes its whole time. */
 class FakeLink implements ReachabilityLink {

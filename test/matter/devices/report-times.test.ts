@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { ReportTimes } from '../../../src/matter/devices/device-reports.ts';
 import type { NodeDevices } from '../../../src/matter/devices/node-devices.ts';
 import type { AttributeShape } from '../../../src/matter/model/cluster-shape.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const nodeOf = (times: Pick<NodeDevices, 'joinedMs' | 'confirmedMs'>) => times as NodeDevices;
 const attributeOf = (changesOmitted: boolean) => ({ facts: { changesOmitted } }) as AttributeShape;

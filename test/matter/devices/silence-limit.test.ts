@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { ResponseTimeout } from '../../../src/matter/devices/device-interactions.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const LIMIT_MS = 4_500;
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { UpdateProgress } from '../../../src/core/devices/device-administration.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { RunningUpdate, type SoftwareState, UpdateMonitor } from '../../../src/matter/updates/update-progress.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { image } from './test-image.ts';
 
 const QUERY = { vendorId: 0xfff1, productId: 0x8000, softwareVersion: 1, protocolsSupported: [0] };

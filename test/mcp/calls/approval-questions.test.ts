@@ -1,6 +1,5 @@
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { ErrorBody } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { ApprovalElicitation } from '../../../src/mcp/calls/tool-runner.ts';
@@ -8,6 +7,7 @@ import type { McpCaller, ToolRun } from '../../../src/mcp/mcp-feature.ts';
 import { makeApprovals } from '../../auth/approvals/approval-fixture.ts';
 import { agent, makeTool } from '../../calls/pipeline-fixture.ts';
 import { authenticatorOf, makeGateway } from '../../http/http-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { legacyClient, modernClient } from '../mcp-clients.ts';
 
 const TOKEN = 'butler';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import {
   type KnownAddresses,
@@ -7,6 +6,7 @@ import {
   PeerAddressRegistry,
   PeerAddressStore,
 } from '../../../src/mesh/discovery/peer-addresses.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 const SELF = 'hub-0000000000000000' as HubId;

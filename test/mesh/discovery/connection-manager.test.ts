@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { ConnectionManager } from '../../../src/mesh/discovery/connection-manager.ts';
@@ -7,6 +6,7 @@ import type { Discovery, ServiceListener } from '../../../src/mesh/discovery/dis
 import { hubService } from '../../../src/mesh/discovery/hub-discovery.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/network-interfaces.ts';
 import type { KnownAddresses } from '../../../src/mesh/discovery/peer-addresses.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { FakeEngine } from './fake-engine.ts';
 import { pass } from './fake-segment.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { ServiceInstance } from '../../../src/mesh/discovery/discovery.ts';
 import type { DnsRecord } from '../../../src/mesh/discovery/dns-message.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { FakeHost, FakeSegment, pass, settle } from './fake-segment.ts';
 
 const TYPE = '_atmosphere-edge._tcp';

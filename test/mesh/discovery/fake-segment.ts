@@ -1,10 +1,10 @@
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { createLogger, type Logger } from '../../../src/core/logger.ts';
 import { type DnsMessage, decodeDnsMessage, encodeDnsMessage } from '../../../src/mesh/discovery/dns-message.ts';
 import { DnsSd } from '../../../src/mesh/discovery/dns-sd.ts';
 import type { MessageSource, OpenMulticastSocket, SocketListener, SocketTarget } from '../../../src/mesh/discovery/multicast-socket.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/network-interfaces.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 interface Plug {
   readonly host: FakeHost;

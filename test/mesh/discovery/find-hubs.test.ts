@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { inviteText } from '../../../src/codec/messages/membership.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { findHubs } from '../../../src/mesh/discovery/hub-discovery.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const invite = inviteText({
   rootKey: Buffer.alloc(32, 1).toString('base64url'),

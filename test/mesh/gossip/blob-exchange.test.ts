@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { decodeBlobRequest, encodeBlobAnswer } from '../../../src/codec/messages/blobs.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
@@ -8,6 +7,7 @@ import { DropCounter } from '../../../src/mesh/gossip/gossip-limits.ts';
 import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
 import type { PeerLink } from '../../../src/mesh/rpc/peer-link.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const DEFINITION = new TextEncoder().encode('{"tool":{"name":"look"}}');
 const NAME = blobOf(DEFINITION).sha256.slice(0, 16);

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { encodeBlobRequest } from '../../../src/codec/messages/blobs.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter } from '../../../src/mesh/gossip/gossip-limits.ts';
 import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
 import type { PeerLinks, RequestHandler } from '../../../src/mesh/rpc/peer-link.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { never } from '../rpc/link-fixture.ts';
 
 const KIB_64 = 65_536;

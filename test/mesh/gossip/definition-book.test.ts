@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
@@ -7,6 +6,7 @@ import { DefinitionStore, offeredDefinition } from '../../../src/mesh/gossip/def
 import { DropCounter } from '../../../src/mesh/gossip/gossip-limits.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const [large, small] = ['hub-1111111111111111', 'hub-2222222222222222'] as HubId[] as [HubId, HubId];
 

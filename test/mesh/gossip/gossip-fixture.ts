@@ -1,12 +1,12 @@
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { type HubState, inCanonicalOrder, stateDigest } from '../../../src/codec/messages/announced-state.ts';
 import { type Announcement, changesBetween, openAnnouncement, signAnnouncement } from '../../../src/codec/messages/announcement.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { OpenEnvelope } from '../../../src/mesh/gossip/announcement-validator.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter, type GossipLimits } from '../../../src/mesh/gossip/gossip-limits.ts';
 import { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** A hub that announces whatever a test wants, with real signatures. */
 export class Origin {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
 import { DefinitionStore, offeredDefinition } from '../../../src/mesh/gossip/definition-store.ts';
@@ -12,6 +11,7 @@ import { filterTools } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
 import { agent, listAuthorizer, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 type Hubs = Readonly<Record<string, readonly RegisteredTool[]>>;
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { PeerState } from '../../../src/core/mesh-view.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import type { KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { MeshPeers } from '../../../src/mesh/gossip/mesh-peers.ts';
 import type { PeerLink } from '../../../src/mesh/rpc/peer-link.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const [self, near, far] = ['hub-1', 'hub-2', 'hub-3'] as unknown as [HubId, HubId, HubId];
 const nobody = () => () => undefined;

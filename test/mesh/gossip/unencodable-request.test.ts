@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AntiEntropy } from '../../../src/mesh/gossip/anti-entropy.ts';
 import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
 import type { PeerLink, PeerLinks } from '../../../src/mesh/rpc/peer-link.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 test('a question that cannot be put into bytes is not asked, and asked again later', async () => {
   const clock = new ManualClock();

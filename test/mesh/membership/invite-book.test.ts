@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { InviteStore, joinProof } from '../../../src/mesh/membership/invite-store.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { hubKey, MINUTE_MS, reasonOf, refusalOf } from './membership-fixture.ts';
 

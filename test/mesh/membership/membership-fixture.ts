@@ -2,7 +2,6 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { parseInvite } from '../../../src/codec/messages/membership.ts';
 import { hubIdOf, rawPublicKey } from '../../../src/codec/public-key.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
@@ -11,6 +10,7 @@ import { JoinAttempt } from '../../../src/mesh/membership/join-mesh.ts';
 import { openMembership } from '../../../src/mesh/membership/membership.ts';
 import type { OpenRootKey, PassphraseBox, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../../../src/mesh/transport/mesh-engine.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export const PASSPHRASE = 'correct horse battery staple';

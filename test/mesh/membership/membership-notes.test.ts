@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
 import { auditMembershipChanges } from '../../../src/mesh/membership/membership.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 test('hubs that join with an invite and revocations from elsewhere stand in the journal, until nobody listens', async () => {
   const clock = new ManualClock();

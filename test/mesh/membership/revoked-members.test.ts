@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeRevocationStatement, signMemberRevocation } from '../../../src/codec/messages/membership.ts';
 import { meshIdOf } from '../../../src/codec/public-key.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { inviterCertificate, memberCertificate, verifyCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { RevokedMembers } from '../../../src/mesh/membership/member-set.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { hubKey, reasonOf, refusalOf, rootKey } from './membership-fixture.ts';
 

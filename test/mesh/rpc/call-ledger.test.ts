@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { CallLedger } from '../../../src/mesh/rpc/call-server.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const hub = 'hub-1' as HubId;
 const entry = (clock: ManualClock, id: string, entryHub = hub) => ({ entryHub, id, fingerprint: id, untilMs: clock.monotonic() + 30_000 });

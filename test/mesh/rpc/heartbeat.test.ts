@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { Heartbeat } from '../../../src/mesh/rpc/heartbeat.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 /** A link to a peer that answers while `isHeard`, on a machine that has what is sent while `hasArrived`. */
 function linked(role: 'leads' | 'follows', hasArrived: boolean | undefined) {

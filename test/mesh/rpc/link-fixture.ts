@@ -1,12 +1,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { hubIdOf } from '../../../src/codec/public-key.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { BucketRate } from '../../../src/mesh/rate-limit.ts';
 import { ControlLinks } from '../../../src/mesh/rpc/control-links.ts';
 import type { PeerLink } from '../../../src/mesh/rpc/peer-link.ts';
 import type { ConnectionGate, MeshEngine } from '../../../src/mesh/transport/mesh-engine.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryEngine } from '../memory-engine.ts';
 import { MemoryNetwork } from '../memory-network.ts';
 import { runClock } from '../run-clock.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { type OpenedRequest, RequestGuard, type RequestHead } from '../../../src/mesh/rpc/request-guard.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { refusalOf } from '../membership/membership-fixture.ts';
 import { CountedDrops, identities } from './link-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { admit, type ConnectionSlots, RefusalCounter } from '../../../src/mesh/transport/admission.ts';
 import type { ConnectionGate } from '../../../src/mesh/transport/mesh-engine.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const SELF = 'hub-a' as HubId;
 const PEER = 'hub-b' as HubId;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { DeliveryQueue } from '../memory-network.ts';
 
 test('what falls due runs in order of its time, and what falls due together in the order in which it came', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { SilentGossipWatch } from '../../../src/mesh/transport/dead-connections.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 test('a connection over which no gossip flows at two looks is ended, one that is only young is not', () => {
   const clock = new ManualClock();

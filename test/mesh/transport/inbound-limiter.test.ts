@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { InboundLimiter } from '../../../src/mesh/transport/tcp-listener.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 test('an address that knocks too often waits for the next second, others do not', () => {
   const clock = new ManualClock();

@@ -1,5 +1,5 @@
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { MeshEngine, PeerAddress } from '../../../src/mesh/transport/mesh-engine.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryEngine } from '../memory-engine.ts';
 import { MemoryNetwork } from '../memory-network.ts';
 import { madeUpHub, openGate } from './engine-fixtures.ts';

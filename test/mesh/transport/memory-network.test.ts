@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { MeshEngine } from '../../../src/mesh/transport/mesh-engine.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryEngine } from '../memory-engine.ts';
 import { MemoryNetwork } from '../memory-network.ts';
 import { bytes, madeUpHub, openGate, text } from './engine-fixtures.ts';

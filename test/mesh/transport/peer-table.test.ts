@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { PeerTable, type TableConnection } from '../../../src/mesh/transport/peer-table.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const PEER = 'hub-00000000000000aa' as HubId;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { SeenMessages } from '../memory-engine.ts';
 import { bytes } from './engine-fixtures.ts';
 

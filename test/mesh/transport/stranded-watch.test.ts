@@ -1,7 +1,7 @@
 import type { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { LostAddressWatch } from '../../../src/mesh/transport/dead-connections.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
 

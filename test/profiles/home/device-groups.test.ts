@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-names.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { LocalDeviceGroups, typesAndFamilies } from '../../../src/profiles/home/device-groups.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { callOf, effectOn } from '../../auth/rules/rule-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { DeviceNameRegistry } from '../../../src/profiles/home/device-name-registry.ts';
@@ -12,6 +11,7 @@ import {
   unclaimedPrefixes,
   unclaimedToolName,
 } from '../../../src/profiles/home/device-tool-names.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
 import { unclaimedPrefixes, unclaimedSecondPrefix, unclaimedToolName } from '../../../src/profiles/home/device-tool-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 import { ToolHarness } from '../tool-harness.ts';

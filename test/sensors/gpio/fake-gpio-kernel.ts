@@ -1,5 +1,4 @@
 import { constants } from 'node:os';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { GpioKernel } from '../../../src/sensors/gpio/gpio-kernel.ts';
 import {
   ATTRIBUTE_OFFSET,
@@ -9,6 +8,7 @@ import {
   LINE_FLAG,
   REQUEST_OFFSET,
 } from '../../../src/sensors/gpio/gpio-uapi.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const KEPT_EVENTS = 16;
 const { EBUSY, EINVAL, ENODEV, ENOTTY } = constants.errno;

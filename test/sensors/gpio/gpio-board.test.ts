@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { FullStore } from '../../full-store.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { sensorSourceContract } from '../sensor-source-contract.ts';
 import { GpioRoom } from './gpio-fixture.ts';
 

@@ -1,4 +1,3 @@
-import type { ManualClock } from '../../../src/core/clock.ts';
 import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
 import { camelKeys, section } from '../../../src/core/config/config-section.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
@@ -7,6 +6,7 @@ import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts
 import { ChardevChip } from '../../../src/sensors/gpio/chardev-chip.ts';
 import { openGpio } from '../../../src/sensors/gpio/gpio-board.ts';
 import { GPIO_SECTION, type GpioConfig } from '../../../src/sensors/gpio/gpio-config.ts';
+import type { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { FakeGpioKernel } from './fake-gpio-kernel.ts';
 

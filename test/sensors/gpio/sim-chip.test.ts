@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { findLine } from '../../../src/sensors/gpio/gpio-chip.ts';
 import { SimulatedChip } from '../../../src/sensors/gpio/simulated-chip.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { gpioChipContract } from './gpio-chip-contract.ts';
 
 gpioChipContract('simulated chip', () => {

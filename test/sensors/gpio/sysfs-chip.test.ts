@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { loadOnoff, type OnoffLine, type OnoffModule, SysfsChip } from '../../../src/sensors/gpio/sysfs-chip.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { gpioChipContract } from './gpio-chip-contract.ts';
 
 /** Where this kernel begins to count, as Linux 6.6 does on a Raspberry Pi 4. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { SerialPortConfig, SerialReadingConfig } from '../../../src/sensors/sensor-config.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { SerialSource } from '../../../src/sensors/serial/serial-source.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { sensorSourceContract } from '../sensor-source-contract.ts';
 import { ScriptedPorts } from './scripted-port.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { ReadingStore } from '../../../src/core/devices/sensor-readings.ts';
 import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
 import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
@@ -8,6 +7,7 @@ import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
 import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 const { device } = describeDeviceType('DimmableLight', { device: { id: parseDeviceId('lamp'), name: 'Lamp', area: "Kids' room" } });

@@ -1,0 +1,40 @@
+import type { Clock } from '../src/core/clock.ts';
+
+/** A clock that tests move by hand. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #timers: { dueMs: number; callback: () => void }[] = [];
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Moves time on and runs what falls due, in order. */
+  advance(ms: number): void {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const next = this.#timers.filter((timer) => timer.dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs)[0];
+      if (!next) break;
+      this.#nowMs = next.dueMs;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      next.callback();
+    }
+    this.#nowMs = endMs;
+  }
+}
