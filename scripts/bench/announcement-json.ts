@@ -15,12 +15,12 @@ export interface AnnouncementView {
   readonly state: HubState;
   /** The COSE_Sign1 that it came in. */
   readonly envelope: Uint8Array;
-  /** Public definition (source 000 §2) by the hash in the announcement; undefined for one that was not fetched. */
+  /** Public definition by the hash in the announcement; undefined for one that was not fetched. */
   readonly definitionOf: (hash: string) => JsonObject | undefined;
 }
 
 /**
- * The `capability_announce` of source 000 §3 and §7 as JSON; the size of the CBOR form is measured against it. Its `signature` is that of the CBOR form:
+ * The `capability_announce` as JSON; the size of the CBOR form is measured against it. Its `signature` is that of the CBOR form:
  * nobody can verify it without those bytes. A tool whose definition is not known has its name only.
  */
 export function announcementJson({ announcement, state, envelope, definitionOf }: AnnouncementView): JsonObject {

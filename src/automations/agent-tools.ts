@@ -14,7 +14,7 @@ const agentId = p.string({ description: 'Id of the agent, as list_agents tells i
 const reasonParameter = p.string({ description: 'Why, for the journal and the list of agents', maxLength: 200 }).optional();
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
-/** The tools that manage agents (source 000 §5, managing). */
+/** The tools that manage agents. */
 export function agentTools(runner: AgentRunner): readonly RegisteredTool[] {
   return [spawnAgentTool(runner), killAgentTool(runner), dismissAgentTool(runner), adjustThresholdTool(runner), listAgentsTool(runner)];
 }
@@ -185,7 +185,7 @@ const RETURNS = {
   },
 };
 
-/** `spawn_agent` (source 000 §8.5): an automation of this hub, or a token for a process elsewhere. */
+/** `spawn_agent`: an automation of this hub, or a token for a process elsewhere. */
 function spawnAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
     {

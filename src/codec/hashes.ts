@@ -6,7 +6,7 @@ export function sha256Hex(content: string | Uint8Array): string {
   return hash('sha256', content, 'hex');
 }
 
-/** BLAKE3 of the text's UTF-8 bytes, 256 bits as 64 lower-case hex digits (source 001: hashes of normalised results). */
+/** BLAKE3 of the text's UTF-8 bytes, 256 bits as 64 lower-case hex digits. */
 export function blake3Hex(text: string): string {
   return Buffer.from(blake3(Buffer.from(text, 'utf8'))).toString('hex');
 }

@@ -143,7 +143,7 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
 
-/** What callers see of an error (source 000 §4, error response). */
+/** What callers see of an error. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
 
-/** Every event that the hub tells. `agi.tool.*` are the names of source 003. */
+/** Every event that the hub emits. `agi.tool.*` are the names of the HTTP tool service, which its monitors know. */
 export const EVENT_TYPES = [
   'agi.tool.discovered',
   'agi.tool.created',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import type { Capability } from '../tools/registry/capability-catalogue.ts';
 
-/** What every hub has (source 000 §5, requires). */
+/** What every hub has. */
 export const OWN_CAPABILITIES: readonly Capability[] = [
   { type: 'sensor_access', description: () => 'Readings of the sensors of this home, now and over time' },
   { type: 'agent_runtime', description: () => 'Automations that run on this hub under tokens of their own' },
@@ -11,7 +11,7 @@ export const OWN_CAPABILITIES: readonly Capability[] = [
 
 const some = (what: string) => (count: number) => `${what} of a Matter/Thread bridge with ${count} devices`;
 
-/** What comes with a Matter fabric (source 000 §7, bridge capability). */
+/** What comes with a Matter fabric. */
 export const DEVICE_CAPABILITIES: readonly Capability[] = [
   { type: 'matter_bridge', description: (count) => `Matter/Thread bridge with ${count} devices`, hasDevices: true },
   { type: 'device_control', description: some('Devices') },

@@ -93,7 +93,7 @@ export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
 }
 
-/** The HTTP API of a hub (interfaces: HTTP). */
+/** The HTTP API of a hub. */
 export class HttpApi implements Service {
   /** The application without its socket; tests call `app.request`. */
   readonly app: HttpApp;

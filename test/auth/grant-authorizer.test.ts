@@ -11,11 +11,11 @@ function agent(...permissions: readonly string[]): Principal {
 }
 
 describe('what a principal may do', () => {
-  test('any one grant that covers the requirement is enough (A-175)', () => {
+  test('any one grant that covers the requirement is enough', () => {
     expect(authorizer.authorize(agent('notify:send', 'device:control:lamp-1'), ['device:control:lamp-1'])).toEqual({ allowed: true });
   });
 
-  test('all that is required has to be covered, and the answer says what is not (A-025)', () => {
+  test('all that is required has to be covered, and the answer says what is not', () => {
     expect(authorizer.authorize(agent('device:control:lamp-1'), ['device:control:lamp-1', 'notify:send'])).toEqual({
       allowed: false,
       required: ['notify:send'],

@@ -10,7 +10,7 @@ const SPAWN = 'agent:spawn';
 const external = (name: string, permissions: readonly string[]): JsonObject => ({ agent_type: 'external', name, permissions });
 
 describe('spawn_agent', () => {
-  test('is declared as source 000 §8.5 has it', async () => {
+  test('is declared with its full schema', async () => {
     const { definition } = (await startedRoom()).registry.resolve('spawn_agent');
     expect(definition).toMatchObject({ namespace: 'core', requires: { permissions: ['agent:spawn'] }, execution: { timeoutMs: 10_000 } });
     expect(Object.keys(definition.parameters.properties as object)).toEqual(['agent_type', 'name', 'config', 'permissions', 'ttl_seconds']);

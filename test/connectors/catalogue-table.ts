@@ -24,7 +24,7 @@ const flag = (value: boolean) => ({ type: 'boolean', default: value });
 const choice = (...values: readonly string[]) => ({ type: 'string', enum: values });
 
 /**
- * The 25 tools of source 000 §5; for twelve of them, and for control_matter_device, as §8 says it in more detail. Permissions have the
+ * The catalogue: 25 tools, and control_matter_device. Permissions have the
  * resource that one token may be bound to, and there is one for each tool that reaches beyond the hub.
  */
 export const CATALOGUE: readonly CatalogueRow[] = [
@@ -349,7 +349,7 @@ export const NEEDS_SETTING: readonly (readonly [id: string, setting: string])[] 
   ['core:docker_list', 'connectors.sandbox.container_engine'],
 ];
 
-/** The seed tools of source 003 by their names there, and those of source 004, with the tools that they are. */
+/** The seed tools of the HTTP tool service by their names there, with the tools that they are. */
 export const SEED_NAMES: readonly (readonly [name: string, id: string])[] = [
   ['tool_http_get', 'core:http_get'],
   ['tool_html_scraper', 'core:html_scraper'],

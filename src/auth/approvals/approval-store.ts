@@ -50,7 +50,7 @@ interface ApprovalServices extends NotifierServices {
 }
 
 /**
- * Dangerous calls that wait for people (design 7): one request for each call of each principal, ten minutes, k distinct
+ * Dangerous calls that wait for people: one request for each call of each principal, ten minutes, k distinct
  * persons with signatures, one use, over restarts. What decides runs without a pause between reading and writing.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {

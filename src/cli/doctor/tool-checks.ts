@@ -5,7 +5,7 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, guardedCheck } from './check-result.ts';
 
-/** The check list for one tool that an agent cannot use (source 004 §Debugging Tool Issues): called, schema, execution, result. */
+/** Checks one tool that an agent cannot use, in four steps: called, schema, execution, result. */
 export async function toolChecks(hub: HubClient, name: string): Promise<readonly CheckResult[]> {
   let tool: JsonObject;
   try {

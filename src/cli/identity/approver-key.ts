@@ -94,8 +94,8 @@ export function signedDecision(request: JsonObject, { decision, person, key }: D
 const PERSON = 'owner';
 
 /**
- * The owner's signed approval of the owner's own call (design 7: the owner calling with an approver key approves by the
- * call). Undefined without the key, where the owner has approved already and others have to, and for the request of
+ * The owner's signed approval of the owner's own call: the owner who calls with an approver key approves by the
+ * call. Undefined without the key, where the owner has approved already and others have to, and for the request of
  * somebody else: an answer to the owner may name one, and what an agent asks for is for a person to look at.
  */
 export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {

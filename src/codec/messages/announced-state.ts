@@ -203,7 +203,7 @@ const CAPABILITY = message({
   type: required(1, text({ max: 64 })),
   /** For people. */
   description: required(2, text({ min: 0, max: MAX_SHOWN_BYTES })),
-  /** Such as `gpu` or `max_image_mb` (source 000 §3). */
+  /** Such as `gpu` or `max_image_mb`. */
   constraints: optional(3, record(text({ max: 64 }), scalar, { max: 16 })),
 });
 

@@ -63,7 +63,7 @@ const ANNOUNCEMENT = variants('kind', {
   withdrawal: [4, message(HEADER)],
 });
 
-/** What a hub tells all others of itself (`capability_announce`, source 000 §3). */
+/** What a hub announces of itself to all others (`capability_announce`). */
 export type Announcement = ValueOf<typeof ANNOUNCEMENT>;
 
 const SIGNED = signedCodec(

@@ -78,7 +78,7 @@ const TOOL_INVOKE = message({
 });
 
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
-/** A call of a tool on another hub (source 000 §4, `tool_invoke`). */
+/** A call of a tool on another hub. */
 export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
 /** What of a call no hub on the way changes. */
 export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
@@ -151,7 +151,7 @@ type Status<Kind extends ResponseStatement['status'], Content> = Omit<ResponseSt
   readonly status: Kind;
 } & Content;
 
-/** The answer of another hub to a call (source 000 §4, `tool_response`). */
+/** The answer of another hub to a call. */
 export type ToolResponse = Status<'success', { readonly result: Json }> | Status<'error', { readonly error: ErrorBody }>;
 
 const SIGNED = signedCodec(

@@ -143,7 +143,7 @@ function withoutLogin(error: unknown, { login }: Camera): unknown {
 const LIMIT_MS = 30_000;
 const side = (description: string) => p.integer({ description, minimum: 16, maximum: 8_192, unit: 'px' });
 
-/** What hubs with cameras have (source 000 §5, requires). */
+/** What hubs with cameras have. */
 export const CAMERA_ACCESS: Capability = { type: 'camera_access', description: () => 'Cameras of this home' };
 
 const FRAME = {
@@ -159,7 +159,7 @@ const FRAME = {
   },
 };
 
-/** `get_camera_frame` (source 000 §8.9); without its setting where there are no cameras. */
+/** `get_camera_frame`; without its setting where there are no cameras. */
 export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {

@@ -17,7 +17,7 @@ interface CollectionServices {
   readonly embedder: Embedder;
 }
 
-/** What hubs with collections have (source 000 §5, requires). */
+/** What hubs with collections have. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
 /** `rag_search`, `rag_add` and `rag_remove`; the first two need a model for embeddings, and say so where `missing` does. */
@@ -80,7 +80,7 @@ const SEARCH_RETURNS = {
   },
 };
 
-/** `rag_search` (source 000 §8.10). */
+/** `rag_search`: the passages of a collection that fit a question best. */
 function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool {
   return defineTool(
     {

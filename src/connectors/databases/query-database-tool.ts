@@ -31,7 +31,7 @@ function openDatabase(config: DatabaseConfig, env: NodeJS.ProcessEnv): Database 
   });
 }
 
-/** `query_database` (source 000 §5) over the databases that the owner named; `canChange` where any of them is writable. */
+/** `query_database` over the databases that the owner named; `canChange` where any of them is writable. */
 function queryDatabaseTool(databases: ReadonlyMap<string, Database>, canChange: boolean): RegisteredTool {
   return defineTool(
     {

@@ -243,7 +243,7 @@ class DirectoryHandle implements AsyncDisposable {
   }
 }
 
-/** Where machines keep accounts, keys, devices and programs that run (source 004: /etc/passwd and the like). */
+/** Where machines keep accounts, keys, devices and programs that run (/etc/passwd and the like). */
 const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
 /** Disks that were plugged in are mounted here. */
 const MOUNT_FOLDERS = ['/run/media', '/run/mount'];

@@ -12,7 +12,7 @@ import type { GpsdAddress, LocationConfig, PositionSource } from './location-con
 
 const LIMIT_MS = 15_000;
 
-/** `get_location` (source 000 §5) over coordinates that the owner wrote down, and gpsd. CONFIG_INVALID for a place that is none. */
+/** `get_location` over coordinates that the owner wrote down, and gpsd. CONFIG_INVALID for a place that is none. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
   const tool = locationTool(new Locations(location, clock));
   if (location === undefined) return { tools: [unconfigured(tool, 'set connectors.location in the configuration')] };
@@ -195,7 +195,7 @@ interface Position {
   readonly atMs?: number;
 }
 
-/** How exactly a place is told (source 000 §5, get_location). */
+/** How exactly a place is told. */
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
 export type Accuracy = (typeof ACCURACIES)[number];
 

@@ -79,7 +79,7 @@ export interface SmsConfig {
   readonly allowedNumbers?: readonly string[];
 }
 
-/** How much a message matters (source 000 §8.1). */
+/** How much a message matters. */
 export const URGENCIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Urgency = (typeof URGENCIES)[number];
 

@@ -37,7 +37,7 @@ const RETURNS = {
   },
 };
 
-/** `notify` (source 000 §8.1): to somebody whom the owner configured, by the ways that the owner chose. */
+/** `notify`: to somebody whom the owner configured, by the ways that the owner chose. */
 export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   return defineTool(
     {

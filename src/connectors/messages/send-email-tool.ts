@@ -11,7 +11,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
-/** `send_email` (source 000 §8.12): mail through the server that the owner configured. */
+/** `send_email`: mail through the server that the owner configured. */
 export function sendEmailTool(mailer: Mailer): RegisteredTool {
   return defineTool(
     {

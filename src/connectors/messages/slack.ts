@@ -62,7 +62,7 @@ function tsOf(answer: Json): string {
 /** Slack cuts longer texts (docs.slack.dev, chat.postMessage). */
 const MAX_TEXT = 40_000;
 
-/** `post_slack` (source 000 §5). */
+/** `post_slack`: a message to a Slack channel that the owner configured. */
 export function postSlackTool(slack: Pick<SlackPoster, 'post'>): RegisteredTool {
   return defineTool(
     {

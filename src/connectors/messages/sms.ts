@@ -83,7 +83,7 @@ function fillTemplate(template: Json, values: SmsValues): Json {
 /** Ten parts of a long message; most providers take no more. */
 const MAX_MESSAGE = 1_530;
 
-/** `send_sms` (source 000 §5). */
+/** `send_sms`: a text message through the service that the owner configured. */
 export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
   return defineTool(
     {

@@ -12,7 +12,7 @@ const textParameter = {
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
 };
 
-/** `generate_embedding` (source 000 §5): texts as vectors. */
+/** `generate_embedding`: texts as vectors. */
 export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   return defineTool(
     {

@@ -25,7 +25,7 @@ const COMPLETION_RETURNS = {
   },
 };
 
-/** `llm_complete` (source 000 §8.7): text from a language model, on request told while it is written. */
+/** `llm_complete`: text from a language model, on request told while it is written. */
 export function llmCompleteTool(book: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -93,7 +93,7 @@ const CODEGEN_PROMPT =
   'no explanation before or after it.';
 const CODE_BLOCK = /```([A-Za-z0-9+#_-]*)[^\n]*\n([\s\S]*?)\n?```/;
 
-/** `tool_codegen` (source 003, seed tools): a program from its description. It is only written, never run. */
+/** `tool_codegen`: a program from its description. It is only written, never run. */
 export function codegenTool(book: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -136,7 +136,7 @@ export function codeOf(text: string): { readonly code: string; readonly language
   return { code, ...(language !== '' && { language: language.toLowerCase() }) };
 }
 
-/** `run_model` (source 000 §5): any configured model in its own form, its answer as it is. */
+/** `run_model`: any configured model in its own form, its answer as it is. */
 export function runModelTool(book: ModelRegistry): RegisteredTool {
   return defineTool(
     {

@@ -21,7 +21,7 @@ export const mediaParameter = (description: string) =>
     ],
   });
 
-/** Time limits of source 000 §8, in milliseconds. */
+/** Time limits of these tools, in milliseconds. */
 export const LONG_TIMEOUT_MS = 120_000;
 export const SHORT_TIMEOUT_MS = 60_000;
 

@@ -81,7 +81,7 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
 const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 
-/** What hubs with these models have (source 000 §5, requires). */
+/** What hubs with these models have. */
 function modelCapabilities(book: ModelRegistry): readonly Capability[] {
   const tasks = book.tasks();
   const ofTasks = tasks.flatMap((task) => CAPABILITIES[task].map((capability) => ({ ...capability, ...constraintsOf(book, task) })));

@@ -30,7 +30,7 @@ const RETURNS = {
   },
 };
 
-/** `transcribe_audio` (source 000 §8.11) over models that know speech. */
+/** `transcribe_audio` over models that know speech. */
 export function transcribeAudioTool(book: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {

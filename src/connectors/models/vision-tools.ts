@@ -10,7 +10,7 @@ import { chat, messagesOf } from './chat-completion.ts';
 import type { ModelRegistry, NamedModel } from './model-client.ts';
 import { loadMedia, MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
-/** `analyze_image` (source 000 §8.2) over models that see. */
+/** `analyze_image` over models that see. */
 export function analyzeImageTool(book: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
@@ -96,7 +96,7 @@ export function lookThroughCameraTool(book: ModelRegistry, cameras: Cameras): Re
   return missing.length === 0 ? tool : unconfigured(tool, `set ${missing.join(' and ')} in the configuration`);
 }
 
-/** What analyze_image can be asked for (source 000 §8.2). */
+/** What analyze_image can be asked for. */
 export const IMAGE_TASKS = ['detect_objects', 'classify', 'segment', 'ocr', 'describe', 'custom'] as const;
 type ImageTask = (typeof IMAGE_TASKS)[number];
 

@@ -38,7 +38,7 @@ interface PublisherOptions {
 const MAX_PENDING = 1_000;
 
 /**
- * Publishes events under their type as the subject (source 003, `agi.tool.*`), each as a CloudEvents 1.0 JSON document. Core NATS
+ * Publishes events under their type as the subject (such as `agi.tool.created`), each as a CloudEvents 1.0 JSON document. Core NATS
  * delivers at most once; while the server is away the newest thousand wait, and what is dropped before them is told in the log.
  */
 export class NatsPublisher implements Service {

@@ -37,7 +37,7 @@ interface MirrorCollaborators {
 
 /** Changes come in bursts: one transaction takes what gathered meanwhile. */
 const DEBOUNCE_MS = 250;
-/** A Redis that was wiped is filled again (source 003, operational tips). */
+/** A Redis that was wiped is filled again after at most this time. */
 const REFRESH_MS = 600_000;
 /** After Redis refused something, such as for want of memory. */
 const RETRY_MS = 5_000;
@@ -45,7 +45,7 @@ const MAX_PENDING_CALLS = 1_000;
 const TOOLS_PER_TRANSACTION = 200;
 
 /**
- * Keeps the tools of this hub and its newest calls in Redis, for the monitors of source 003. Only outward: nothing that stands
+ * Keeps the tools of this hub and its newest calls in Redis, for the monitors of the HTTP tool service. Only outward: nothing that stands
  * in Redis becomes a tool. Redis may be away for as long as it likes; calls beyond the newest thousand are then not pushed.
  */
 export class RedisMirror implements Service {
@@ -174,14 +174,14 @@ function* batches(commands: readonly RedisCommand[]): Generator<readonly RedisCo
 
 const HISTORY_LENGTH = 500;
 
-/** A finished call (source 003, usage history). */
+/** A finished call. */
 interface UsageEntry {
   readonly agent: string;
   readonly entry: JsonObject;
 }
 
 /**
- * The keys of source 003 ("Redis keys", "Usage history"): `tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
+ * The keys of the HTTP tool service: `tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
  * `tools:global:usage_history`; beside them `tools:node:<hub>`, the ids that this hub put there.
  */
 export class RegistryCommands {

@@ -131,7 +131,7 @@ function engineFailed(said: string): AtmoError {
 
 const SETTING = 'set connectors.sandbox.container_engine in the configuration';
 
-/** The containers or images of the board (source 003, seed tools). */
+/** The containers or images of the board. */
 export function dockerListTool(engine: ContainerEngine | undefined): RegisteredTool {
   const tool = defineTool(
     {

@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { analyzeCommand } from './command-analysis.ts';
 import type { ShellCommand, ShellWord } from './shell-words.ts';
 
-/** Something that no command may do, whoever asks (source 004, SafetyRule). */
+/** Something that no command may do, whoever asks. */
 export interface SafetyRule {
   readonly name: string;
   readonly forbiddenPatterns: readonly string[];

@@ -31,7 +31,7 @@ const keyTool = { category: 'managing', capabilities: ['storage'], preferLocal: 
 const text = { type: 'string' };
 const time = { type: 'string', format: 'date-time' };
 
-/** `store_data` and `get_data` (source 000 §5, §8.8), `delete_data` and `list_data`. */
+/** `store_data`, `get_data`, `delete_data` and `list_data`. */
 function storageTools(data: AgentData): readonly RegisteredTool[] {
   return [storeDataTool(data), getDataTool(data), deleteDataTool(data), listDataTool(data)];
 }

@@ -6,7 +6,7 @@ import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { pageText } from './page-text.ts';
 import type { FetchPublic, PublicResponse } from './public-fetch.ts';
 
-/** How `fetch_url` gives a page back (source 000 §5). */
+/** How `fetch_url` gives a page back. */
 const EXTRACT_MODES = ['raw', 'markdown', 'text'] as const;
 const PAGE_BYTES = 2_097_152;
 const BODY_BYTES = 1_048_576;
@@ -29,7 +29,7 @@ const webTool = {
 const url = p.string({ description: 'Address with http:// or https://, such as https://example.org/page', minLength: 8, maxLength: 2_048 });
 const answerProperties = { status: { type: 'integer' }, content_type: { type: 'string' }, url: { type: 'string' } };
 
-/** `fetch_url` (source 000 §5), `http_get` (003) and `fetch` (004): one guarded engine, three forms of answers. */
+/** `fetch_url`, `http_get` and `fetch`: one guarded engine, three forms of answers. */
 export function fetchTools(fetchPublic: FetchPublic): readonly RegisteredTool[] {
   return [fetchUrlTool(fetchPublic), httpGetTool(fetchPublic), fetchTool(fetchPublic)];
 }

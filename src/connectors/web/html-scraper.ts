@@ -33,7 +33,7 @@ const RETURNS = {
   },
 };
 
-/** `html_scraper` (source 003): elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
+/** `html_scraper`: elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
 export function htmlScraperTool(fetchPublic: FetchPublic, reading: Gate = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
     {

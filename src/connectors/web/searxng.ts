@@ -90,7 +90,7 @@ function plainLine(text: Json | undefined, max: number): string {
   return typeof text === 'string' ? visibleLine(text, max) : '';
 }
 
-/** `search_web` (source 000 §8.4) by a SearXNG server. */
+/** `search_web` by a SearXNG server. */
 export function searchWebTool(server: SearxngServer): RegisteredTool {
   const text = { type: 'string' };
   return defineTool(

@@ -1,8 +1,7 @@
 import { AtmoError } from '../errors.ts';
 
 /**
- * Permissions `namespace:action[:resource]` and the grants over them (source 000 §6, with the holes of its matcher
- * closed). Comparison is byte by byte. A grant is one of
+ * Permissions `namespace:action[:resource]` and the grants over them. Comparison is byte by byte. A grant is one of
  *
  *     *               everything but the namespace `admin`
  *     ns:*            everything of a namespace

@@ -15,7 +15,7 @@ interface AuditBase {
   readonly atMs: number;
 }
 
-/** What replay needs to put a call into the same world again (source 001, ExecutionContext). */
+/** What replay needs to put a call into the same world again. */
 export interface RunContext {
   readonly runId: string;
   /** Milliseconds since 1970 that a bounded tool saw as the time. */
@@ -23,7 +23,7 @@ export interface RunContext {
   readonly randomSeed: string;
 }
 
-/** Written before a call runs (source 001: ToolRequest). */
+/** Written before a call runs. */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
   /** SHA-256, hex, over tool and canonical arguments; secrets count sealed. */

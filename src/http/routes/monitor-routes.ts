@@ -20,7 +20,7 @@ interface MonitorCollaborators {
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
 }
 
-/** The two lists that a monitor shows (source 003 §UI integration). */
+/** The two lists that a monitor shows: the tools and their usage. */
 export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
   return [toolsRoute(collaborators), usageRoute(collaborators.pipeline, collaborators.authorizer)];
 }
@@ -84,7 +84,7 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-/** The record of source 003, with what a monitor sorts by. */
+/** What the record of a tool has beside its definition, so that a monitor can sort by it. */
 interface RecordStatus {
   readonly createdAtMs: number;
   readonly isAvailable: boolean;
@@ -100,7 +100,7 @@ function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsag
   return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
 }
 
-/** One record in the form of source 003 §Registry Schema: `{ts, type, tool}` and what else is known. */
+/** One call in the form of the HTTP tool service: `{ts, type, tool}` and what else is known. */
 function usageView({ toolId, agentId, atMs, durationMs, error }: UsageRecord) {
   return {
     ts: timeText(atMs),

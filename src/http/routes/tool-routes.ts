@@ -31,7 +31,7 @@ interface ToolStatus {
   readonly obstacle: string | undefined;
 }
 
-/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now or why not, what to configure first, and the hubs that have it where this one has not. */
+/** A tool as the API describes it: its public definition with its id, the name for models, whether it can be called now or why not, what to configure first, and the hubs that have it where this one has not. */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
   const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();
@@ -222,8 +222,8 @@ interface DiscoverCollaborators extends ToolRouteCollaborators {
 }
 
 /**
- * Finds tools of the whole mesh from a sentence (source 000 §3, discovery queries). Without a sentence it registers what the
- * hub brings and finds on its board (source 003, seed discovery), which is a call of `hub:discover_tools`.
+ * Finds tools of the whole mesh from a sentence. Without a sentence it registers what the
+ * hub brings and finds on its board, which is a call of `hub:discover_tools`.
  */
 export function discoverRoutes(collaborators: DiscoverCollaborators): readonly Route[] {
   return [
@@ -273,7 +273,7 @@ function invalidBody(message: string): AtmoError {
 const STEP_TOOL = { type: 'string', description: 'Name of the tool that the step calls' };
 const PARAMETER_TYPES = { type: 'object', description: 'Parameter to type word (`int`, `string?`), or a JSON Schema' };
 
-/** Body of a registration: the record of source 003 with what it is to do. */
+/** Body of a registration: the record of the HTTP tool service with the steps or the program of the tool. */
 const REGISTRATION_BODY = {
   type: 'object',
   required: ['description'],
@@ -326,7 +326,7 @@ const REGISTRATION_ROUTES = [
   }),
 ];
 
-/** How tools come and go over HTTP (source 003, lifecycle 3): calls of the tools that do it. */
+/** Registers and removes tools over HTTP: calls of the tools that do it. */
 export function registrationRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return REGISTRATION_ROUTES.map((route) => route(pipeline));
 }

@@ -23,7 +23,7 @@ export interface RouteRequest {
   header(name: string): string | undefined;
 }
 
-/** Scopes of source 003 §Endpoints: `X-Caller-Scopes` may narrow a call to some of them, never widen it. */
+/** Scopes of the HTTP tool service: `X-Caller-Scopes` may narrow a call to some of them, never widen it. */
 export type Scope = 'read_registry' | 'invoke_tool';
 
 /** Below this path stand the documents that tell how routes are protected (RFC 9728 §3). */

@@ -106,7 +106,7 @@ export interface HubConfig {
   readonly connectors: ConnectorsConfig;
   /** File with the owner's rules. */
   readonly rulesFile: string;
-  /** Named profiles for tokens (source 002, persona). */
+  /** Named profiles for tokens. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
   /** Whether the machine's clock is believed without evidence. */
   readonly clockTrust: 'auto' | 'always' | 'never';
@@ -202,12 +202,12 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** Source 003 looks in both places. */
+/** The HTTP tool service looks for its file in both places. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** The variable's name is that of source 003. */
+/** The variable has the name that it has in the HTTP tool service. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,

@@ -158,7 +158,7 @@ const LINE_LIMITS: Readonly<Record<string, number>> = { title: 200, author: 100,
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The definition that another hub offers, as JSON text of its public form (source 000 §2). It passes what every definition
+ * The definition that another hub offers, as JSON text of its public form. It passes what every definition
  * of this hub passes, its schemas end every check soon, and its prose is cleaned of hidden characters and bounded: it will stand before people and models.
  * The tool of a device comes with its other names. VALIDATION_ERROR or PAYLOAD_TOO_LARGE says why there is none.
  */

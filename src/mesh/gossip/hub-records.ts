@@ -251,7 +251,7 @@ export interface SignsOfLife {
 }
 
 /**
- * How fresh the news of a hub are (A-074: stale at 90 s, gone at 300 s, at once when it says goodbye). A connection that ends is
+ * How fresh the news of a hub are (stale at 90 s, gone at 300 s, at once when it says goodbye). A connection that ends is
  * announced within seconds by whoever sees it end, so that a hub with a way to it need not say so often that it lives. It still
  * has to say so itself: by their word alone its neighbours keep it no longer than until it is gone.
  */

@@ -106,7 +106,7 @@ interface Sent {
 }
 
 /**
- * Has calls run by other hubs (source 000 §4). What has been sent and may have been taken on is never given to a second hub:
+ * Has calls run by other hubs. What has been sent and may have been taken on is never given to a second hub:
  * after a lost connection the executing hub is asked what became of it, over any way, until the deadline.
  */
 class MeshCallRouter implements CallRouter {

@@ -20,7 +20,7 @@ import {
 import { controlDevice } from './control-device.ts';
 import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
 
-/** Core tools over any fitting device (source 000 §5); they use the device's own tools, with the same effects and risk. */
+/** Core tools over any fitting device; they use the device's own tools, with the same effects and risk. */
 export function classTools(ports: ClassToolPorts): readonly RegisteredTool[] {
   return [turnOnLight(ports), turnOffLight(ports), setThermostat(ports), setCover(ports), controlDevice(ports)];
 }
@@ -43,7 +43,7 @@ interface LightRequest {
   readonly color?: Json;
 }
 
-/** `turn_on_light` (source 000 §5): also dims and colors where the light can. */
+/** `turn_on_light`: also dims and colors where the light can. */
 function turnOnLight(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, onDelegations);
   return defineTool(
@@ -210,7 +210,7 @@ interface ThermostatRequest {
   readonly unit: 'celsius' | 'fahrenheit';
 }
 
-/** `set_thermostat` (source 000 §5): absolute setpoint and mode, in the caller's unit. */
+/** `set_thermostat`: absolute setpoint and mode, in the caller's unit. */
 function setThermostat(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, thermostatDelegations);
   return defineTool(

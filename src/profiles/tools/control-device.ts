@@ -23,7 +23,7 @@ interface ControlRequest {
   readonly params: JsonObject;
 }
 
-/** `control_device` (source 000 §5): any of a device's own tools by its action. Permission and risk are that tool's. */
+/** `control_device`: any of a device's own tools by its action. Permission and risk are that tool's. */
 export function controlDevice(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, (_, request: ControlRequest) => [delegationOf(ports, request)]);
   const tool = defineTool(

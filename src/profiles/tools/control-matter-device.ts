@@ -17,7 +17,7 @@ import type { ProfileSet } from '../files/profile-set.ts';
 import { spelledFields, spelledNames } from '../values/human-schema.ts';
 import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement } from './run-device-tool.ts';
 
-/** The second name of the tool (source 000 §7), with or without the namespace. */
+/** The second name of the tool, with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
 // Large clusters have dozens of attributes; an answer is about what a call may have changed.
 const MAX_STATE_ATTRIBUTES = 16;
@@ -50,7 +50,7 @@ interface Request {
 }
 
 /**
- * `matter:control_matter_device` (source 000 §7, §8.3): any command or attribute of any device, by its name in the Matter
+ * `matter:control_matter_device`: any command or attribute of any device, by its name in the Matter
  * specification, in raw Matter units. Permission and risk are those of the command itself: unlocking through it is
  * unlocking. A refusal by the device answers `success: false` with the Matter status.
  */

@@ -5,7 +5,7 @@ const TYPES = { int: 'integer', float: 'number', bool: 'boolean', string: 'strin
 const TEXT = /^(?<optional>optional )?(?<type>int|float|bool|string|enum)(?: ?\[(?<range>[^\]]*)\])?(?: ?= ?(?<standard>.+))?$/;
 const RANGE = /^\s*(?<min>-?\d+(?:\.\d+)?)\s*(?:-|\.\.)\s*(?<max>-?\d+(?:\.\d+)?)\s*$/;
 
-/** The object form of source 000 §7: `{"type": "int", "min": 0, "max": 254, "default": 0}`, `{"type": "enum", "values": [...]}`. */
+/** The object form of a parameter: `{"type": "int", "min": 0, "max": 254, "default": 0}`, `{"type": "enum", "values": [...]}`. */
 export interface ShorthandObject {
   readonly type: keyof typeof TYPES;
   readonly min?: number;
@@ -14,7 +14,7 @@ export interface ShorthandObject {
   readonly values?: readonly string[];
 }
 
-/** A parameter's type in a few characters: `int [0-100]`, `enum [heat, cool]`, `optional float [0..1] = 0.5` (source 000 §5, §7). */
+/** A parameter's type in a few characters: `int [0-100]`, `enum [heat, cool]`, `optional float [0..1] = 0.5`. */
 export type Shorthand = string | ShorthandObject;
 
 /** JSON Schema of a shorthand; `isOptional` is kept apart since it belongs to the surrounding object. CONFIG_INVALID for anything else. */

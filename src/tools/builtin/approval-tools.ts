@@ -41,7 +41,7 @@ export interface ApprovalPorts {
   readonly authorizer: Authorizer;
 }
 
-/** Requests for approval and whose word counts (source 000 §6). One sees one's own requests, admins of approvals see all. */
+/** Requests for approval and whose word counts. One sees one's own requests, admins of approvals see all. */
 export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
   return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
 }

@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
-/** Answers its input (source 001, echo). */
+/** Answers its input. */
 export const echoTool = defineTool(
   {
     name: 'echo',
@@ -19,7 +19,7 @@ export const echoTool = defineTool(
   async ({ value }) => value,
 );
 
-/** BLAKE3 of a text, or of the canonical JSON (RFC 8785) of any other value (source 001, hash). */
+/** BLAKE3 of a text, or of the canonical JSON (RFC 8785) of any other value. */
 export const hashTool = defineTool(
   {
     name: 'hash',
@@ -66,7 +66,7 @@ export const currentTimeTool = defineTool(
 const OPERATIONS = ['add', 'subtract', 'multiply', 'divide'] as const;
 const SIGNS = { add: '+', subtract: '-', multiply: '*', divide: '/' } as const;
 
-/** Four operations on two numbers (source 002 §4). */
+/** Four operations on two numbers. */
 export const calculatorTool = defineTool(
   {
     name: 'calculator',

@@ -77,7 +77,7 @@ async function thermalZoneTool(zone: string, fallback: string, root: string): Pr
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
-/** What source 000 §2 calls the first zone; the kernel has no such file. */
+/** Manifests name the first zone `/dev/thermal0`; the kernel has no such file. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**

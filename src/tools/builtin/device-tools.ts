@@ -13,7 +13,7 @@ import { type AdminPorts, DONE, deviceOf, deviceParameter, forDevice, forNode, H
 import { credentialTools, topologyTool } from './network-tools.ts';
 import { updateTools } from './software-update-tools.ts';
 
-/** All tools of the namespace `hub`: what an administrator does with devices (design 5). */
+/** All tools of the namespace `hub`: what an administrator does with devices. */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     ...commissionTools(ports),

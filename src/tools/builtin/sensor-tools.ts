@@ -26,7 +26,7 @@ interface SensorSources extends SensorListSources {
   readonly readings: ReadingStore;
 }
 
-/** `query_sensor`, `read_temperature` (source 000 §5, §8.6) and `list_sensors` over everything that has readings. */
+/** `query_sensor`, `read_temperature` and `list_sensors` over everything that has readings. */
 export function sensorTools(parts: SensorSources): readonly RegisteredTool[] {
   return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
 }

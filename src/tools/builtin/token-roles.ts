@@ -2,7 +2,7 @@ import { excessPermissions, parseGrant } from '../../core/auth/permission.ts';
 import type { TokenRequest } from '../../core/auth/tokens.ts';
 import { AtmoError } from '../../core/errors.ts';
 
-/** A named profile (source 002, persona): what a token of this role may do unless it is to do less. */
+/** A named profile: what a token of this role may do unless it is to do less. */
 interface TokenRole {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;

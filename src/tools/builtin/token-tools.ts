@@ -183,7 +183,7 @@ function givesAdminToken(permission: string): boolean {
   return grant !== undefined && covers(grant, ADMIN_TOKEN, NO_GROUPS);
 }
 
-/** What show_token answers of a token whose signatures hold, in the words of source 000 §6. */
+/** The result of show_token for a token whose signatures hold. */
 function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
   const { token } = principal;
   return {

@@ -199,7 +199,7 @@ interface ListRules<T> extends Wording<readonly T[]> {
   readonly maxItems?: number;
 }
 
-/** Builds parameters whose types the handler of `defineTool` knows (source 000 §2, decorator syntax). */
+/** Builds parameters whose types the handler of `defineTool` knows. */
 export const p = {
   string: (rules: TextRules) => parameter<string>({ type: 'string', ...keywords(rules) }),
   integer: (rules: NumberRules) => parameter<number>({ type: 'integer', ...keywords(rules) }),
@@ -231,7 +231,7 @@ export function objectSchema(shape: Shape): JsonSchema {
   };
 }
 
-/** The helper of source 004 ("tool schema rules"): an object schema from JSON Schema properties. */
+/** An object schema from JSON Schema properties. */
 export function createJsonSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []): JsonSchema {
   return { type: 'object', properties, required };
 }

@@ -154,7 +154,7 @@ const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
 
 /**
- * What is wrong with the permissions that a tool requires (design 7, registration lint): malformed ones, templates that
+ * What is wrong with the permissions that a tool requires: malformed ones, templates that
  * cannot be filled, a tool that acts and requires nothing, a tool on one thing that requires no permission for it.
  */
 export function permissionProblems(definition: ToolDefinition): readonly string[] {

@@ -1,4 +1,4 @@
-/** Defaults of one call (source 000 §4, timeouts and retries). */
+/** Defaults of one call. */
 export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
   /** How long a connection to a service or to another hub may take. */

@@ -24,7 +24,7 @@ export function boundedMessage(level: MessageLevel, data: Json): ToolMessage {
   );
 }
 
-/** What a running call tells of itself before its answer (source 000 §8, `stream_supported`). */
+/** What a running call tells of itself before its answer. */
 export interface CallChunk {
   /** How far it is, 0 to 1. */
   readonly fraction: number;

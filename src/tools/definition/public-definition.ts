@@ -14,7 +14,7 @@ const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefin
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * A definition in the public form (source 000 §2: snake_case, bare or in a `tool` wrapper, `requires` as object or bare
+ * A definition in the public form (snake_case, bare or in a `tool` wrapper, `requires` as object or bare
  * list) as the internal one with every member present. What is not said gets the careful value: side effects yes,
  * idempotent no, async no. VALIDATION_ERROR with a JSON pointer for unknown keys, wrong types and a missing description.
  */
@@ -189,7 +189,7 @@ function titleFrom(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** `"type": "any"` (source 000 §8.2) says nothing and is no JSON Schema: it goes, everywhere in the schema. */
+/** `"type": "any"` says nothing and is no JSON Schema: it goes, everywhere in the schema. */
 function normalizeSchema(schema: JsonObject): JsonSchema {
   return mapSchema(schema, (child) => {
     if (child.type !== 'any') return child;
@@ -203,7 +203,7 @@ export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'
   return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }
 
-/** A definition in the public form of source 000 §2; `normalizeDefinition` turns it back into an equal one. */
+/** A definition in the public form; `normalizeDefinition` turns it back into an equal one. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {
   const { name, namespace, version, description, parameters, returns } = definition;
   const tool = {

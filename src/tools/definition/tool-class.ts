@@ -5,16 +5,16 @@ import { normalizeDefinition } from './public-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** What a class tool answers (source 000 §9, ToolResult). */
+/** What a class tool answers. */
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
   | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
 
 const sharedValidator = new SchemaValidator();
 
-/** A tool as a class (source 000 §9, source 002 §2.2), beside the shorter `defineTool`. */
+/** A tool as a class, beside the shorter `defineTool`. */
 export abstract class ToolClass {
-  /** In the public form of source 000 §2, or the internal one after `normalizeDefinition`. */
+  /** In the public form, or the internal one after `normalizeDefinition`. */
   abstract readonly definition: unknown;
 
   abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
@@ -27,7 +27,7 @@ export abstract class ToolClass {
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */
   async shutdown(): Promise<void> {}
 
-  /** What a model needs to call the tool (source 002 §2.2). */
+  /** What a model needs to call the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: ToolDefinition['parameters'] } {
     const { name, description, parameters } = normalizeDefinition(this.definition);
     return { name, description, parameters };
@@ -51,9 +51,9 @@ export function unwrapResult(result: ToolResult): Json {
   throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
 }
 
-/** Something that the hub has and the tools that come with it (source 000 §9, CapabilityWithTools). */
+/** Something that the hub has and the tools that come with it. */
 export interface CapabilityHandler {
-  /** What the hub has, such as `vision`: a record of its own, apart from the tools (source 000 §1). */
+  /** What the hub has, such as `vision`: a record of its own, apart from the tools. */
   readonly capability: { readonly type: string; readonly description: string };
   readonly tools: readonly ToolDefinition[];
   getToolHandler(name: string): ToolClass | undefined;

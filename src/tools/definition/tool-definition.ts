@@ -9,9 +9,9 @@ import type { RunContext } from '../../core/storage/audit-sink.ts';
 import type { ToolAnswer, ToolQuestion } from './elicitation.ts';
 import type { MessageLevel } from './notifications.ts';
 
-/** `$schema` of a public definition (source 000 §2). */
+/** `$schema` of a public definition. */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
-/** What a tool is for (source 000 §2, metadata.category). */
+/** What a tool is for: `metadata.category`. */
 export const TOOL_CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 export type Category = (typeof TOOL_CATEGORIES)[number];
 
@@ -19,7 +19,7 @@ export type Category = (typeof TOOL_CATEGORIES)[number];
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
 export type Determinism = (typeof DETERMINISMS)[number];
 
-/** A tool in the one internal form (source 000 §2, normalised). Every member is present after `normalizeDefinition`. */
+/** A tool in the one internal form. Every member is present after `normalizeDefinition`. */
 export interface ToolDefinition {
   readonly name: string;
   readonly namespace: string;
@@ -72,7 +72,7 @@ export interface ToolDefinition {
     readonly isDangerous: boolean;
     /** Distinct persons who have to approve a dangerous call; 1 when absent. */
     readonly approvalsNeeded?: number;
-    /** What the journal keeps of its calls beside hashes (source 000 §6, audit). Secrets are masked in any case. */
+    /** What the journal keeps of its calls beside hashes. Secrets are masked in any case. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
@@ -82,12 +82,12 @@ export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): bool
   return execution.hasSideEffects && !execution.isIdempotent;
 }
 
-/** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
+/** What a handler gets to know and use. */
 export interface ToolContext {
   readonly principal: Principal;
   /** The principal's id. */
   readonly agentId: string;
-  /** The role that the principal's token was minted for (source 002, persona). */
+  /** The role that the principal's token was minted for. */
   readonly role?: string | undefined;
   readonly sessionId: string;
   readonly traceId: string;

@@ -8,7 +8,7 @@ const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const MAX_VERSION_LENGTH = 128;
 
-/** A tool name as people write it, taken apart (source 000 §1). */
+/** A tool name as people write it, taken apart. */
 export interface ToolReference {
   /** Absent for a bare name. */
   readonly namespace?: string;

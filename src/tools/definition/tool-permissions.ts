@@ -64,8 +64,8 @@ function denied(template: string, problem: string): AtmoError {
 
 /**
  * May this caller know that the tool exists when it names it? Yes when the tool requires nothing, or when the caller holds
- * a grant on what the tool is about, even for another action (source 000 §4: a reader of notifications learns that it may
- * not send). To all others it answers as if there were no such tool.
+ * a grant on what the tool is about, even for another action (a reader of notifications learns that it may not send).
+ * To all others it answers as if there were no such tool.
  */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;

@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
 import { isSchemaObject, pointerSegment } from '../schema/schema-walk.ts';
 
-/** A tool as the HTTP tool service keeps it (source 003, data model). Schemas are flat: name (`name?` when optional) to type word. */
+/** A tool as the HTTP tool service keeps it. Schemas are flat: name (`name?` when optional) to type word. */
 export interface HdnRecord {
   readonly id: string;
   readonly name: string;

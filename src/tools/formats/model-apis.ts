@@ -3,7 +3,7 @@ import { isDestructive, type ToolDefinition } from '../definition/tool-definitio
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { portableSchema, type SchemaUse, toStrictSchema } from './model-schemas.ts';
 
-/** A tool as OpenAI and LM Studio take it (source 004, export form). */
+/** A tool as OpenAI and LM Studio take it. */
 export interface OpenAiTool {
   readonly type: 'function';
   readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject; readonly strict?: boolean };

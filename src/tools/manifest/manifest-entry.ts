@@ -28,7 +28,7 @@ const KINDS_WITH_DEFINITION: readonly string[] = ['cmd', 'image', 'js', 'wasm'];
 const SOURCE_FORMS = 'builtin:<module>, plugin:<package>, file:<path>, cmd:<program>, image:<image>, js:<path> or wasm:<path>';
 const DEFAULT_ENTRY = 'createTool';
 
-/** One entry of `tools.yaml` (source 000 §2, manifest files). */
+/** One entry of `tools.yaml`. */
 export interface ManifestEntry {
   readonly name: string;
   readonly source: { readonly kind: (typeof KINDS)[number]; readonly target: string };

@@ -32,7 +32,7 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * A handler that runs each call in a process of its own with a memory bound (source 001, ResourceBounds), killed at the
+ * A handler that runs each call in a process of its own with a memory bound, killed at the
  * deadline whatever it does, with all that it started. The process has no environment variables; it is no sandbox against
  * hostile code. Errors: RESOURCE_EXCEEDED beyond the bound, INTERNAL_ERROR for what the code throws.
  */

@@ -126,7 +126,7 @@ function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest,
   });
 }
 
-/** A program that a record of the HTTP tool service names (source 003, data model). */
+/** A program that a record of the HTTP tool service names. */
 export interface ExecRecord {
   readonly type: ProgramKind;
   readonly cmd?: string;
@@ -195,7 +195,7 @@ export function fixedTexts(arg: string): readonly string[] {
 }
 
 /**
- * Arguments with the call's parameters in the place of `{param}` (source 003). An argument stays one argument and is filled in one
+ * Arguments with the call's parameters in the place of `{param}`. An argument stays one argument and is filled in one
  * pass; values that are no text become JSON. It is left out when a parameter of it was left out. VALIDATION_ERROR for a value that
  * the program would take for an option, and for one that no argument can hold.
  */

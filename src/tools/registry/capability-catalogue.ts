@@ -7,18 +7,18 @@ import type { CapabilityConstraints } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
-/** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it (source 000 §1). */
+/** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it. */
 export interface Capability {
   readonly type: string;
   /** For people; it may say how many devices there are, and counts only those that its reader may see. */
   readonly description: (deviceCount: number) => string;
   /** True when the devices of the directory come with it. */
   readonly hasDevices?: boolean;
-  /** What holds for every call that needs it (source 000 §3). */
+  /** What holds for every call that needs it. */
   readonly constraints?: CapabilityConstraints;
 }
 
-/** A capability with the tools that need it, in the form in which hubs tell each other (source 000 §3 and §7). */
+/** A capability with the tools that need it, in the form in which hubs announce it to each other. */
 export interface CapabilityView {
   readonly type: string;
   readonly description: string;

@@ -28,7 +28,7 @@ export interface ResolveOptions {
 
 const allTools = () => true;
 
-/** The tools of this hub by name (source 000 §3), several versions side by side. */
+/** The tools of this hub by name, several versions side by side. */
 export class ToolRegistry implements AsyncDisposable {
   readonly #validator: SchemaValidator;
   readonly #options: RegistryOptions;
@@ -369,7 +369,7 @@ function requireWithin(name: string, value: number, [low, high]: readonly [numbe
   throw new AtmoError('VALIDATION_ERROR', `${name} has to be a whole number from ${low} to ${high}`);
 }
 
-/** Tells the coming and going of tools as the events of source 003; the answer stops it. */
+/** Emits `agi.tool.*` events when tools come and go; the returned function stops it. */
 export function emitToolChanges(registry: ToolRegistry, events: EventBus): () => void {
   return registry.onChange(({ kind, tool }) => {
     const { title, createdBy, device } = tool.definition.metadata;

@@ -187,7 +187,7 @@ describe('changes of a state', () => {
   });
 });
 
-describe('the JSON form of source 000', () => {
+describe('the JSON form of an announcement', () => {
   const [announcement] = ANNOUNCEMENTS;
   if (!announcement) throw new RangeError('There are no samples');
   const envelope = signAnnouncement(announcement, KEY);

@@ -25,7 +25,7 @@ describe('messages that nobody configured', () => {
 });
 
 describe('messages that are configured', () => {
-  test('bring the capabilities and the schemas of source 000', () => {
+  test('bring their capabilities and schemas', () => {
     const sms = { url: 'https://sms.example.org', body: { to: '{phone}' }, id_at: '/id' };
     const { connector, capabilities } = messageRoom({ email, sms, slack: { token: 'env:S' }, ...toAnna(mail) }, { env: { S: 'x' } });
     expect([...capabilities].sort()).toEqual(['email', 'notification', 'slack_integration', 'sms']);

@@ -74,7 +74,7 @@ const hall = record('hall_now', [{ tool: 'temperature' }], { result: { hall: { $
 const read = `/api/v1/tools/hall_now/invoke`;
 
 describe('POST /api/v1/tools', () => {
-  test('registers, lists, describes, calls and removes, as source 003 writes it with curl', async () => {
+  test('registers, lists, describes, calls and removes, in the form of the HTTP tool service', async () => {
     const { gateway, register, clock } = makeHub();
     const made = await register({ ...hall, created_by: 'system', created_at: '2001-01-01T00:00:00Z' }, MAKER);
     expect([made.status, made.json]).toEqual([

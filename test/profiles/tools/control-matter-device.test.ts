@@ -50,7 +50,7 @@ describe('control_matter_device', () => {
     ]);
   });
 
-  test('is declared as source 000 §8.3 has it, and takes the permission for the very device', async () => {
+  test('is declared with its full schema, and takes the permission for the very device', async () => {
     const hub = await house();
     const { definition } = hub.registry.resolve(TOOL);
     expect(definition.requires.permissions).toEqual(['device:control:{device_id}']);
