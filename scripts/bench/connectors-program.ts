@@ -1,13 +1,12 @@
 /** One connector in a process of its own: prints its resident memory without it, with its definitions, and after its first use. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectorContext } from '../../src/connectors/connector.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connectors-config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { parseCheckedYaml } from '../../src/core/config/checked-yaml.ts';
 import { camelKeys } from '../../src/core/config/config-section.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { silentLogger } from '../../src/core/logger.ts';
 import { makeRoom, makeTool, owner } from '../../test/calls/pipeline-fixture.ts';
+import { connectorContext } from '../../test/connectors/connector-context.ts';
 import { CONNECTOR_ROWS } from './connector-rows.ts';
 import { rssMegabytes } from './process-figures.ts';
 
@@ -33,9 +32,7 @@ async function main([name = '', portText = '', dir = '']: readonly string[]): Pr
   const baseMegabytes = await measured();
 
   const open = await row.load();
-  const shared = { clock: systemClock, logger: silentLogger, events, store, registry };
-  const readings = { sensors: () => [], current: () => undefined };
-  const ground: ConnectorContext = { ...shared, nodeId: 'bench', stateDir: dir, env: {}, readings };
+  const ground = connectorContext({ events, store, registry, nodeId: 'bench', stateDir: dir });
   const connector = open(ground, config as ConnectorsConfig);
   for (const tool of connector.tools) registry.register(tool);
   for (const { type } of connector.capabilities ?? []) capabilities.add(type);

@@ -17,8 +17,8 @@ export interface ConnectorContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
-  /** Where it is told that files of connectors have lost something; nowhere when absent. */
-  readonly problems?: Pick<HubProblems, 'raise'>;
+  /** Where it is reported that files of connectors have lost something. */
+  readonly problems: Pick<HubProblems, 'raise'>;
   readonly store: KeyValueStore;
   readonly registry: ToolRegistry;
   /** Id of this hub. */
@@ -27,15 +27,14 @@ export interface ConnectorContext {
   /** Where secrets may be. */
   readonly env: NodeJS.ProcessEnv;
   /** What sensors say, for what shows the home elsewhere. */
-  readonly readings?: Pick<ReadingStore, 'sensors' | 'current'>;
-  /** None when absent. */
-  readonly devices?: Pick<DeviceDirectory, 'get'>;
+  readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
+  readonly devices: Pick<DeviceDirectory, 'get'>;
   /** What people call this hub, and its version. */
-  readonly hub?: { readonly name: string; readonly version: string };
+  readonly hub: { readonly name: string; readonly version: string };
   /** Where programs run apart from the hub; the bound on how many is one for all. */
-  readonly programs?: ProgramSandbox;
+  readonly programs: ProgramSandbox;
   /** For connectors that call tools as an agent of their own. */
-  readonly agents?: AgentServices;
+  readonly agents: AgentServices;
 }
 
 /**

@@ -44,7 +44,7 @@ function openBridge(ground: ConnectorContext, config: AtmosphereConfig): { reado
   const { clock, registry, env } = ground;
   // Hub ids are made as the ids of nodes there: from the same hash of a key of the same kind.
   const nodeId = ground.nodeId.replace(/^hub-/, '');
-  const name = config.name ?? ground.hub?.name ?? nodeId;
+  const name = config.name ?? ground.hub.name;
   const logger = ground.logger.child({ connector: 'atmosphere' });
   const enter = createMeshJoin(config, nodeId, env);
   const tools = () => announcedTools(registry.all(), config.announce);
@@ -77,7 +77,6 @@ function agentOf({ agents }: ConnectorContext, { calls }: AtmosphereConfig): Tok
   if (!calls.permissions) {
     throw new AtmoError('CONFIG_INVALID', 'connectors.atmosphere.calls.incoming needs permissions, such as ["sensor:read:*"]');
   }
-  if (!agents) throw new AtmoError('CONFIG_INVALID', 'connectors.atmosphere.calls.incoming needs a hub that makes tokens');
   return new TokenAgent(agents, { name: AGENT, permissions: calls.permissions });
 }
 

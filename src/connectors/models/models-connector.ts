@@ -37,7 +37,7 @@ export function openModels(
   const cameras = new Cameras(cameraSettings, env);
   const onLoss = (fault: string) => {
     logger.error('documents.lost', { fault });
-    problems?.raise(DOCUMENTS, fault);
+    problems.raise(DOCUMENTS, fault);
   };
   const options = { ...(collections ?? COLLECTIONS_DEFAULT), anchor: anchorInStore(anchors, DOCUMENTS), onLoss };
   const store = new CollectionStore(join(stateDir, DOCUMENTS), options);

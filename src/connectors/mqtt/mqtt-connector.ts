@@ -1,5 +1,4 @@
 import { readSecret } from '../../core/config/config-section.ts';
-import { NO_DEVICES } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { ConnectorContext } from '../connector.ts';
@@ -17,7 +16,6 @@ interface OpenedMqtt {
 }
 
 const AGENT = 'mqtt-bridge';
-const UNNAMED_HUB = { name: 'hub', version: '' };
 
 /** CONFIG_INVALID for a password that cannot be read, and for commands that may do nothing. */
 export function openMqtt(ground: ConnectorContext, config: MqttConfig): OpenedMqtt {
@@ -25,7 +23,7 @@ export function openMqtt(ground: ConnectorContext, config: MqttConfig): OpenedMq
   if (url.startsWith('mqtt:') && caFile !== undefined) {
     throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.ca_file is for TLS; write the url with mqtts://');
   }
-  const { hub = UNNAMED_HUB, logger, env } = ground;
+  const { hub, logger, env } = ground;
   const link = new BrokerConnection(logger.child({ connector: 'mqtt' }), {
     url,
     clientId: clientId ?? new BridgeTopics(hub.name, { discoveryPrefix: '' }).node,
@@ -47,8 +45,7 @@ export function openMqtt(ground: ConnectorContext, config: MqttConfig): OpenedMq
 }
 
 function openBridge(ground: ConnectorContext, link: MqttConnection, config: BridgeConfig): HomeAssistantBridge {
-  const { clock, logger, events, readings, devices = NO_DEVICES, hub = UNNAMED_HUB, registry } = ground;
-  if (!readings) throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge needs a hub with readings');
+  const { clock, logger, events, readings, devices, hub, registry } = ground;
   const calls = agentOf(ground, config);
   const topics = new BridgeTopics(hub.name, config);
   const child = logger.child({ connector: 'mqtt' });
@@ -61,6 +58,5 @@ function agentOf({ agents }: ConnectorContext, { commands, permissions }: Bridge
   if (!permissions) {
     throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs permissions, such as ["device:control:@type/light"]');
   }
-  if (!agents) throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs a hub that makes tokens');
   return new TokenAgent(agents, { name: AGENT, permissions });
 }

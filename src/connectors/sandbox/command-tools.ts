@@ -10,20 +10,19 @@ import { runProgram } from '../../tools/programs/program-tool.ts';
 import { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
-import { openEngine, openProgramSandbox } from './bubblewrap-sandbox.ts';
+import { openEngine } from './bubblewrap-sandbox.ts';
 import { dockerListTool } from './container-engine.ts';
 import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
 /** Tools that run commands of the owner; where nothing is configured they are listed as unavailable. CONFIG_INVALID. */
 export function openSandbox(
-  ground: Pick<ConnectorContext, 'env' | 'stateDir' | 'programs'>,
+  { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
   { sandbox }: Pick<ConnectorsConfig, 'sandbox'>,
 ): Connector {
-  const programs = ground.programs ?? openProgramSandbox(sandbox, ground);
   const commands = new NamedCommands({ programs, validator: new SchemaValidator() }, sandbox);
   return {
-    tools: [...commandTools({ commands, programs }), dockerListTool(openEngine(sandbox, ground.env))],
+    tools: [...commandTools({ commands, programs }), dockerListTool(openEngine(sandbox, env))],
     aliases: { tool_exec: 'core:exec', tool_docker_list: 'core:docker_list' },
   };
 }

@@ -6,25 +6,15 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
 import { camelKeys } from '../../../src/core/config/config-section.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { silentLogger } from '../../../src/core/logger.ts';
 import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { connectorContext } from '../connector-context.ts';
 
 /** The message tools of a configuration, on the machine's own clock. */
 export function messageRoom(config: object, extra: Partial<ConnectorContext> & { readonly env?: NodeJS.ProcessEnv } = {}) {
   const room = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
   const capabilities = new Set<string>();
   const { registry, events, store, pipeline } = room;
-  const ground: ConnectorContext = {
-    clock: systemClock,
-    logger: silentLogger,
-    events,
-    store,
-    registry,
-    nodeId: 'hub-1',
-    stateDir: '/nonexistent',
-    env: {},
-    ...extra,
-  };
+  const ground = connectorContext({ events, store, registry, ...extra });
   const connector = openMessages(ground, messagesConfig(config));
   for (const { type } of connector.capabilities ?? []) capabilities.add(type);
   for (const tool of connector.tools) registry.register(tool);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelTask } from '../../../src/connectors/models/models-config.ts';
 import { openModels } from '../../../src/connectors/models/models-connector.ts';
+import { HubProblems } from '../../../src/core/health.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
@@ -15,7 +16,13 @@ const models = (...tasks: readonly ModelTask[]) => ({
 function opened(settings: Partial<Parameters<typeof openModels>[1]>) {
   const config = { web: { enabled: false, allowedHosts: [] }, ...settings };
   const connector = openModels(
-    { env: {}, stateDir: 'state-that-nobody-makes', store: new MemoryKeyValueStore(new ManualClock()), logger: silentLogger },
+    {
+      env: {},
+      stateDir: 'state-that-nobody-makes',
+      store: new MemoryKeyValueStore(new ManualClock()),
+      logger: silentLogger,
+      problems: new HubProblems(),
+    },
     config,
   );
   const room = makeRoom({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });

@@ -29,7 +29,7 @@ const POWERS = { media: { read: ['/srv/media'] }, out: { write: ['/srv/out'] } }
 
 function open(file: JsonObject = { commands: COMMANDS, powers: POWERS }, missing?: string) {
   const programs = programsFake({ stdout: 'out', stderr: 'err', exitCode: 1 }, missing);
-  const connector = openSandbox({ env: {}, stateDir: '/nowhere', programs }, { sandbox: sandboxSettings(file) });
+  const connector = openSandbox({ env: {}, programs }, { sandbox: sandboxSettings(file) });
   const room = makeRoom();
   for (const tool of connector.tools) room.registry.register(tool);
   for (const [alias, name] of Object.entries(connector.aliases ?? {})) room.registry.alias(alias, name);

@@ -87,9 +87,9 @@ test('scripts that many call at once take no more threads than there may be', as
 describe.skipIf(bubblewrap === undefined)('somebody who wants out of the sandbox', () => {
   test('adds no options to bubblewrap by a folder with NUL characters', async () => {
     const room = makeRoom({ clock: systemClock });
-    for (const tool of openSandbox({ env: process.env, stateDir: join(home, 'state') }, { sandbox: settings() }).tools) {
-      room.registry.register(tool);
-    }
+    const sandbox = settings();
+    const programs = openProgramSandbox(sandbox, { env: process.env, stateDir: join(home, 'state') });
+    for (const tool of openSandbox({ env: process.env, programs }, { sandbox }).tools) room.registry.register(tool);
     const target = join(home, 'victim/escaped');
     const answer = await room.pipeline.call({
       principal: owner,

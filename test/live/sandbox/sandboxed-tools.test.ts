@@ -235,7 +235,8 @@ esac`;
       powers: { words: { env: { WORDS: 'env:SANDBOX_WORDS' }, read: [join(home, 'media')] } },
     });
     const where = { ...place(), env: { ...process.env, SANDBOX_WORDS: 'given', SANDBOX_OTHER: 'kept' } };
-    const own = makeRegistrar({ clock: systemClock, programs: openProgramSandbox(config, where) });
+    const containers = openProgramSandbox(config, where);
+    const own = makeRegistrar({ clock: systemClock, programs: containers });
     const register = (id: string, exec: JsonObject) =>
       own.registrar.register(
         record(id, [], { exec: { type: 'image', ...exec }, input_schema: { 'file?': 'string', 'stdin?': 'string' }, safety_level: 'low' }),
@@ -261,7 +262,7 @@ esac`;
     const ended = await own.pipeline.call({ principal: owner, tool: 'long', params: {}, timeoutMs: 1_500 });
     expect(ended).toMatchObject({ error: { code: 'TIMEOUT' } });
     await expect.poll(() => readFileSync(join(home, 'removed'), 'utf8')).toMatch(/^atmo-[0-9a-f]{16}$/m);
-    const { tools } = openSandbox(where, { sandbox: config });
+    const { tools } = openSandbox({ env: where.env, programs: containers }, { sandbox: config });
     for (const tool of tools) room.registry.register(tool);
     expect(await call('docker_list', { type: 'containers' })).toMatchObject({
       result: { items: ['db postgres:16 Up 2 hours', 'web nginx:1 Exited'] },
