@@ -31,7 +31,7 @@ import { systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
 import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';
 import { isLoopback } from '../http/server/addresses.ts';
 import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
-import { type HttpAddress, HttpServer, requireTls, serverUrl } from '../http/server/http-server.ts';
+import { type HttpAddress, type HttpListener, HttpServer, type OpenListener, requireTls, serverUrl } from '../http/server/http-server.ts';
 import { ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
 import type { Route } from '../http/server/route.ts';
 import { CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
@@ -91,6 +91,8 @@ export interface HttpApiCollaborators {
 /** Where the door listens; with `tls` other machines reach it, over TLS alone. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
+  /** Another listener than a socket. */
+  readonly openListener?: OpenListener;
 }
 
 /** The HTTP API of a hub. */
@@ -107,7 +109,7 @@ export class HttpApi implements Service {
   readonly #audience: EventVisibility;
   readonly #mcp: McpEndpoint;
   readonly #tls: CertificateManager | undefined;
-  readonly #server: HttpServer;
+  readonly #server: HttpListener;
   #port: number;
   #stopWatching: readonly (() => void)[] = [];
 
@@ -160,7 +162,7 @@ export class HttpApi implements Service {
       catalogue: this.#catalogue,
       sight: this.#sight,
     });
-    const { host, tls } = options;
+    const { host, tls, openListener = (app, parts) => new HttpServer(app, parts) } = options;
     this.#tls =
       tls &&
       new CertificateManager(
@@ -185,7 +187,7 @@ export class HttpApi implements Service {
       guesses: this.#guessGuard(),
       reads,
     });
-    this.#server = new HttpServer(this.app, { clock, certificates: this.#tls });
+    this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
   /** Where the hub answers, once started. */
@@ -326,13 +328,14 @@ interface HttpInputs {
   readonly config: HubConfig;
   readonly health: () => HealthReport;
   readonly meshDrops: () => Readonly<Record<string, number>>;
+  readonly openListener: OpenListener | undefined;
 }
 
 /** The HTTP interface of a hub, with the search, MCP and the page behind it. */
 export function openHttp(
   ground: HttpServices,
   workshop: GatewayWorkshop,
-  { config, health, meshDrops, registrations }: HttpInputs,
+  { config, health, meshDrops, registrations, openListener }: HttpInputs,
 ): HttpApi {
   const { access, directory, homeNames } = ground;
   return new HttpApi(
@@ -363,14 +366,14 @@ export function openHttp(
       health: { health },
       time: access.time,
     },
-    listenOptions(config),
+    listenOptions(config, openListener),
   );
 }
 
 /** Other machines are let in over TLS alone; on a loopback address the owner may want it too. */
-function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig): HttpApiOptions {
+function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
-  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }) };
+  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };
 }
 
 /** The MCP door with all its parts. They are loaded when the first client comes, as the SDK is. */

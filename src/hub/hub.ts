@@ -13,6 +13,7 @@ import { HubProblems } from '../core/health.ts';
 import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { HealthReport } from '../http/ports.ts';
+import type { OpenListener } from '../http/server/http-server.ts';
 import type { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
@@ -26,7 +27,7 @@ import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
-import { openMesh } from './mesh.ts';
+import { type OpenMeshEngine, openMesh } from './mesh.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
@@ -36,6 +37,14 @@ const DRAIN_MS = 10_000;
 interface HubOptions {
   readonly config: HubConfig;
   readonly version: string;
+  /** What stands for the hub's sockets. */
+  readonly network?: HubNetwork;
+}
+
+/** How requests and other hubs reach a hub that has no sockets of its own. */
+export interface HubNetwork {
+  readonly openListener: OpenListener;
+  readonly openEngine: OpenMeshEngine;
 }
 
 /** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
@@ -43,6 +52,7 @@ export class Hub implements Service {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #config: HubConfig;
+  readonly #network: HubNetwork | undefined;
   readonly #stack = new ServiceStack();
   readonly #problems = new HubProblems();
   #health: HealthReport;
@@ -55,6 +65,7 @@ export class Hub implements Service {
     this.#clock = collaborators.clock;
     this.#logger = collaborators.logger;
     this.#config = options.config;
+    this.#network = options.network;
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
@@ -133,6 +144,7 @@ export class Hub implements Service {
       health: () => this.#healthNow(),
       meshDrops: () => this.#mesh?.drops() ?? {},
       registrations,
+      openListener: this.#network?.openListener,
     });
     this.#gateway = gateway;
     this.#mesh = this.#makeMesh(ground, workshop, gateway);
@@ -219,7 +231,8 @@ export class Hub implements Service {
       revocations: access.revocations,
       mayHear: (principal: Principal) => gateway.eventFilter(principal),
     };
-    return openMesh({ hub, key: access.key, membership, version: this.#health.version }, this.#config);
+    const { version } = this.#health;
+    return openMesh({ hub, key: access.key, membership, version, openEngine: this.#network?.openEngine }, this.#config);
   }
 
   #healthNow(): HealthReport {

@@ -6,8 +6,9 @@ import type { ServiceStack } from '../core/lifecycle.ts';
 import type { LocalHub } from '../mesh/membership/certificates.ts';
 import { type Membership, openMembership } from '../mesh/membership/membership.ts';
 import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/root-key.ts';
-import { MeshService } from '../mesh/mesh-service.ts';
+import { MeshService, type MeshServiceCollaborators } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
+import type { MeshEngine } from '../mesh/transport/mesh-engine.ts';
 import { type Auth, type AuthCollaborators, openAuth } from './auth.ts';
 import type { HubConfig } from './config/config.ts';
 import { hubName } from './tool-services.ts';
@@ -21,19 +22,28 @@ interface MeshCollaborators {
   readonly membership: Membership;
   /** Of the software. */
   readonly version: string;
+  /** Another engine than libp2p. */
+  readonly openEngine: OpenMeshEngine | undefined;
 }
+
+/** Makes an engine that is not started yet for the hub with this key; `member` listens where the owner says, `guest` only connects. */
+export type OpenMeshEngine = (self: LocalHub, ...of: Parameters<MeshServiceCollaborators['openEngine']>) => Promise<MeshEngine>;
 
 /** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 25 MB bundled. */
 export function openMesh(ground: MeshCollaborators, { mesh, ...config }: HubConfig): MeshService {
   const { hub, key, membership, version } = ground;
-  const openEngine: ConstructorParameters<typeof MeshService>[0]['openEngine'] = async (gate, role) => {
+  const openLibp2p: OpenMeshEngine = async ({ privateKey }, gate, role) => {
     const { Libp2pEngine } = await import('../mesh/transport/libp2p-engine.ts');
     const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
     const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
     const maxConnections = mesh.maxPeers;
-    return new Libp2pEngine({ key: key.privateKey, gate, listen, clock: hub.clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
+    return new Libp2pEngine({ key: privateKey, gate, listen, clock: hub.clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
   };
-  return new MeshService({ hub, membership, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
+  const open = ground.openEngine ?? openLibp2p;
+  return new MeshService(
+    { hub, membership, openEngine: (gate, role) => open(key, gate, role) },
+    { ...mesh, name: hubName({ mesh, ...config }), version },
+  );
 }
 
 /**

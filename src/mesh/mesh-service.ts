@@ -14,7 +14,8 @@ import type { ConnectionGate, MeshEngine, PeerAddress } from './transport/mesh-e
 const RETRY_MS = 10_000;
 const MAX_INVITE_ADDRESSES = 4;
 
-interface MeshServiceCollaborators {
+/** What the mesh of a hub is made from. */
+export interface MeshServiceCollaborators {
   readonly hub: MeshHub;
   readonly membership: Membership;
   /** Makes an engine that is not started yet; `member` listens where the owner says, `guest` only connects. */

@@ -24,6 +24,15 @@ interface Certificates {
   onChange(listener: (served: ServedCertificate) => void): void;
 }
 
+/** What brings requests to the application. */
+export interface HttpListener extends AsyncDisposable {
+  /** Answers the port. CONFIG_INVALID when the address cannot be listened on. */
+  listen(address: HttpAddress): Promise<number>;
+}
+
+/** Makes a listener for an application; it does not listen yet. */
+export type OpenListener = (app: HttpApp, collaborators: ServerCollaborators) => HttpListener;
+
 interface ServerCollaborators {
   readonly clock: Clock;
   readonly certificates: Certificates | undefined;
@@ -44,7 +53,7 @@ const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 
 /** The listening sockets of the door: TLS, bounds and timeouts against slow clients, a drain at the end. */
-export class HttpServer implements AsyncDisposable {
+export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #certificates: Certificates | undefined;

@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { HttpApp } from '../../src/http/server/http-app.ts';
+import { loadConfig } from '../../src/hub/config/config.ts';
+import { Hub } from '../../src/hub/hub.ts';
+import { HOST, PORT } from '../http/http-fixture.ts';
+import type { ManualClock } from '../manual-clock.ts';
+import { MemoryEngine } from '../mesh/memory-engine.ts';
+import type { MemoryNetwork } from '../mesh/memory-network.ts';
+
+/** Where the hub listens for other hubs in the network of a test. */
+export const MESH_ADDRESS = 'hub.test:1';
+
+interface Surroundings {
+  readonly clock: ManualClock;
+  readonly network: MemoryNetwork;
+  /** The owner's rules. */
+  readonly rules: string;
+}
+
+/** What a request brings. */
+export interface Sent {
+  readonly token?: string;
+  readonly body?: object;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A whole hub as the program makes it, without Matter and without sockets: requests and other hubs reach it inside this process. */
+export class WholeHub implements AsyncDisposable {
+  readonly hub: Hub;
+  readonly #stateDir: string;
+  #app: HttpApp | undefined;
+
+  constructor({ clock, network, rules }: Surroundings) {
+    const dir = mkdtempSync(join(tmpdir(), 'atmo-hub-'));
+    this.#stateDir = join(dir, 'state');
+    mkdirSync(this.#stateDir, { mode: 0o700 });
+    writeFileSync(join(this.#stateDir, 'rules.yaml'), rules, { mode: 0o600 });
+    const settings = {
+      matter: { enabled: false },
+      mesh: { discovery: false },
+      sensors: { sysfs: join(dir, 'sys') },
+      tools: { dynamic_registration: true },
+      clock: { trust: 'always' },
+    };
+    writeFileSync(join(this.#stateDir, 'config.yaml'), JSON.stringify(settings), { mode: 0o600 });
+    this.hub = new Hub(
+      { clock, logger: silentLogger },
+      {
+        config: loadConfig({}, this.#stateDir),
+        version: '1.2.3',
+        network: {
+          openListener: (app) => {
+            this.#app = app;
+            return { listen: async () => PORT, [Symbol.asyncDispose]: async () => {} };
+          },
+          openEngine: async ({ hubId: id, publicKey }, gate, role) =>
+            new MemoryEngine({ network, address: role === 'member' ? MESH_ADDRESS : 'guest.test:1', self: { id, publicKey }, gate }),
+        },
+      },
+    );
+  }
+
+  /** The owner's token. */
+  get ownerToken(): string {
+    return readFileSync(join(this.#stateDir, 'owner.token'), 'utf8').trim();
+  }
+
+  /** Answers as the network interface of the hub does. */
+  async fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set('host', HOST);
+    if (!this.#app) throw new Error('the hub has not started');
+    return this.#app.request(String(url), { ...init, headers });
+  }
+
+  /** The JSON of an answer over HTTP; `{}` for none. */
+  async ask(path: string, { token = this.ownerToken, body, method, headers }: Sent = {}): Promise<ReturnType<typeof JSON.parse>> {
+    const response = await this.fetch(`http://${HOST}${path}`, {
+      method: method ?? (body ? 'POST' : 'GET'),
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return JSON.parse((await response.text()) || '{}');
+  }
+
+  /** The answer to a call of a tool over HTTP. */
+  call(tool: string, params: object = {}, token?: string) {
+    return this.ask(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, { body: params, ...(token !== undefined && { token }) });
+  }
+
+  /** The JSON-RPC answer to `tools/call` over MCP with every tool listed, or the refusal of the HTTP server. */
+  mcp(token: string, params: { readonly name: string; readonly arguments: object }) {
+    const [version, method] = ['2026-07-28', 'tools/call'];
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    return this.ask('/mcp/devices', {
+      token,
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': version,
+        'mcp-method': method,
+        'mcp-name': params.name,
+      },
+      body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.hub[Symbol.asyncDispose]();
+    rmSync(join(this.#stateDir, '..'), { recursive: true });
+  }
+}
