@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const directory = mkdtempSync(join(tmpdir(), 'atmo-profiles-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 

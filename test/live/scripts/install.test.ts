@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const INSTALL_LIMIT_MS = 180_000;
 const prefix = mkdtempSync(join(tmpdir(), 'atmo-install-'));
 afterAll(() => rmSync(prefix, { recursive: true }));

@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { bundle, ROOT } from '../../scripts/bundle.ts';
+import { bundle, ROOT } from '../../../scripts/bundle.ts';
 
 const release = mkdtempSync(join(tmpdir(), 'atmo-release-'));
 const sources = join(ROOT, '.run', `bundle-${process.pid}`);
