@@ -229,7 +229,7 @@ export class Hub implements Service {
       validity: access.authenticator,
       tokens: access.meshTokens,
       revocations: access.revocations,
-      mayHear: (principal: Principal) => gateway.eventFilter(principal),
+      visibleEvents: (principal: Principal) => gateway.eventFilter(principal),
     };
     const { version } = this.#health;
     return openMesh({ hub, key: access.key, membership, version, openEngine: this.#network?.openEngine }, this.#config);

@@ -53,7 +53,7 @@ export interface MeshHub {
   readonly tokens: MeshTokens;
   /** Ended tokens, which every member has to know. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
-  readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;
+  readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
 }
 
 /** What the owner sets of the mesh. */
@@ -134,7 +134,7 @@ export class MeshSession implements Service {
         jobs: hub.jobStore,
         registry,
         events,
-        mayHear: hub.mayHear,
+        visibleEvents: hub.visibleEvents,
         clock,
         time,
         drops: this.#counters,

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { HubId } from '../core/ids.ts';
 
 /** How much may come at once, and how much more in every second. */
 export interface BucketRate {
@@ -63,5 +64,29 @@ export class KeyedRateLimit {
     }
     this.#young.set(name, bucket);
     return bucket;
+  }
+}
+
+/** Limits how much runs at once for each hub. */
+export class ConcurrencyLimit {
+  readonly #max: number;
+  readonly #running = new Map<HubId, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Returns a slot to dispose of at the end; undefined when all slots of the hub are taken. */
+  enter(hub: HubId): Disposable | undefined {
+    const count = this.#running.get(hub) ?? 0;
+    if (count >= this.#max) return undefined;
+    this.#running.set(hub, count + 1);
+    return {
+      [Symbol.dispose]: () => {
+        const left = (this.#running.get(hub) ?? 1) - 1;
+        if (left > 0) this.#running.set(hub, left);
+        else this.#running.delete(hub);
+      },
+    };
   }
 }

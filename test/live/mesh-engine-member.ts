@@ -21,8 +21,8 @@ export interface BadMember extends AsyncDisposable {
 export async function joinBadly(to: PeerAddress): Promise<BadMember> {
   const key = generateKeyPairSync('ed25519').privateKey;
   const [attempts, refusals] = [new ConnectionAttempts(), new RefusalCounter()];
-  const desk = { self: hubIdOfKey(key), seats: new PeerTable(systemClock, 8), refusals, clock: systemClock };
-  const node = await createNode({ privateKey: toLibp2pKey(key), attempts, desk });
+  const policy = { self: hubIdOfKey(key), slots: new PeerTable(systemClock, 8), refusals, clock: systemClock };
+  const node = await createNode({ privateKey: toLibp2pKey(key), attempts, policy });
   const opened = Promise.withResolvers<Connection>();
   node.addEventListener('connection:open', ({ detail }) => opened.resolve(detail));
   await node.start();

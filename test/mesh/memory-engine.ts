@@ -158,9 +158,9 @@ export class MemoryEngine implements MeshEngine {
   }
 
   async #admit(end: PipeEnd, applicant: Omit<Parameters<typeof admit>[1], 'transport'>): Promise<void> {
-    const desk = { self: this.id, seats: this.#table, refusals: this.#refusals, clock: this.#parts.network.clock };
+    const policy = { self: this.id, slots: this.#table, refusals: this.#refusals, clock: this.#parts.network.clock };
     try {
-      await admit(desk, { ...applicant, transport: gateTransport(end) });
+      await admit(policy, { ...applicant, transport: gateTransport(end) });
       this.#stopped.signal.throwIfAborted();
     } catch (error) {
       end.close();

@@ -2,59 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../calls/pipeline-context.ts';
 import { type SignedInvoke, signToolInvoke, type ToolResponse } from '../../codec/messages/call.ts';
 import { decodeToolChunk, signMeshQuery } from '../../codec/messages/query.ts';
-import { type Clock, pause } from '../../core/clock.ts';
+import { pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type CallChunk, parseChunk } from '../../tools/definition/notifications.ts';
 import { isActing } from '../../tools/definition/tool-definition.ts';
-import type { DropSink, PeerLinks, RequestOptions } from './peer-link.ts';
+import type { PeerLinks, RequestOptions } from './peer-link.ts';
 import { MeshEvents } from './remote-events.ts';
-import { MeshJobs, MeshQueries, QUERY_HOPS } from './remote-queries.ts';
-import {
-  atNewestEpoch,
-  type CallRoutes,
-  type MemberKeys,
-  type MeshTokens,
-  RoutedRequests,
-  type SigningHub,
-  staleEpoch,
-} from './routed-requests.ts';
+import { type ClientContext, MeshJobs, MeshQueries, QUERY_HOPS } from './remote-queries.ts';
+import { atNewestEpoch, RoutedRequests, staleEpoch } from './routed-requests.ts';
 import { errorOfBody, PartReader, SignedAnswers } from './signed-answers.ts';
 
-interface CallClientCollaborators {
-  readonly self: SigningHub;
-  readonly links: PeerLinks;
-  readonly routes: CallRoutes;
-  readonly members: MemberKeys;
-  readonly tokens: MeshTokens;
-  readonly clock: Clock;
-  /** The best that the hub knows of the time. */
-  readonly time: Pick<Clock, 'now'>;
-  readonly drops: DropSink;
-}
-
-/** What this hub has other hubs do for its callers. */
+/** The client side of calls, jobs and events that other hubs serve for callers of this hub. */
 export class CallClient {
-  readonly router: MeshCallRouter;
+  readonly router: CallRouter;
   readonly jobs: MeshJobs;
   readonly events: MeshEvents;
 
-  constructor(collaborators: CallClientCollaborators) {
-    const requests = new RoutedRequests(collaborators);
-    const answers = new SignedAnswers(collaborators);
-    const queries = new MeshQueries({
-      self: collaborators.self,
-      routes: collaborators.routes,
-      tokens: collaborators.tokens,
-      members: collaborators.members,
-      drops: collaborators.drops,
-      time: collaborators.time,
-      requests,
-      answers,
-    });
-    const { clock } = collaborators;
-    this.router = new MeshCallRouter({
+  constructor(collaborators: Omit<ClientContext, 'requests' | 'answers'> & { readonly links: PeerLinks }) {
+    const context: ClientContext = {
       self: collaborators.self,
       routes: collaborators.routes,
       tokens: collaborators.tokens,
@@ -62,20 +29,22 @@ export class CallClient {
       drops: collaborators.drops,
       clock: collaborators.clock,
       time: collaborators.time,
-      requests,
-      answers,
-    });
-    this.jobs = new MeshJobs({ queries, clock });
-    this.events = new MeshEvents({ queries, clock });
+      requests: new RoutedRequests(collaborators),
+      answers: new SignedAnswers(collaborators),
+    };
+    const queries = new MeshQueries(context);
+    this.router = new MeshCallRouter(context);
+    this.jobs = new MeshJobs(queries, context.clock);
+    this.events = new MeshEvents(queries, context.clock);
   }
 }
 
-/** How long a cancelled call may still say how it ended: less than the pipeline's own patience. */
+/** How long the answer of a cancelled call still counts: less than the pipeline waits. */
 const CANCEL_GRACE_MS = 200;
-/** An id of a caller's own making that fits into a message; any other is left out. */
+/** Request ids of callers that fit into a message; others are replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
 const ID_SUFFIX_LENGTH = 13;
-/** Refusals after which another hub may be tried, while nothing was accepted. */
+/** Refusals after which another hub may be tried, as long as no hub has accepted the call. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'NODE_UNAVAILABLE',
   'NO_CAPABLE_NODE',
@@ -85,19 +54,6 @@ const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'HUB_UNREACHABLE',
 ]);
 
-interface RouterCollaborators {
-  readonly self: SigningHub;
-  readonly requests: RoutedRequests;
-  readonly answers: SignedAnswers;
-  readonly routes: CallRoutes;
-  readonly tokens: MeshTokens;
-  readonly members: MemberKeys;
-  readonly drops: DropSink;
-  readonly clock: Clock;
-  /** The best that the hub knows of the time. */
-  readonly time: Pick<Clock, 'now'>;
-}
-
 interface Sent {
   readonly id: string;
   readonly epoch: number;
@@ -106,23 +62,23 @@ interface Sent {
 }
 
 /**
- * Has calls run by other hubs. What has been sent and may have been taken on is never given to a second hub:
- * after a lost connection the executing hub is asked what became of it, over any way, until the deadline.
+ * Sends calls to other hubs. A call that may have been accepted is never sent to a second hub: after a lost
+ * connection the router asks the executing hub for the outcome, over any route, until the deadline.
  */
 class MeshCallRouter implements CallRouter {
-  readonly #collaborators: RouterCollaborators;
+  readonly #context: ClientContext;
 
-  constructor(collaborators: RouterCollaborators) {
-    this.#collaborators = collaborators;
+  constructor(context: ClientContext) {
+    this.#context = context;
   }
 
   async forward(hubId: string, call: ForwardedCall): Promise<RemoteResult> {
     const target = hubId as HubId;
-    return atNewestEpoch(this.#collaborators.routes, target, (epoch) => this.#forward(target, call, epoch));
+    return atNewestEpoch(this.#context.routes, target, (epoch) => this.#forward(target, call, epoch));
   }
 
   async #forward(target: HubId, call: ForwardedCall, epoch: number): Promise<RemoteResult> {
-    const { requests, self, answers } = this.#collaborators;
+    const { requests, self, answers } = this.#context;
     const sent = this.#sign(target, call, epoch);
     const progress = new CallProgress(call);
     let bytes: Uint8Array;
@@ -145,9 +101,9 @@ class MeshCallRouter implements CallRouter {
   }
 
   #sign(target: HubId, call: ForwardedCall, epoch: number): Sent {
-    const { self, tokens, time } = this.#collaborators;
+    const { self, tokens, time } = this.#context;
     const { versionRange, sessionId, idempotencyKey } = call;
-    // A second try is another request: the executing hub takes each id once.
+    // A second attempt is a new request: the executing hub accepts each id once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const token = tokens.textFor(call.principal, target);
     const invoke = signToolInvoke(
@@ -174,8 +130,8 @@ class MeshCallRouter implements CallRouter {
   }
 
   #chunkReader({ onChunk }: ForwardedCall, expected: ConstructorParameters<typeof PartReader>[1]): (part: Uint8Array) => void {
-    const { drops } = this.#collaborators;
-    const parts = new PartReader(this.#collaborators, expected);
+    const { drops } = this.#context;
+    const parts = new PartReader(this.#context, expected);
     return (bytes) => {
       const part = parts.read(bytes);
       if (!part) return;
@@ -186,23 +142,23 @@ class MeshCallRouter implements CallRouter {
   }
 
   #remainingMs({ deadlineMs }: ForwardedCall): number {
-    return Math.max(0, Math.floor(deadlineMs - this.#collaborators.clock.now()));
+    return Math.max(0, Math.floor(deadlineMs - this.#context.clock.now()));
   }
 
-  /** What a neighbour said without the executing hub's signature, or what the own end of the link noticed. */
-  async #afterFailure(error: AtmoError, doubtful: LostCallFacts): Promise<RemoteResult> {
-    const { target, call, progress } = doubtful;
+  /** Handles an error that the executing hub did not sign: a neighbour sent it, or this end of the link made it. */
+  async #afterFailure(error: AtmoError, sentCall: LostCallFacts): Promise<RemoteResult> {
+    const { target, call, progress } = sentCall;
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
     if (call.signal.aborted) throw wasNotSent ? error : progress.unknownOutcome();
-    if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(doubtful);
-    // Only the hub that runs the call can ask for an approval, and it signs that.
+    if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(sentCall);
+    // Only the executing hub can require an approval, and it signs that answer.
     if (error.code === 'APPROVAL_REQUIRED')
-      throw new AtmoError('NODE_UNAVAILABLE', `What came back on the way to ${target} was not signed by it`);
+      throw new AtmoError('NODE_UNAVAILABLE', `An answer in the name of ${target} came without its signature`);
     throw refusal(target, error);
   }
 
   async #recover(lost: LostCallFacts): Promise<RemoteResult> {
-    const answer = await new LostCall(this.#collaborators, lost).answer();
+    const answer = await new LostCall(this.#context, lost).answer();
     if (answer.status === 'success') return resultOf(answer);
     throw errorOfBody(answer.error, lost.target);
   }
@@ -221,7 +177,7 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
   return { result, nodeId: execution.nodeId, hops: execution.hops };
 }
 
-/** Another hub may be tried after what says nothing about the call itself; the reason stays in message and cause. */
+/** Turns a refusal that says nothing about the call itself into NODE_UNAVAILABLE, so that another hub is tried; keeps its reason in message and cause. */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
   const details = { ...error.details, code: error.code };
@@ -230,46 +186,38 @@ function refusal(target: HubId, error: AtmoError): AtmoError {
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
-/** A call that may be repeated is given up early: another hub may be able to run it. */
-const HARMLESS_PATIENCE_MS = 2_000;
+/** A call that is safe to repeat is given up early: another hub may be able to run it. */
+const SAFE_CALL_PATIENCE_MS = 2_000;
 
-interface LostCallCollaborators {
-  readonly self: SigningHub;
-  readonly requests: RoutedRequests;
-  readonly answers: SignedAnswers;
-  readonly clock: Clock;
-  readonly time: Pick<Clock, 'now'>;
-}
-
-/** A call of which nobody knows how it ended. */
+/** A call whose outcome is unknown. */
 interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
   readonly progress: CallProgress;
-  /** The request by which it was given to the other hub. */
-  readonly sent: { readonly id: string; readonly epoch: number; readonly token: string };
+  /** The request that carried it to the other hub. */
+  readonly sent: Sent;
 }
 
-/** A call of which the connection broke: its executing hub is asked what became of it until it says so or time is up. */
+/** Asks the executing hub for the outcome of a call whose connection broke, until it answers or the time is over. */
 class LostCall {
-  readonly #collaborators: LostCallCollaborators;
+  readonly #context: ClientContext;
   readonly #facts: LostCallFacts;
   readonly #giveUpMs: number;
-  /** Of the process that is there now. */
+  /** Epoch of the process that runs on the executing hub now. */
   #epoch: number;
 
-  constructor(collaborators: LostCallCollaborators, facts: LostCallFacts) {
-    this.#collaborators = collaborators;
+  constructor(context: ClientContext, facts: LostCallFacts) {
+    this.#context = context;
     this.#facts = facts;
     this.#epoch = facts.sent.epoch;
     const { call, progress } = facts;
-    const patienceMs = progress.isActing ? Number.POSITIVE_INFINITY : HARMLESS_PATIENCE_MS;
-    this.#giveUpMs = Math.min(call.deadlineMs, collaborators.clock.now() + patienceMs);
+    const patienceMs = progress.isActing ? Number.POSITIVE_INFINITY : SAFE_CALL_PATIENCE_MS;
+    this.#giveUpMs = Math.min(call.deadlineMs, context.clock.now() + patienceMs);
   }
 
   /**
-   * How it ended. NODE_UNAVAILABLE when it never ran, or may run again without harm; OUTCOME_UNKNOWN, for what acts, when
-   * nobody can tell any more.
+   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE when the call never ran or is safe to repeat, and
+   * with OUTCOME_UNKNOWN when it acts and its outcome cannot be found out any more.
    */
   async answer(): Promise<ToolResponse> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
@@ -283,12 +231,12 @@ class LostCall {
   }
 
   get #isTimeUp(): boolean {
-    return this.#facts.call.signal.aborted || this.#collaborators.clock.now() >= this.#giveUpMs;
+    return this.#facts.call.signal.aborted || this.#context.clock.now() >= this.#giveUpMs;
   }
 
-  /** Undefined when no answer came, by whatever way. */
+  /** Returns undefined when no answer came over any route. */
   async #ask(): Promise<ToolResponse | undefined> {
-    const { self, requests, answers, clock, time } = this.#collaborators;
+    const { self, requests, answers, clock, time } = this.#context;
     const { target, call, sent } = this.#facts;
     const { id, token } = sent;
     const queryId = randomUUID();
@@ -308,34 +256,31 @@ class LostCall {
     }
   }
 
-  /** Undefined while it runs. */
+  /** Returns undefined while the call runs. */
   #judge(answer: ToolResponse): AtmoError | undefined {
     if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
-    const told: JsonObject = isJsonObject(answer.result) ? answer.result : {};
-    if (told.state === 'running') return undefined;
-    // Only the process that was asked then can know that it never ran.
-    if (told.state === 'unknown' && told.epoch === this.#facts.sent.epoch) return neverRan(this.#facts.target);
+    const status: JsonObject = isJsonObject(answer.result) ? answer.result : {};
+    if (status.state === 'running') return undefined;
+    // Only the process that received the request can know that it never ran.
+    if (status.state === 'unknown' && status.epoch === this.#facts.sent.epoch)
+      return new AtmoError('NODE_UNAVAILABLE', `The connection to ${this.#facts.target} was lost before it accepted the call`);
     return this.#inDoubt();
   }
 
   #inDoubt(): AtmoError {
     const { call, progress, target } = this.#facts;
     if (progress.isActing || call.signal.aborted) return progress.unknownOutcome();
-    return new AtmoError('NODE_UNAVAILABLE', `${target} was lost while it ran the call, which may be made again without harm`);
+    return new AtmoError('NODE_UNAVAILABLE', `${target} was lost while it ran the call, which is safe to repeat`);
   }
 
   #pause(ms: number): Promise<void> {
-    const { clock } = this.#collaborators;
+    const { clock } = this.#context;
     const leftMs = Math.max(1, this.#giveUpMs - clock.now());
     return pause(clock, Math.min(ms, leftMs), this.#facts.call.signal);
   }
 }
 
-function neverRan(target: HubId): AtmoError {
-  return new AtmoError('NODE_UNAVAILABLE', `The connection to ${target} was lost before it took the call on`);
-}
-
-/** How far a call has come that was given to another hub, as far as this hub can tell. */
+/** The progress of a call on another hub, as far as this hub knows it. */
 class CallProgress {
   readonly #call: ForwardedCall;
   #isAccepted = false;
@@ -354,7 +299,7 @@ class CallProgress {
     };
   }
 
-  /** It is told, or its result shows, that the call was let through. */
+  /** Records once that the call was let through; an accept frame or its result shows it. */
   accepted(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;
@@ -366,23 +311,23 @@ class CallProgress {
     return this.#isAccepted;
   }
 
-  /** It may have run, and nobody has said how it ended. */
+  /** The call may have run, and its outcome has not arrived. */
   get isInDoubt(): boolean {
     return this.#isAccepted || this.#isLost;
   }
 
-  /** Running it twice would do something twice. */
+  /** Running the call twice would act twice. */
   get isActing(): boolean {
     return isActing(this.#call.tool.definition);
   }
 
-  /** What is honest when nobody can say any more what became of it. */
+  /** Returns the error for an outcome that cannot be found out: OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
   unknownOutcome(): AtmoError {
     const { id } = this.#call.tool;
     if (!this.isActing) return new AtmoError('TIMEOUT', `The hub that runs ${id} did not answer in time`);
     return new AtmoError(
       'OUTCOME_UNKNOWN',
-      `${id} was given to another hub that does not answer any more; read the state before calling it again`,
+      `${id} was sent to another hub that does not answer any more; read the state before calling it again`,
     );
   }
 }

@@ -33,7 +33,7 @@ interface CallServerCollaborators {
 
 type OpenedCall = OpenedRequest<ToolInvoke>;
 
-/** Runs calls of other hubs: each once, after all that a call of its own callers has to pass, and signs how it ended. */
+/** Runs calls of other hubs, each once and through the same pipeline as local calls, and signs the outcome. */
 export class CallServer {
   readonly #collaborators: CallServerCollaborators;
 
@@ -41,7 +41,7 @@ export class CallServer {
     this.#collaborators = collaborators;
   }
 
-  /** From now on calls are taken. */
+  /** Accepts calls from now on. */
   listen(): void {
     this.#collaborators.links.handle('invoke', (request) => this.#invoke(request));
   }
@@ -62,46 +62,46 @@ export class CallServer {
     }
   }
 
-  /** The same request over another way waits for the one that runs; whatever else has its id is a replay. */
+  /** A copy of the request over another route waits for the one that runs; any other request with its id is a replay. */
   async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));
       return record.answer;
     }
     this.#collaborators.drops.count('call.replayed');
-    if (record.state === 'spent') throw new AtmoError('NODE_UNAVAILABLE', `The request ${statement.id} was given up before it came`);
-    throw new AtmoError('CONFLICT', `The request ${statement.id} of ${statement.entryHub} was here before; ask for its status instead`);
+    if (record.state === 'spent') throw new AtmoError('NODE_UNAVAILABLE', `The request ${statement.id} was given up before it arrived`);
+    throw new AtmoError('CONFLICT', `The request ${statement.id} of ${statement.entryHub} has arrived before; ask for its status instead`);
   }
 
   async #run(opened: OpenedCall, record: LedgerRecord, request: IncomingRequest): Promise<Uint8Array> {
     const { signer, clock } = this.#collaborators;
     const startMs = clock.monotonic();
-    const dispatch = () => {
-      record.dispatch();
-      request.accept('detached', 'soon');
-    };
-    const outcome = await this.#outcome(opened, { request, dispatch });
-    // Nothing of it ran, and nobody waited any more: to its entry hub it is as if it had never come.
+    const outcome = await this.#outcome(opened, record, request);
+    // Nothing of it ran and no caller waits: the ledger treats the request as one that never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
-    // Nobody may take a failure of what ran for a refusal.
+    // The failure of a call that ran must not look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
-    const answer = signer.sign(outcome, { opened, startMs });
+    const answer = signer.sign(outcome, opened, startMs);
     record.settle(answer);
     return answer;
   }
 
-  async #outcome(opened: OpenedCall, { request, dispatch }: Delivery): Promise<Outcome & { readonly isDispatched: boolean }> {
+  async #outcome(
+    opened: OpenedCall,
+    record: LedgerRecord,
+    request: IncomingRequest,
+  ): Promise<Outcome & { readonly isDispatched: boolean }> {
     let isDispatched = false;
     const onDispatch = () => {
       isDispatched = true;
-      dispatch();
+      record.dispatch();
+      request.accept('detached', 'soon');
     };
     try {
-      const principal = this.#principalOf(opened);
-      const call = this.#callRequest(opened, principal);
-      const onChunk = this.#teller(opened, request);
+      const call = this.#callRequest(opened, this.#principalOf(opened));
+      const onChunk = this.#chunkSender(opened, request);
       const outcome = await this.#callPipeline(opened, { ...call, signal: request.signal, onDispatch, onChunk });
-      // A job is taken on as soon as it exists.
+      // A job is accepted as soon as it exists.
       if (opened.statement.mode === 'job' && outcome.kind === 'result') onDispatch();
       return { ...outcome, isDispatched };
     } catch (error) {
@@ -110,16 +110,16 @@ export class CallServer {
     }
   }
 
-  /** Passes on what a running call tells, signed. A caller that is too slow for it misses some; the answer has all of it. */
-  #teller({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
+  /** Sends the chunks of a running call, signed. A slow caller misses some of them; the answer is complete. */
+  #chunkSender({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
     const parts = new PartSigner(this.#collaborators.self, statement.id);
     let waiting = 0;
     return (chunk) => {
       if (waiting >= MAX_WAITING_CHUNKS) return;
       waiting++;
-      // Whoever asked may be gone; how the call ended is told by its answer.
-      const told = request.part(parts.sign(encodeToolChunk({ ...chunk }))).catch(() => undefined);
-      void told.then(() => waiting--);
+      // The caller may be gone: the answer carries the outcome.
+      const sent = request.part(parts.sign(encodeToolChunk({ ...chunk }))).catch(() => undefined);
+      void sent.then(() => waiting--);
     };
   }
 
@@ -127,18 +127,18 @@ export class CallServer {
     const { guard, drops, self } = this.#collaborators;
     const principal = guard.principalOf(opened);
     const { context, entryHub } = opened.statement;
-    // Each hub calls its own agents by their bare names.
+    // Each hub names its own agents without the hub id.
     const agentId = foreignAgentId(context.agentId, entryHub);
     if (agentId === foreignAgentId(principal.id, self.hubId)) return principal;
     drops.count('call.other_agent');
-    throw new AtmoError('PERMISSION_DENIED', `The call says that it is of ${agentId}, its token that it is of ${principal.id}`);
+    throw new AtmoError('PERMISSION_DENIED', `The call names the agent ${agentId}, its token the agent ${principal.id}`);
   }
 
   #callRequest({ statement, untilMs }: OpenedCall, principal: Principal): CallRequest {
     const { self, clock } = this.#collaborators;
     const { id, tool, version, params, context, idempotencyKey } = statement;
     const timeoutMs = Math.min(statement.timeoutMs, untilMs - clock.monotonic());
-    if (timeoutMs <= 0) throw new AtmoError('TIMEOUT', 'The time for the call was over when it came; nothing of it takes effect');
+    if (timeoutMs <= 0) throw new AtmoError('TIMEOUT', 'The time for the call was over when it arrived; it has no effect');
     return {
       principal,
       tool,
@@ -165,21 +165,16 @@ export class CallServer {
   }
 }
 
-interface Delivery {
-  readonly request: IncomingRequest;
-  readonly dispatch: () => void;
-}
-
 function outcomeOf(answer: Awaited<ReturnType<CallPipeline['call']>>): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** What the ledger remembers of a request: longer than it could be taken. */
+/** Returns the ledger entry of a request, valid for longer than the request could be accepted. */
 export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
   return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
 }
 
-/** How long a request is remembered after it could still be taken, so that its entry hub can ask what became of it. */
+/** How long the ledger keeps a request that can no longer be accepted, so that its entry hub can ask for the outcome. */
 const KEPT_MS = 60_000;
 const SWEEP_MS = 10_000;
 const MAX_REQUESTS_PER_HUB = 16_384;
@@ -187,37 +182,37 @@ const MAX_REQUESTS = 65_536;
 /** Bytes of answers that are kept. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
-/** A request as the ledger knows it; ids are made up by the entry hub. */
-export interface LedgerEntry {
+/** A request in the ledger; the entry hub makes the ids. */
+interface LedgerEntry {
   readonly entryHub: HubId;
   readonly id: string;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Until when it could be taken or runs, by the monotonic clock. */
+  /** Until when it can be accepted or runs, by the monotonic clock. */
   readonly untilMs: number;
 }
 
-/** What became of a request. */
+/** A request and its outcome. */
 export interface LedgerRecord extends LedgerEntry {
   /** `spent`: it never ran and never will. */
   state: 'running' | 'finished' | 'spent';
-  /** Resolves when it was let through; never for one that was refused. */
+  /** Resolves when the request was let through; never for one that was refused. */
   readonly dispatched: Promise<void>;
   dispatch(): void;
-  /** The answer as it travels; rejects when it ended without one. */
+  /** The encoded answer; rejects when the request ended without one. */
   readonly answer: Promise<Uint8Array>;
-  /** Ends it; without bytes, as one that never ran. */
+  /** Ends the request; without bytes, as one that never ran. */
   settle(answer: Uint8Array | undefined): void;
-  /** Kept for the entry hub; absent when it was too long ago or there are too many. */
+  /** The answer, kept for the entry hub; absent when it is too old or there are too many. */
   kept?: Uint8Array | undefined;
 }
 
-/** Every request that this hub was given, once: so that none runs twice, and what became of it can be told. */
+/** Records every request once, so that none runs twice and its outcome can be queried. */
 export class CallLedger {
   readonly #clock: Clock;
   readonly #records = new Map<string, LedgerRecord>();
   readonly #counts = new Map<HubId, number>();
-  /** With kept answers, oldest first. */
+  /** Records with kept answers, oldest first. */
   readonly #answered = new Set<LedgerRecord>();
   #keptBytes = 0;
   #sweptMs = 0;
@@ -226,33 +221,29 @@ export class CallLedger {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#records.size;
-  }
-
   find(entryHub: HubId, id: string): LedgerRecord | undefined {
     return this.#records.get(`${entryHub} ${id}`);
   }
 
-  /** Remembers a request that is new. RESOURCE_EXCEEDED when more of them are remembered than there may be. */
+  /** Records a new request. Throws RESOURCE_EXCEEDED when the ledger is full, for this hub or for all. */
   open(entry: LedgerEntry): LedgerRecord {
     this.#sweep();
     const count = this.#counts.get(entry.entryHub) ?? 0;
     if (count >= MAX_REQUESTS_PER_HUB || this.#records.size >= MAX_REQUESTS) {
       throw new AtmoError('RESOURCE_EXCEEDED', `${entry.entryHub} has made ${count} requests in a minute; wait a while`);
     }
-    const record = this.#record(entry);
+    const record = this.#newRecord(entry);
     this.#counts.set(entry.entryHub, count + 1);
     this.#records.set(`${entry.entryHub} ${entry.id}`, record);
     return record;
   }
 
-  /** Remembers that a request of this id must not run when it comes. As `open`. */
+  /** Records that a request with this id must not run when it arrives. Throws as `open`. */
   spend(entry: LedgerEntry): void {
     this.open(entry).settle(undefined);
   }
 
-  #record(entry: LedgerEntry): LedgerRecord {
+  #newRecord(entry: LedgerEntry): LedgerRecord {
     const dispatch = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Uint8Array>();
     answer.promise.catch(() => {});

@@ -23,7 +23,7 @@ interface LinkCollaborators {
   readonly onEnd: (link: ControlLink, reason: LinkEnd) => void;
 }
 
-/** The control stream to one peer: requests of both sides at once, told apart by ids that are odd for one side and even for the other. */
+/** The control stream to one peer. Both sides send requests at once; the ids of one side are odd, those of the other even. */
 export class ControlLink implements PeerLink {
   readonly #collaborators: LinkCollaborators;
   readonly #sender: FrameSender;
@@ -85,7 +85,7 @@ export class ControlLink implements PeerLink {
     return request.answer;
   }
 
-  /** Says goodbye and ends after what was sent. */
+  /** Sends a goodbye frame and ends when everything is sent. */
   async goodbye(): Promise<void> {
     if (this.#end) return;
     this.#sender.send({ type: 'goodbye', reason: 'stopping' });
@@ -93,7 +93,7 @@ export class ControlLink implements PeerLink {
     await this.#collaborators.stream.close();
   }
 
-  /** Ends at once; what is unanswered is lost. */
+  /** Ends at once; unanswered requests fail. */
   end(reason: LinkEnd): void {
     if (this.#end) return;
     this.#finish(reason);
@@ -111,19 +111,16 @@ export class ControlLink implements PeerLink {
   #receive(bytes: Uint8Array): void {
     if (this.#end) return;
     this.#heartbeat.onReceived();
-    let isWelcome: boolean;
     try {
-      isWelcome = this.#take(decodeFrame(bytes));
+      if (this.#take(decodeFrame(bytes))) return;
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
-      isWelcome = false;
     }
-    if (isWelcome) return;
     this.#collaborators.drops.count('link.malformed');
     this.end('malformed');
   }
 
-  /** False when the frame has no place in the conversation. */
+  /** Returns false for a frame that the protocol does not allow now. */
   #take(frame: Frame): boolean {
     switch (frame.type) {
       case 'request':
@@ -136,7 +133,7 @@ export class ControlLink implements PeerLink {
       case 'cancel':
         return this.#isOfPeer(frame.id) && this.#incoming.cancel(frame.id);
       case 'ping':
-        if (!this.#sender.room) this.#sender.send({ type: 'pong', number: frame.number });
+        if (!this.#sender.drained) this.#sender.send({ type: 'pong', number: frame.number });
         return true;
       case 'pong':
         this.#heartbeat.ponged(frame.number);
@@ -151,7 +148,7 @@ export class ControlLink implements PeerLink {
 
   #takeAnswer(frame: Extract<Frame, { readonly type: 'accept' | 'result' | 'error' | 'part' }>): boolean {
     const request = this.#outgoing.get(frame.id);
-    // Answered late: we have given it up.
+    // An answer that came after this hub gave the request up.
     if (!request) return !this.#isOfPeer(frame.id) && frame.id < this.#nextId;
     switch (frame.type) {
       case 'accept':
@@ -163,11 +160,11 @@ export class ControlLink implements PeerLink {
         request.fail(errorOfFrame(frame));
         return true;
       case 'result':
-        return this.#succeed(request, frame);
+        return this.#finishAnswer(request, frame.id, frame.body);
     }
   }
 
-  #succeed(request: OutgoingRequest, { id, body: last }: { readonly id: number; readonly body: Uint8Array }): boolean {
+  #finishAnswer(request: OutgoingRequest, id: number, last: Uint8Array): boolean {
     const body = this.#answers.finish(id, last);
     if (body) request.succeed(body);
     return body !== undefined;
@@ -179,14 +176,12 @@ export class ControlLink implements PeerLink {
     const arrival = this.#answers.add(id, bytes);
     if (arrival.kind === 'malformed') return false;
     if (arrival.kind === 'kept' && arrival.grantBytes > 0) this.#sender.send({ type: 'credit', id, bytes: arrival.grantBytes });
-    if (arrival.kind === 'too-much') this.#refuseAnswer(id, request);
+    if (arrival.kind === 'too-much') {
+      this.#collaborators.drops.count('link.answer_too_large');
+      request.fail(new AtmoError('RESOURCE_EXCEEDED', `The answers of ${this.peer.id} are longer than this hub can keep at once`));
+      this.#sender.send({ type: 'cancel', id });
+    }
     return true;
-  }
-
-  #refuseAnswer(id: number, request: OutgoingRequest): void {
-    this.#collaborators.drops.count('link.answer_too_large');
-    request.fail(new AtmoError('RESOURCE_EXCEEDED', `The answers of ${this.peer.id} are longer than this hub can keep at once`));
-    this.#sender.send({ type: 'cancel', id });
   }
 
   #admit(request: Extract<Frame, { readonly type: 'request' }>): boolean {
@@ -211,11 +206,11 @@ export class ControlLink implements PeerLink {
 interface OutgoingCollaborators {
   readonly clock: Clock;
   readonly route: BodyRoute;
-  /** Told once, when no more is expected. */
+  /** Called once, at the end of the request. */
   readonly onEnd: () => void;
 }
 
-/** A request of ours, until its answer is here. */
+/** A request of this hub until its answer. */
 class OutgoingRequest {
   readonly answer: Promise<Uint8Array>;
   readonly #collaborators: OutgoingCollaborators;
@@ -225,8 +220,8 @@ class OutgoingRequest {
   readonly #onAbort = () => this.#cancel();
   #isAccepted = false;
   #isOver = false;
-  #partsCame = 0;
-  /** Parts that are being read; undefined while there are none. */
+  #partCount = 0;
+  /** Resolves when the parts that arrived are read; undefined while there are none. */
   #reading: Promise<void> | undefined;
   #stopGrace = () => {};
 
@@ -246,7 +241,7 @@ class OutgoingRequest {
     const sending = sendBody(body, route, (last) =>
       route.sender.send({ type: 'request', id: route.id, kind: REQUEST_KINDS[kind], body: last }),
     );
-    // It only fails with what has ended the request: the peer need not wait for the rest.
+    // Sending fails only when the request has ended: the peer must not wait for the rest.
     sending?.catch(() => route.sender.send({ type: 'cancel', id: route.id }));
   }
 
@@ -256,12 +251,12 @@ class OutgoingRequest {
     this.#options.onAccept?.();
   }
 
-  /** False when the peer broke the rules: parts out of order or empty, or more than it had room for. */
+  /** Returns false for a part that is empty, out of order or beyond the credit of the peer. */
   part(sequence: number, bytes: Uint8Array): boolean {
-    // Parts without bytes would cost no credit, and each waits for its reader.
+    // Empty parts would cost no credit, and each waits for its reader.
     if (bytes.length === 0) return false;
-    if (sequence !== this.#partsCame || !this.#ledger.came(bytes.length)) return false;
-    this.#partsCame += 1;
+    if (sequence !== this.#partCount || !this.#ledger.add(bytes.length)) return false;
+    this.#partCount += 1;
     const reading = this.#reading ? this.#reading.then(() => this.#options.onPart?.(bytes)) : this.#options.onPart?.(bytes);
     if (reading) this.#reading = this.#afterRead(reading, bytes.length);
     else this.#grant(bytes.length);
@@ -276,11 +271,14 @@ class OutgoingRequest {
     this.#end(() => this.#settle.reject(error));
   }
 
-  /** The connection is gone. */
+  /** The connection is lost. */
   lost(peer: string): void {
     if (this.#isOver) return;
     this.#options.onLost?.();
-    this.fail(lostError(peer, this.#isAccepted));
+    const [code, message] = this.#isAccepted
+      ? (['OUTCOME_UNKNOWN', `The connection to ${peer} was lost after it accepted the request`] as const)
+      : (['NODE_UNAVAILABLE', `The connection to ${peer} was lost`] as const);
+    this.fail(new AtmoError(code, message));
   }
 
   async #afterRead(reading: Promise<void>, length: number): Promise<void> {
@@ -317,9 +315,4 @@ class OutgoingRequest {
     if (this.#reading) this.#reading.then(settle, settle);
     else settle();
   }
-}
-
-function lostError(peer: string, isAccepted: boolean): AtmoError {
-  if (isAccepted) return new AtmoError('OUTCOME_UNKNOWN', `The connection to ${peer} was lost after it took the request on`);
-  return new AtmoError('NODE_UNAVAILABLE', `The connection to ${peer} was lost`);
 }

@@ -9,7 +9,7 @@ import { type DropSink, type PeerLink, type PeerLinks, REQUEST_KINDS, type Reque
 
 /** Protocol of the control stream. */
 export const CONTROL_PROTOCOL = '/atmosphere-edge/control/1';
-/** Requests that one neighbour may send: enough for a house that is busy, not for one that floods. */
+/** Rate of requests from one neighbour: enough for a busy house, too little for a flood. */
 const DEFAULT_RATE: BucketRate = { burst: 1_000, perSecond: 1_000 };
 
 interface ControlLinksCollaborators {
@@ -22,8 +22,8 @@ interface ControlLinksCollaborators {
 type LinkListener = (link: PeerLink) => void;
 
 /**
- * One control stream to every connected hub. The hub with the lower id opens it; the other one does when nothing came
- * within a second. Where both did, the stream of the lower id stays.
+ * Keeps one control stream to every connected hub. The hub with the lower id opens it; the other hub does so when no stream
+ * came within a second. When both did, the stream of the lower id stays.
  */
 export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
@@ -42,12 +42,12 @@ export class ControlLinks implements PeerLinks, Service {
     this.#collaborators = collaborators;
     this.#rate = options.rate ?? DEFAULT_RATE;
     const { engine, clock } = collaborators;
-    this.#opener = new LinkOpener({ engine, clock, protocol: CONTROL_PROTOCOL, onOpen: (stream) => this.#opened(stream) });
+    this.#opener = new LinkOpener(engine, clock, (stream) => this.#opened(stream));
   }
 
   async start(): Promise<void> {
     const { engine } = this.#collaborators;
-    engine.handle(CONTROL_PROTOCOL, (stream) => this.#came(stream));
+    engine.handle(CONTROL_PROTOCOL, (stream) => this.#accept(stream));
     this.#stops.push(engine.onPeerUp((peer) => this.#opener.schedule(peer.id)));
     this.#stops.push(engine.onPeerDown((peer) => this.#left(peer)));
     for (const peer of engine.peers()) this.#opener.schedule(peer.id);
@@ -88,7 +88,7 @@ export class ControlLinks implements PeerLinks, Service {
   }
 
   /** A stream that the peer opened. */
-  #came(stream: MeshStream): void {
+  #accept(stream: MeshStream): void {
     const { id } = stream.peer;
     const known = this.#links.get(id);
     const isTheirTurn = id < this.#collaborators.engine.id;
@@ -102,7 +102,7 @@ export class ControlLinks implements PeerLinks, Service {
   #take(stream: MeshStream): void {
     const { clock, logger, drops, engine } = this.#collaborators;
     const { id } = stream.peer;
-    this.#opener.has(id);
+    this.#opener.linked(id);
     const link = new ControlLink(
       {
         stream,
@@ -117,7 +117,7 @@ export class ControlLinks implements PeerLinks, Service {
     );
     this.#links.set(id, link);
     link.start();
-    if (!link.isEnded) this.#tell(this.#up, link);
+    if (!link.isEnded) for (const listener of this.#up) listener(link);
   }
 
   #ended(link: ControlLink, reason: LinkEnd): void {
@@ -125,10 +125,10 @@ export class ControlLinks implements PeerLinks, Service {
     const { id } = link.peer;
     logger.debug('mesh.link_down', { hub: id, reason });
     if (this.#links.get(id) === link) this.#links.delete(id);
-    this.#tell(this.#down, link);
-    // A peer that does not answer any more is not connected, whatever the socket thinks.
+    for (const listener of this.#down) listener(link);
+    // A peer that does not answer is not connected, even when its socket is open.
     if (reason === 'silent' || reason === 'flooded') engine.disconnect(id).catch(() => {});
-    else if (!this.#isStopped && reason !== 'replaced' && engine.peers().some((peer) => peer.id === id)) this.#opener.again(id);
+    else if (!this.#isStopped && reason !== 'replaced' && engine.peers().some((peer) => peer.id === id)) this.#opener.retry(id);
   }
 
   #left({ id }: EnginePeer): void {
@@ -142,116 +142,108 @@ export class ControlLinks implements PeerLinks, Service {
     this.#buckets.set(id, bucket);
     return bucket;
   }
-
-  #tell(listeners: ReadonlySet<LinkListener>, link: PeerLink): void {
-    for (const listener of listeners) listener(link);
-  }
 }
 
-/** How long the hub with the higher id waits for the other one to open the stream. */
+/** How long the hub with the higher id waits for the stream of the other hub. */
 const THEIR_TURN_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
-/** A link that lived so long ended for a new reason: trying again starts quickly. */
+/** After a link that lived this long, retries start quickly again. */
 const GOOD_LIFE_MS = 60_000;
-
-interface OpenerCollaborators {
-  readonly engine: MeshEngine;
-  readonly clock: Clock;
-  readonly protocol: string;
-  readonly onOpen: (stream: MeshStream) => void;
-}
 
 interface PendingLink {
   readonly controller: AbortController;
   isOpening: boolean;
   retryMs: number;
-  /** When there was a link, by the monotonic clock. */
+  /** Start of the last link, by the monotonic clock. */
   sinceMs: number;
   cancel: () => void;
 }
 
-/** Opens the control stream to connected hubs, again and again while there is none. */
+/** Opens the control stream to connected hubs and retries while there is none. */
 class LinkOpener {
-  readonly #collaborators: OpenerCollaborators;
-  readonly #wanted = new Map<HubId, PendingLink>();
+  readonly #engine: MeshEngine;
+  readonly #clock: Clock;
+  readonly #onOpen: (stream: MeshStream) => void;
+  readonly #pending = new Map<HubId, PendingLink>();
 
-  constructor(collaborators: OpenerCollaborators) {
-    this.#collaborators = collaborators;
+  constructor(engine: MeshEngine, clock: Clock, onOpen: (stream: MeshStream) => void) {
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#onOpen = onOpen;
   }
 
-  /** The hub is connected. */
+  /** Opens a stream to a hub that is connected now. */
   schedule(id: HubId): void {
-    if (this.#wanted.has(id)) return;
-    const wanted: PendingLink = {
+    if (this.#pending.has(id)) return;
+    const pending: PendingLink = {
       controller: new AbortController(),
       isOpening: false,
       retryMs: FIRST_RETRY_MS,
       sinceMs: 0,
       cancel: () => {},
     };
-    this.#wanted.set(id, wanted);
-    if (this.#collaborators.engine.id < id) void this.#open(id, wanted);
-    else this.#later(id, THEIR_TURN_MS);
+    this.#pending.set(id, pending);
+    if (this.#engine.id < id) void this.#open(id, pending);
+    else this.#openAfter(id, THEIR_TURN_MS);
   }
 
   isOpening(id: HubId): boolean {
-    return this.#wanted.get(id)?.isOpening ?? false;
+    return this.#pending.get(id)?.isOpening ?? false;
   }
 
-  /** There is a link, whoever opened it. */
-  has(id: HubId): void {
+  /** Stops trying: there is a link, opened by either side. */
+  linked(id: HubId): void {
     this.schedule(id);
-    const wanted = this.#wanted.get(id);
-    wanted?.cancel();
-    if (wanted) wanted.sinceMs = this.#collaborators.clock.monotonic();
+    const pending = this.#pending.get(id);
+    pending?.cancel();
+    if (pending) pending.sinceMs = this.#clock.monotonic();
   }
 
-  /** The link ended, the connection did not. */
-  again(id: HubId): void {
-    const wanted = this.#wanted.get(id);
-    if (!wanted) return;
-    const livedMs = this.#collaborators.clock.monotonic() - wanted.sinceMs;
-    if (livedMs >= GOOD_LIFE_MS) wanted.retryMs = FIRST_RETRY_MS;
-    this.#retry(id, wanted);
+  /** Tries again: the link ended, the connection did not. */
+  retry(id: HubId): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    const livedMs = this.#clock.monotonic() - pending.sinceMs;
+    if (livedMs >= GOOD_LIFE_MS) pending.retryMs = FIRST_RETRY_MS;
+    this.#retryLater(id, pending);
   }
 
   forget(id: HubId): void {
-    const wanted = this.#wanted.get(id);
-    this.#wanted.delete(id);
-    wanted?.cancel();
-    wanted?.controller.abort();
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    pending?.cancel();
+    pending?.controller.abort();
   }
 
   stop(): void {
-    for (const id of [...this.#wanted.keys()]) this.forget(id);
+    for (const id of [...this.#pending.keys()]) this.forget(id);
   }
 
-  #retry(id: HubId, wanted: PendingLink): void {
-    const theirTurnMs = this.#collaborators.engine.id < id ? 0 : THEIR_TURN_MS;
-    this.#later(id, wanted.retryMs + theirTurnMs);
-    wanted.retryMs = Math.min(MAX_RETRY_MS, wanted.retryMs * 2);
+  #retryLater(id: HubId, pending: PendingLink): void {
+    const theirTurnMs = this.#engine.id < id ? 0 : THEIR_TURN_MS;
+    this.#openAfter(id, pending.retryMs + theirTurnMs);
+    pending.retryMs = Math.min(MAX_RETRY_MS, pending.retryMs * 2);
   }
 
-  #later(id: HubId, delayMs: number): void {
-    const wanted = this.#wanted.get(id);
-    if (!wanted) return;
-    wanted.cancel();
-    wanted.cancel = this.#collaborators.clock.after(delayMs, () => void this.#open(id, wanted));
+  #openAfter(id: HubId, delayMs: number): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    pending.cancel();
+    pending.cancel = this.#clock.after(delayMs, () => void this.#open(id, pending));
   }
 
-  async #open(id: HubId, wanted: PendingLink): Promise<void> {
-    const { engine, protocol, onOpen } = this.#collaborators;
-    if (wanted.isOpening) return;
-    wanted.isOpening = true;
+  async #open(id: HubId, pending: PendingLink): Promise<void> {
+    if (pending.isOpening) return;
+    pending.isOpening = true;
     try {
-      const stream = await engine.openStream(id, protocol, { signal: wanted.controller.signal });
-      wanted.isOpening = false;
-      onOpen(stream);
+      const stream = await this.#engine.openStream(id, CONTROL_PROTOCOL, { signal: pending.controller.signal });
+      pending.isOpening = false;
+      this.#onOpen(stream);
     } catch {
-      wanted.isOpening = false;
-      // Nobody is there, or it does not know the protocol yet: the engine has counted it.
-      if (this.#wanted.get(id) === wanted) this.#retry(id, wanted);
+      pending.isOpening = false;
+      // The hub is gone or does not know the protocol yet: the engine has counted it.
+      if (this.#pending.get(id) === pending) this.#retryLater(id, pending);
     }
   }
 }

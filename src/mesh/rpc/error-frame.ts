@@ -8,7 +8,7 @@ const MAX_DETAILS_LENGTH = 16_384;
 
 type ErrorFrame = Extract<Frame, { readonly type: 'error' }>;
 
-/** An error as it travels; details that are too long for a frame stay here. */
+/** Returns the frame of an error, without details that are too long for it. */
 export function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFrame {
   const text = JSON.stringify(details);
   return {
@@ -20,13 +20,13 @@ export function errorFrame(id: number, { code, message, details }: AtmoError): E
   };
 }
 
-/** The error that a peer told; a code that this hub does not know is INTERNAL_ERROR. */
+/** Returns the error of a peer; an unknown code becomes INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
   const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
-  return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parsed(details));
+  return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parseDetails(details));
 }
 
-function parsed(text: string) {
+function parseDetails(text: string) {
   try {
     const value = visibleJson(JSON.parse(text) as Json);
     return isJsonObject(value) ? value : {};

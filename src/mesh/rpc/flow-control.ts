@@ -2,70 +2,70 @@ import { encodeFrame, type Frame } from '../../codec/messages/connection.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MeshStream } from '../transport/mesh-engine.ts';
 
-/** Bytes of a request's body, or of its answer with all parts, that may be on their way unread. */
+/** Most unread bytes of a request's body, or of its answer with all parts. */
 export const CREDIT_WINDOW_BYTES = 262_144;
 
-interface Waiting {
+interface PendingSend {
   readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (error: AtmoError) => void;
 }
 
-/** The sender's view of what its peer still has room for, in one direction of one request. */
+/** The sender's side of the credit in one direction of one request. */
 export class CreditWindow {
-  readonly #waiting: Waiting[] = [];
-  #room = CREDIT_WINDOW_BYTES;
-  /** Makes the error: most requests end without anybody who hears of it. */
+  readonly #waiting: PendingSend[] = [];
+  #credit = CREDIT_WINDOW_BYTES;
+  /** Makes the error of the end only when a sender waits: most requests end without one. */
   #end: (() => AtmoError) | undefined;
 
-  /** Undefined when the bytes may be sent at once; else resolves when they may, and rejects when the request has ended. */
+  /** Returns undefined when the bytes may be sent at once; else a promise until then, which rejects when the request ends. */
   take(bytes: number): Promise<void> | undefined {
     if (this.#end) return Promise.reject(this.#end());
-    if (this.#waiting.length === 0 && this.#room >= bytes) {
-      this.#room -= bytes;
+    if (this.#waiting.length === 0 && this.#credit >= bytes) {
+      this.#credit -= bytes;
       return undefined;
     }
     return new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }));
   }
 
-  /** More room; never more than the whole window, whatever the peer says. */
+  /** Adds credit, up to the whole window. */
   grant(bytes: number): void {
-    this.#room = Math.min(CREDIT_WINDOW_BYTES, this.#room + bytes);
-    for (let next = this.#waiting[0]; next && next.bytes <= this.#room; next = this.#waiting[0]) {
-      this.#room -= next.bytes;
+    this.#credit = Math.min(CREDIT_WINDOW_BYTES, this.#credit + bytes);
+    for (let next = this.#waiting[0]; next && next.bytes <= this.#credit; next = this.#waiting[0]) {
+      this.#credit -= next.bytes;
       this.#waiting.shift();
       next.resolve();
     }
   }
 
-  /** Throws why the request has ended, where it has. */
+  /** Throws when the request has ended. */
   check(): void {
     if (this.#end) throw this.#end();
   }
 
-  /** Whoever waits hears why there will be no more room. */
+  /** Ends the request; pending sends reject with the reason. */
   end(reason: () => AtmoError): void {
     this.#end ??= reason;
     for (const { reject } of this.#waiting.splice(0)) reject(reason());
   }
 }
 
-/** Room is given back in pieces of this size: small answers need no frame for it. */
+/** Credit is granted in pieces of this size: small answers need no credit frame. */
 const GRANT_BYTES = CREDIT_WINDOW_BYTES / 4;
 
-/** The receiver's view of one direction of one request: what came, what was read, and how much room to give back. */
+/** The receiver's side of the credit in one direction of one request. */
 export class CreditLedger {
-  /** Came and was not given back yet. */
+  /** Received bytes whose credit was not granted again. */
   #owed = 0;
   #read = 0;
 
-  /** False when the sender has sent more than it had room for. */
-  came(bytes: number): boolean {
+  /** Records received bytes; returns false when the sender exceeds its credit. */
+  add(bytes: number): boolean {
     this.#owed += bytes;
     return this.#owed <= CREDIT_WINDOW_BYTES;
   }
 
-  /** Bytes of room to tell the sender of, now that so many more were read; 0 while it is not worth a frame. */
+  /** Records read bytes; returns the credit to grant, 0 while it is not worth a frame. */
   read(bytes: number): number {
     this.#read += bytes;
     if (this.#read < GRANT_BYTES) return 0;
@@ -76,7 +76,7 @@ export class CreditLedger {
   }
 }
 
-/** Writes frames to the stream of a link and knows when it is full. */
+/** Sends frames over the stream of a link and knows when its queue is full. */
 export class FrameSender {
   readonly #stream: MeshStream;
   #drained: Promise<void> | undefined;
@@ -85,12 +85,12 @@ export class FrameSender {
     this.#stream = stream;
   }
 
-  /** Resolves when the stream has room again; undefined while it has. */
-  get room(): Promise<void> | undefined {
+  /** Resolves when the queue has room again; undefined while it has. */
+  get drained(): Promise<void> | undefined {
     return this.#drained;
   }
 
-  /** Sends in any case: for what is bounded otherwise, as answers are by the requests in flight. */
+  /** Sends even when the queue is full: the number of requests in flight bounds the answers. */
   send(frame: Frame): void {
     if (this.#stream.send(encodeFrame(frame)) || this.#drained) return;
     const freed = () => {
@@ -100,42 +100,20 @@ export class FrameSender {
   }
 }
 
-/** Longest body that travels in one frame, and longest piece of a longer one. */
+/** Longest body in one frame, and longest piece of a longer one. */
 const CHUNK_BYTES = 32_768;
-/** Shortest piece but the last one: what is kept of a piece is more than its bytes. */
+/** Shortest piece but the last: each piece costs memory beyond its bytes. */
 const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
 export const MAX_BODY_BYTES = 4_194_304;
 
-/** PAYLOAD_TOO_LARGE when no link carries the body. */
+/** Throws PAYLOAD_TOO_LARGE when a body is too long for any link. */
 export function requireSendable(body: Uint8Array): void {
   if (body.length <= MAX_BODY_BYTES) return;
-  throw new AtmoError('PAYLOAD_TOO_LARGE', `The message has ${body.length} bytes; between hubs at most ${MAX_BODY_BYTES} travel at once`);
+  throw new AtmoError('PAYLOAD_TOO_LARGE', `The message has ${body.length} bytes; a message between hubs has at most ${MAX_BODY_BYTES}`);
 }
 
-/** The pieces of a body, views of it. */
-function* chunksOf(body: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < body.length; start += CHUNK_BYTES) yield body.subarray(start, start + CHUNK_BYTES);
-}
-
-/** Puts the pieces of one body together. */
-class BodyAssembler {
-  readonly #pieces: Uint8Array[] = [];
-  #length = 0;
-
-  /** False when the body has become longer than any may be. */
-  add(piece: Uint8Array): boolean {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
-    return this.#length <= MAX_BODY_BYTES;
-  }
-
-  body(): Uint8Array {
-    return Buffer.concat(this.#pieces, this.#length);
-  }
-}
-
-/** Whose frames, and how much room the peer has for them. */
+/** The request to which a body belongs, and its credit. */
 export interface BodyRoute {
   readonly id: number;
   readonly sender: FrameSender;
@@ -143,8 +121,8 @@ export interface BodyRoute {
 }
 
 /**
- * Sends a body: all but the last piece as chunks, as the peer has room; the last one goes with the frame that `finish`
- * sends. Undefined when that was done at once; else rejects when the window ends.
+ * Sends a body: all but the last piece as chunks, as the credit allows; the last one goes with the frame that `finish` sends.
+ * Returns undefined when everything was sent at once; else a promise, which rejects when the request ends.
  */
 export function sendBody(body: Uint8Array, route: BodyRoute, finish: (last: Uint8Array) => void): Promise<void> | undefined {
   if (body.length > CHUNK_BYTES) return sendLongBody(body, route, finish);
@@ -154,32 +132,30 @@ export function sendBody(body: Uint8Array, route: BodyRoute, finish: (last: Uint
 
 async function sendLongBody(body: Uint8Array, { id, sender, window }: BodyRoute, finish: (last: Uint8Array) => void): Promise<void> {
   const lastStart = Math.floor((body.length - 1) / CHUNK_BYTES) * CHUNK_BYTES;
-  for (const bytes of chunksOf(body.subarray(0, lastStart))) {
+  for (let start = 0; start < lastStart; start += CHUNK_BYTES) {
+    const bytes = body.subarray(start, start + CHUNK_BYTES);
     await window.take(bytes.length);
-    await sender.room;
+    await sender.drained;
     window.check();
     sender.send({ type: 'chunk', id, bytes });
   }
   finish(body.subarray(lastStart));
 }
 
-/** Bytes of unfinished bodies that one peer may have us keep. */
+/** Most bytes of unfinished bodies that this hub keeps for one peer. */
 const MAX_KEPT_BYTES = 16_777_216;
 
-/** What becomes of a piece: kept, its body thrown away for being too much, or sent against the rules. */
-export type Arrival =
-  | { readonly kind: 'kept'; readonly grantBytes: number }
-  | { readonly kind: 'too-much' }
-  | { readonly kind: 'malformed' };
+/** The fate of a piece: kept, its body discarded for being too long, or sent against the rules. */
+type Arrival = { readonly kind: 'kept'; readonly grantBytes: number } | { readonly kind: 'too-much' } | { readonly kind: 'malformed' };
 
 interface IncomingBody {
-  readonly assembler: BodyAssembler;
   readonly ledger: CreditLedger;
+  pieces: Uint8Array[];
   bytes: number;
   isRefused: boolean;
 }
 
-/** The bodies that are coming from a peer piece by piece, in one direction. */
+/** The unfinished bodies of a peer, in one direction. */
 export class IncomingBodies {
   readonly #bodies = new Map<number, IncomingBody>();
   #keptBytes = 0;
@@ -194,23 +170,25 @@ export class IncomingBodies {
 
   add(id: number, piece: Uint8Array): Arrival {
     const body = this.#bodyOf(id);
-    if (piece.length < LEAST_CHUNK_BYTES || !body.ledger.came(piece.length)) return { kind: 'malformed' };
+    if (piece.length < LEAST_CHUNK_BYTES || !body.ledger.add(piece.length)) return { kind: 'malformed' };
     const grantBytes = body.ledger.read(piece.length);
     if (body.isRefused) return { kind: 'kept', grantBytes };
-    this.#keptBytes += piece.length;
+    body.pieces.push(piece);
     body.bytes += piece.length;
-    if (body.assembler.add(piece) && this.#keptBytes <= MAX_KEPT_BYTES) return { kind: 'kept', grantBytes };
-    this.#refuse(id, body);
+    this.#keptBytes += piece.length;
+    if (body.bytes <= MAX_BODY_BYTES && this.#keptBytes <= MAX_KEPT_BYTES) return { kind: 'kept', grantBytes };
+    this.#keptBytes -= body.bytes;
+    Object.assign(body, { pieces: [], bytes: 0, isRefused: true });
     return { kind: 'too-much' };
   }
 
-  /** The whole body with its last piece; undefined when it was refused before. */
+  /** Returns the whole body with its last piece; undefined when it was refused or is too long. */
   finish(id: number, last: Uint8Array): Uint8Array | undefined {
     const body = this.#bodies.get(id);
     if (!body) return last;
     this.drop(id);
-    if (body.isRefused || !body.assembler.add(last)) return undefined;
-    return body.assembler.body();
+    if (body.isRefused || body.bytes + last.length > MAX_BODY_BYTES) return undefined;
+    return Buffer.concat([...body.pieces, last]);
   }
 
   drop(id: number): void {
@@ -221,14 +199,8 @@ export class IncomingBodies {
   #bodyOf(id: number): IncomingBody {
     const known = this.#bodies.get(id);
     if (known) return known;
-    const body = { assembler: new BodyAssembler(), ledger: new CreditLedger(), bytes: 0, isRefused: false };
+    const body = { ledger: new CreditLedger(), pieces: [], bytes: 0, isRefused: false };
     this.#bodies.set(id, body);
     return body;
-  }
-
-  /** Its further pieces are thrown away as they come. */
-  #refuse(id: number, body: IncomingBody): void {
-    this.#keptBytes -= body.bytes;
-    this.#bodies.set(id, { ...body, assembler: new BodyAssembler(), bytes: 0, isRefused: true });
   }
 }

@@ -1,51 +1,51 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ArrivalCheck } from '../transport/mesh-engine.ts';
 
-/** Milliseconds of silence, and what follows from them. */
-export interface HeartbeatTimes {
-  /** The side that leads asks whether the other one lives. */
-  readonly askMs: number;
-  /** The other side does. */
-  readonly followerAskMs: number;
-  /** The link has ended, unless the machine of the peer is known to have what was sent. */
+/** Times of silence after which a heartbeat acts. */
+interface HeartbeatTimes {
+  /** The leading side sends a ping. */
+  readonly leaderPingMs: number;
+  /** The following side sends a ping. */
+  readonly followerPingMs: number;
+  /** The link has ended, unless the kernel knows that the peer's machine received everything. */
   readonly cutMs: number;
-  /** It has ended in any case. */
+  /** The link has ended in any case. */
   readonly endMs: number;
-  /** An own timer that is later than this was late because this process stood still. */
+  /** A timer that is later than this shows that this process stood still. */
   readonly stallMs: number;
 }
 
 /**
- * Where only answers tell: a peer that is stopped for 8 s survives, whenever that was since its last word (8 + 1.6 < 9.75), and
- * a cut is noticed within 10 s. That costs an answered question, 274 bytes with its headers, every 1.6 s.
+ * Where only answers show that the peer lives: a peer that stands still for 8 s keeps its link, whenever its last frame came
+ * (8 + 1.6 < 9.75), and a cut cable is noticed within 10 s. The cost is an answered ping, 274 bytes with headers, every 1.6 s.
  */
-const STRICT_TIMES: HeartbeatTimes = { askMs: 1_600, followerAskMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
+const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
 /**
- * Where the kernel tells whether the peer's machine has what was sent, a peer that stands still is known from a cut cable: it
- * has the time that it needs (8 + 4 < 13), and less has to be asked.
+ * Where the kernel shows whether the peer's machine received everything, a peer that stands still differs from a cut cable:
+ * it gets more time (8 + 4 < 13), and fewer pings suffice.
  */
-const INFORMED_TIMES: HeartbeatTimes = { askMs: 4_000, followerAskMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
-/** Each side asks at least once in so many beats, for its own measure of the round trip. */
+const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
+/** Each side sends at least one ping in so many beats, to measure the round trip itself. */
 const MEASURE_BEATS = 20;
 /** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */
 const SMOOTHING = 1 / 8;
 
 interface HeartbeatCollaborators {
   readonly clock: Clock;
-  /** Each pair has one hub that leads: its questions and the answers tell both sides that the other one lives. */
+  /** One hub of each pair leads: its pings and their answers show both sides that the other one lives. */
   readonly role: 'leads' | 'follows';
   readonly ping: (number: number) => void;
-  /** Told once, when the peer has been silent for too long. */
+  /** Called once, when the peer has been silent for too long. */
   readonly onSilence: () => void;
   /** As `MeshStream.hasArrived`. */
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Asks a peer whether it is there, and measures how long its answer takes. */
+/** Sends pings to a peer, measures the round trip and reports silence. */
 export class Heartbeat {
   readonly #collaborators: HeartbeatCollaborators;
   readonly #times: HeartbeatTimes;
-  #heardMs = 0;
+  #receivedMs = 0;
   #pinged: { readonly number: number; readonly atMs: number } | undefined;
   #number = 0;
   #roundTripMs: number | undefined;
@@ -69,9 +69,9 @@ export class Heartbeat {
     this.#stop();
   }
 
-  /** Anything at all came from the peer. */
+  /** Call it for every frame of the peer. */
   onReceived(): void {
-    this.#heardMs = this.#collaborators.clock.monotonic();
+    this.#receivedMs = this.#collaborators.clock.monotonic();
   }
 
   ponged(number: number): void {
@@ -81,14 +81,14 @@ export class Heartbeat {
     this.#roundTripMs = this.#roundTripMs === undefined ? measuredMs : this.#roundTripMs + SMOOTHING * (measuredMs - this.#roundTripMs);
   }
 
-  get #askMs(): number {
-    return this.#collaborators.role === 'leads' ? this.#times.askMs : this.#times.followerAskMs;
+  get #pingMs(): number {
+    return this.#collaborators.role === 'leads' ? this.#times.leaderPingMs : this.#times.followerPingMs;
   }
 
   #beat(): void {
-    const silentMs = this.#collaborators.clock.monotonic() - this.#heardMs;
-    // What else the peer says is a sign of life too.
-    if (silentMs >= this.#askMs || this.#number % MEASURE_BEATS === 0) this.#ping();
+    const silentMs = this.#collaborators.clock.monotonic() - this.#receivedMs;
+    // Every other frame of the peer is a sign of life too.
+    if (silentMs >= this.#pingMs || this.#number % MEASURE_BEATS === 0) this.#ping();
     this.#number++;
     this.#wait(silentMs);
   }
@@ -99,21 +99,21 @@ export class Heartbeat {
     ping(this.#number);
   }
 
-  /** Until the silence is long enough for the next question, or too long. */
+  /** Waits until the silence is long enough for the next ping, or too long. */
   #wait(silentMs: number): void {
     const { clock } = this.#collaborators;
     const { cutMs, endMs } = this.#times;
     const startMs = clock.monotonic();
-    const untilAskMs = silentMs < this.#askMs ? this.#askMs - silentMs : this.#askMs;
+    const untilPingMs = silentMs < this.#pingMs ? this.#pingMs - silentMs : this.#pingMs;
     const untilLimitMs = (silentMs < cutMs ? cutMs : endMs) - silentMs;
-    const waitMs = Math.max(1, Math.min(untilAskMs, untilLimitMs));
+    const waitMs = Math.max(1, Math.min(untilPingMs, untilLimitMs));
     this.#stop = clock.after(waitMs, () => this.#check(clock.monotonic() - startMs - waitMs));
   }
 
   #check(lateMs: number): void {
-    // This process stood still, and with it everything that the peer may have said.
-    if (lateMs > this.#times.stallMs) this.#heardMs += lateMs;
-    if (this.#isOver(this.#collaborators.clock.monotonic() - this.#heardMs)) this.#collaborators.onSilence();
+    // This process stood still and could not receive what the peer sent.
+    if (lateMs > this.#times.stallMs) this.#receivedMs += lateMs;
+    if (this.#isOver(this.#collaborators.clock.monotonic() - this.#receivedMs)) this.#collaborators.onSilence();
     else this.#beat();
   }
 

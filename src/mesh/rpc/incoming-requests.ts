@@ -7,7 +7,7 @@ import { errorFrame } from './error-frame.ts';
 import { type BodyRoute, CreditWindow, type FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandler } from './peer-link.ts';
 
-/** Requests of one direction that may be unanswered at once. */
+/** Most unanswered requests in one direction. */
 export const MAX_IN_FLIGHT = 64;
 
 interface IncomingRequestsCollaborators {
@@ -19,7 +19,7 @@ interface IncomingRequestsCollaborators {
   readonly handlerOf: (kind: number) => RequestHandler | undefined;
 }
 
-/** The requests of one peer: how many there may be, how often they may come, and who answers them. */
+/** The requests of one peer: limits their number and rate and passes them to their handlers. */
 export class IncomingRequests {
   readonly #collaborators: IncomingRequestsCollaborators;
   readonly #running = new Map<number, IncomingExchange>();
@@ -29,21 +29,16 @@ export class IncomingRequests {
     this.#collaborators = collaborators;
   }
 
-  /** Runs a request or refuses it; `flooded` when the peer does not even read the refusals. */
+  /** Runs a request or refuses it; returns `flooded` when the peer does not even read the refusals. */
   admit({ id, kind, body: last }: Extract<Frame, { readonly type: 'request' }>): 'taken' | 'flooded' | 'malformed' {
     if (this.#running.has(id)) return 'malformed';
     const body = this.#bodies.finish(id, last);
-    // Refused while its body came.
+    // The request was refused while its body arrived.
     if (!body) return 'taken';
     const refusal = this.#refusal(kind);
     if (refusal) return this.#refuse(id, refusal);
     const handler = this.#collaborators.handlerOf(kind);
     if (!handler) return this.#refuse(id, new AtmoError('NOT_SUPPORTED', `This hub answers no requests of kind ${kind}`));
-    this.#run({ id, kind, body }, handler);
-    return 'taken';
-  }
-
-  #run({ id, kind, body }: { readonly id: number; readonly kind: number; readonly body: Uint8Array }, handler: RequestHandler): void {
     const { from, sender, logger } = this.#collaborators;
     const exchange = new IncomingExchange(
       {
@@ -56,9 +51,10 @@ export class IncomingRequests {
     );
     this.#running.set(id, exchange);
     void exchange.run(handler);
+    return 'taken';
   }
 
-  /** False when the peer sends more than it had room for, or more bodies at once than there may be requests. */
+  /** Returns false when the peer exceeds its credit, or sends more bodies at once than it may send requests. */
   chunk(id: number, bytes: Uint8Array): boolean {
     if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
     const arrival = this.#bodies.add(id, bytes);
@@ -81,7 +77,7 @@ export class IncomingRequests {
     return this.#running.get(id)?.window;
   }
 
-  /** The connection is gone. */
+  /** The connection is lost. */
   lost(): void {
     for (const exchange of [...this.#running.values()]) exchange.lost();
   }
@@ -91,13 +87,8 @@ export class IncomingRequests {
     const waitMs = rate.take();
     if (waitMs > 0) {
       drops.count('link.rate_limited');
-      return new AtmoError(
-        'RATE_LIMITED',
-        `${from} asks more often than it may; the next request (kind ${kind}) is possible in ${waitMs} ms`,
-        {
-          retry_after_ms: waitMs,
-        },
-      );
+      const message = `${from} sends requests too often; the next one (kind ${kind}) is possible in ${waitMs} ms`;
+      return new AtmoError('RATE_LIMITED', message, { retry_after_ms: waitMs });
     }
     if (this.#running.size < MAX_IN_FLIGHT) return undefined;
     drops.count('link.in_flight');
@@ -106,7 +97,7 @@ export class IncomingRequests {
 
   #refuse(id: number, error: AtmoError): 'taken' | 'flooded' {
     const { sender } = this.#collaborators;
-    if (sender.room) return 'flooded';
+    if (sender.drained) return 'flooded';
     sender.send(errorFrame(id, error));
     return 'taken';
   }
@@ -119,16 +110,16 @@ function stackOf({ cause, stack }: AtmoError): string {
 interface IncomingCollaborators {
   readonly from: HubId;
   readonly route: BodyRoute;
-  /** Told once, when the request was answered or nobody waits for its answer any more. */
+  /** Called once, when the request was answered or its connection is lost. */
   readonly onEnd: () => void;
   readonly onBug: (error: AtmoError) => void;
 }
 
-/** A request of the peer, until it is answered. */
+/** A request of the peer until its answer. */
 class IncomingExchange implements IncomingRequest {
   readonly body: Uint8Array;
   readonly #collaborators: IncomingCollaborators;
-  /** Made when somebody asks for it: most requests are answered before. */
+  /** Created on first use: most handlers do not need it. */
   #controller: AbortController | undefined;
   #aborted: AtmoError | undefined;
   #isAccepted = false;
@@ -157,7 +148,7 @@ class IncomingExchange implements IncomingRequest {
     return this.#controller.signal;
   }
 
-  /** Answers with what the handler returns or throws. */
+  /** Sends the result or the error of the handler. */
   async run(handler: RequestHandler): Promise<void> {
     try {
       const body = await handler(this);
@@ -170,8 +161,8 @@ class IncomingExchange implements IncomingRequest {
 
   accept(mode: 'attached' | 'detached' = 'attached', haste: 'now' | 'soon' = 'now'): void {
     if (mode === 'detached') this.#isDetached = true;
-    if (haste === 'now') this.#tellAccepted();
-    else setImmediate(() => this.#tellAccepted());
+    if (haste === 'now') this.#sendAccept();
+    else setImmediate(() => this.#sendAccept());
   }
 
   async part(bytes: Uint8Array): Promise<void> {
@@ -181,7 +172,7 @@ class IncomingExchange implements IncomingRequest {
     }
     const room = window.take(bytes.length);
     if (room) await room;
-    if (sender.room) await sender.room;
+    if (sender.drained) await sender.drained;
     window.check();
     sender.send({ type: 'part', id, sequence: this.#parts++, bytes });
   }
@@ -190,14 +181,14 @@ class IncomingExchange implements IncomingRequest {
     this.#abort(new AtmoError('CANCELLED', 'The caller cancelled the request'));
   }
 
-  /** The connection is gone: nobody hears the answer. */
+  /** The connection is lost: the answer cannot be sent. */
   lost(): void {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);
     this.#end(() => error);
   }
 
-  #tellAccepted(): void {
+  #sendAccept(): void {
     if (this.#isAccepted || this.#isOver) return;
     this.#isAccepted = true;
     const { sender, id } = this.#collaborators.route;

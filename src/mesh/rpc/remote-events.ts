@@ -10,22 +10,22 @@ import type { MeshQueries } from './remote-queries.ts';
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
-/** How long a hub may be away before whoever listens to it is told that it is lost. */
+/** How long a hub may be away before its subscriptions fail. */
 const PATIENCE_MS = 60_000;
-/** A subscription has no end of its own; each try is for so long. */
+/** A subscription has no end of its own; this is the longest time that a request can carry. */
 const REMAINING_MS = 0xffff_ffff;
 
-/** Events of other hubs. A lost connection is mended, and the gap is told. */
+/** Subscribes to events of other hubs. Subscribes again after a lost connection and reports the gap. */
 export class MeshEvents implements RemoteEvents {
   readonly #queries: MeshQueries;
   readonly #clock: Clock;
 
-  constructor({ queries, clock }: { readonly queries: MeshQueries; readonly clock: Clock }) {
+  constructor(queries: MeshQueries, clock: Clock) {
     this.#queries = queries;
     this.#clock = clock;
   }
 
-  /** As `RemoteEvents.subscribe`: a hub that was heard once and is away for a minute is lost. */
+  /** As `RemoteEvents.subscribe`; rejects when a hub that was subscribed to is away for a minute. */
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
@@ -34,7 +34,7 @@ export class MeshEvents implements RemoteEvents {
         await this.#listen(hubId as HubId, { subscription, listener, state });
       } catch (error) {
         if (signal.aborted) return;
-        this.#requireHope(toAtmoError(error), state);
+        this.#requireTemporary(toAtmoError(error), state);
       }
       state.isGap = true;
       await pause(this.#clock, state.pauseMs, signal);
@@ -42,10 +42,17 @@ export class MeshEvents implements RemoteEvents {
     }
   }
 
-  async #listen(target: HubId, { subscription, listener, state }: Listening): Promise<void> {
+  async #listen(
+    target: HubId,
+    {
+      subscription,
+      listener,
+      state,
+    }: { readonly subscription: RemoteSubscription; readonly listener: EventListener; readonly state: Attempt },
+  ): Promise<void> {
     const { principal, types = EVENT_TYPES, subjects, signal, onGap } = subscription;
     const body = { kind: 'subscribe', types: [...types], ...(subjects && { subjects: [...subjects] }) } as const;
-    await this.#queries.ask(
+    await this.#queries.send(
       { target, body, principal, remainingMs: REMAINING_MS },
       {
         signal,
@@ -64,8 +71,8 @@ export class MeshEvents implements RemoteEvents {
     );
   }
 
-  /** Throws what waiting does not mend. */
-  #requireHope(error: AtmoError, state: Attempt): void {
+  /** Throws an error that waiting does not mend, and every error after a minute without the hub. */
+  #requireTemporary(error: AtmoError, state: Attempt): void {
     const isLost = error.code === 'OUTCOME_UNKNOWN';
     if (!state.wasSubscribed || (!isLost && ERROR_CODES[error.code].retry !== 'later')) throw error;
     state.lostMs ??= this.#clock.monotonic();
@@ -77,31 +84,25 @@ export class MeshEvents implements RemoteEvents {
 interface Attempt {
   pauseMs: number;
   isGap: boolean;
-  /** The hub has taken the subscription on once. */
+  /** The hub has accepted the subscription once. */
   wasSubscribed: boolean;
   /** Since when the hub is away, by the monotonic clock. */
   lostMs: number | undefined;
 }
 
-interface Listening {
-  readonly subscription: RemoteSubscription;
-  readonly listener: EventListener;
-  readonly state: Attempt;
-}
-
-/** What a listener has asked for. */
+/** The types and subjects of a subscription. */
 interface EventFilter {
   readonly types: readonly EventType[];
   readonly subjects?: readonly string[];
 }
 
-/** Such as a UUID, a source or a time: it stands in a line of its own where events are passed on. */
+/** A UUID, a source or a time: it stands in a line of its own in server-sent events. */
 const WORD = /^[\w.:/+-]{1,128}$/;
 const MAX_SUBJECT = 512;
 
 /**
- * An event of another hub, with the members that events have and no others; undefined for one that was not asked for or is
- * none: it is passed on, and must not pretend to be two.
+ * Returns an event of another hub with the members of an event and no others. Returns undefined for an event outside the
+ * filter, and for text with line breaks, which would look like two events to a subscriber.
  */
 export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
   const { id, source, type, subject, time, data } = decodeSubscribedEvent(part);

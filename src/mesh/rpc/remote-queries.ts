@@ -19,28 +19,30 @@ import {
 } from './routed-requests.ts';
 import { errorOfBody, PartReader, type ReadPart, type SignedAnswers } from './signed-answers.ts';
 
-/** Hops beyond the first that a question may take: no house is wider. */
+/** Hops beyond the first that a query may take: no house is wider. */
 export const QUERY_HOPS = 7;
 
 type Head = 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token';
 type WithoutHead<Query> = Query extends MeshQuery ? Omit<Query, Head> : never;
-/** A question without what is the same in all of them. */
-export type QueryBody = WithoutHead<MeshQuery>;
+/** A query without the head that all queries share. */
+type QueryBody = WithoutHead<MeshQuery>;
 
-/** A question, who asks it, and for how long an answer is of use. */
-export interface Question {
+/** A query in the name of a principal. */
+interface RemoteQuery {
   readonly target: HubId;
   readonly body: QueryBody;
   readonly principal: Principal;
+  /** How long the answer is of use, milliseconds. */
   readonly remainingMs: number;
 }
 
-/** How long to wait, and what is heard before the answer. */
+/** Until when to wait, and listeners for the time before the answer. */
 interface QueryOptions extends Pick<RequestOptions, 'signal' | 'onAccept'> {
   readonly onPart?: (part: ReadPart) => void;
 }
 
-interface QueryCollaborators {
+/** The parts that every request of this hub to another one needs. */
+export interface ClientContext {
   readonly self: SigningHub;
   readonly requests: RoutedRequests;
   readonly answers: SignedAnswers;
@@ -48,44 +50,46 @@ interface QueryCollaborators {
   readonly tokens: MeshTokens;
   readonly members: MemberKeys;
   readonly drops: DropSink;
+  readonly clock: Clock;
+  /** Corrected time of day; `clock` may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Asks other hubs in the name of a caller: about its jobs, for events. */
+/** Sends queries to other hubs in the name of a caller: the state of its jobs, events. */
 export class MeshQueries {
-  readonly #collaborators: QueryCollaborators;
+  readonly #context: ClientContext;
 
-  constructor(collaborators: QueryCollaborators) {
-    this.#collaborators = collaborators;
+  constructor(context: ClientContext) {
+    this.#context = context;
   }
 
-  /** The signed result. Throws the other hub's own error, or as `MeshRequests.send`. */
-  async ask(question: Question, options: QueryOptions): Promise<Json> {
-    return atNewestEpoch(this.#collaborators.routes, question.target, (epoch) => this.#ask(question, epoch, options));
+  /** Returns the signed result. Rejects with the other hub's own error, or as `RoutedRequests.send`. */
+  async send(query: RemoteQuery, options: QueryOptions): Promise<Json> {
+    return atNewestEpoch(this.#context.routes, query.target, (epoch) => this.#send(query, epoch, options));
   }
 
-  async #ask(question: Question, epoch: number, { onPart, ...options }: QueryOptions): Promise<Json> {
-    const { self, requests, answers } = this.#collaborators;
-    const { target, body, remainingMs } = question;
-    const query = this.#query(question, epoch);
+  async #send(unsigned: RemoteQuery, epoch: number, { onPart, ...options }: QueryOptions): Promise<Json> {
+    const { self, requests, answers } = this.#context;
+    const { target, body, remainingMs } = unsigned;
+    const query = this.#query(unsigned, epoch);
     const signed = signMeshQuery(query, self.privateKey);
-    const parts = new PartReader(this.#collaborators, { executor: target, requestId: query.id });
-    const hear = (bytes: Uint8Array) => {
+    const parts = new PartReader(this.#context, { executor: target, requestId: query.id });
+    const readPart = (bytes: Uint8Array) => {
       const part = parts.read(bytes);
       if (part) onPart?.(part);
     };
     const bytes = await requests.send(
       { kind: body.kind, target, signed, remainingMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
-      { ...options, onPart: hear },
+      { ...options, onPart: readPart },
     );
     const answer = answers.open(bytes, { executor: target, requestIds: [query.id] });
-    if (!answer) throw new AtmoError('NODE_UNAVAILABLE', `The answer that came was not signed by ${target}`);
+    if (!answer) throw new AtmoError('NODE_UNAVAILABLE', `The answer was not signed by ${target}`);
     if (answer.status === 'error') throw errorOfBody(answer.error, target);
     return answer.result;
   }
 
-  #query({ target, body, principal }: Question, executorEpoch: number): MeshQuery {
-    const { self, tokens, time } = this.#collaborators;
+  #query({ target, body, principal }: RemoteQuery, executorEpoch: number): MeshQuery {
+    const { self, tokens, time } = this.#context;
     return {
       ...body,
       id: randomUUID(),
@@ -98,47 +102,47 @@ export class MeshQueries {
   }
 }
 
-/** How long a hub may take to say how a job stands. */
+/** How long a hub may take to answer with the state of a job. */
 const PATIENCE_MS = 10_000;
 const MAX_TOOL_LENGTH = 256;
 
-/** Jobs that run on other hubs, asked for over the mesh in the name of whoever started them. */
+/** Reads and cancels jobs on other hubs, in the name of the principal that started them. */
 export class MeshJobs implements RemoteJobs {
   readonly #queries: MeshQueries;
   readonly #clock: Clock;
 
-  constructor({ queries, clock }: { readonly queries: MeshQueries; readonly clock: Clock }) {
+  constructor(queries: MeshQueries, clock: Clock) {
     this.#queries = queries;
     this.#clock = clock;
   }
 
-  status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView> {
-    return this.#ask('job_status', { hubId, jobId, asker });
+  status(hubId: string, jobId: string, caller: RemoteJobCaller): Promise<JobView> {
+    return this.#query(hubId, { kind: 'job_status', jobId }, caller);
   }
 
-  cancel(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView> {
-    return this.#ask('job_cancel', { hubId, jobId, asker });
+  cancel(hubId: string, jobId: string, caller: RemoteJobCaller): Promise<JobView> {
+    return this.#query(hubId, { kind: 'job_cancel', jobId }, caller);
   }
 
-  async #ask(kind: 'job_status' | 'job_cancel', { hubId, jobId, asker }: JobQuestion): Promise<JobView> {
+  async #query(hubId: string, body: QueryBody, { principal, signal: cancelled }: RemoteJobCaller): Promise<JobView> {
     const patience = new AbortController();
     const stop = this.#clock.after(PATIENCE_MS, () => patience.abort());
-    const signal = AbortSignal.any([patience.signal, asker.signal]);
-    const question = { target: hubId as HubId, body: { kind, jobId }, principal: asker.principal, remainingMs: PATIENCE_MS };
+    const signal = AbortSignal.any([patience.signal, cancelled]);
+    const query = { target: hubId as HubId, body, principal, remainingMs: PATIENCE_MS };
     try {
-      const view = parseJobView(await this.#queries.ask(question, { signal }));
+      const view = parseJobView(await this.#queries.send(query, { signal }));
       if (view) return readable(view);
-      throw new AtmoError('INTERNAL_ERROR', `${hubId} answered something that is not a job`);
+      throw new AtmoError('INTERNAL_ERROR', `The answer of ${hubId} is not a job`);
     } catch (error) {
       if (!patience.signal.aborted) throw error;
-      throw new AtmoError('NODE_UNAVAILABLE', `${hubId} did not say within ${PATIENCE_MS / 1000} s how the job stands`);
+      throw new AtmoError('NODE_UNAVAILABLE', `${hubId} did not answer within ${PATIENCE_MS / 1000} s with the state of the job`);
     } finally {
       stop();
     }
   }
 }
 
-/** What the other hub says about the job is text of another hub; what the job found is data, and stays as it is. */
+/** Makes the texts about the job safe to show: another hub wrote them. The result of the job is data and stays as it is. */
 function readable({ tool, progress, error, ...view }: JobView): JobView {
   return {
     ...view,
@@ -146,10 +150,4 @@ function readable({ tool, progress, error, ...view }: JobView): JobView {
     ...(progress && { progress: { ...progress, ...(progress.note !== undefined && { note: visibleText(String(progress.note)) }) } }),
     ...(error && { error: visibleJson({ ...error }) as unknown as ErrorBody }),
   };
-}
-
-interface JobQuestion {
-  readonly hubId: string;
-  readonly jobId: string;
-  readonly asker: RemoteJobCaller;
 }

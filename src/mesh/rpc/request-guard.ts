@@ -10,14 +10,14 @@ import { KeyedRateLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
 import { type MemberKeys, staleEpochError } from './routed-requests.ts';
 
-/** How far the clocks of two hubs may be apart, and how long a request may be on its way. */
+/** Largest difference of the clocks of two hubs plus the travel time of a request. */
 export const TIME_WINDOW_MS = 60_000;
 
-/** Tokens of one entry hub that were not seen before: each costs up to a dozen times what a signature does. */
+/** Rate of new tokens from one entry hub: checking one costs up to a dozen signature checks. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
-/** What every request says under the signature of its entry hub. */
+/** The signed members that every request has. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
 
 /** A request whose signature holds. */
@@ -26,28 +26,28 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Until when its answer is of use, by the monotonic clock; what the way took is off already. */
+  /** Until when its answer is of use, by the monotonic clock; the travel time is subtracted. */
   readonly untilMs: number;
 }
 
 interface GuardCollaborators {
   readonly self: HubId;
-  /** Epoch of this start of the hub, as its announcements say. */
+  /** Epoch of this start of the hub, as in its announcements. */
   readonly epoch: () => number;
   readonly members: MemberKeys;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly clock: Clock;
-  /** The best that the hub knows of the time. */
+  /** Corrected time of day; `clock` may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly links: Pick<PeerLinks, 'to'>;
   readonly drops: DropSink;
 }
 
-/** Believes nothing of a request until it has seen who signed it, for whom, when, and that its token belongs to the signer. */
+/** Checks who signed a request, for which hub and when, and that its token is bound to the signer. */
 export class RequestGuard {
   readonly #collaborators: GuardCollaborators;
   readonly #newTokens: KeyedRateLimit;
-  /** Texts that were believed, least recently seen first. */
+  /** Tokens that were valid, least recently seen first. */
   readonly #knownTokens = new Set<string>();
 
   constructor(collaborators: GuardCollaborators) {
@@ -55,17 +55,23 @@ export class RequestGuard {
     this.#newTokens = new KeyedRateLimit(collaborators.clock, NEW_TOKEN_RATE);
   }
 
-  /** A call. VALIDATION_ERROR, PERMISSION_DENIED, NODE_UNAVAILABLE (made for a former start of this hub); each is counted. */
+  /**
+   * Returns a call whose signature holds. Throws VALIDATION_ERROR, PERMISSION_DENIED, or NODE_UNAVAILABLE for a request to a
+   * former start of this hub; each refusal is counted.
+   */
   openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);
   }
 
-  /** A question; as `openInvoke`. */
+  /** Returns a query whose signature holds; throws as `openInvoke`. */
   openQuery({ body, from }: IncomingRequest): OpenedRequest<MeshQuery> {
     return this.#open(body, from, ({ signed }, keyOf) => openMeshQuery(signed, keyOf));
   }
 
-  /** Whose request it is: the token's bearer, where the entry hub has proven to hold the token's key. TOKEN_INVALID, TOKEN_EXPIRED, RATE_LIMITED. */
+  /**
+   * Returns the bearer of the token, when the entry hub has proven that it holds the token's key. Throws TOKEN_INVALID,
+   * TOKEN_EXPIRED, RATE_LIMITED, or PERMISSION_DENIED for more hops than the token allows.
+   */
   principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
     const { members } = this.#collaborators;
     const principal = this.#bearerOf(statement);
@@ -78,17 +84,14 @@ export class RequestGuard {
     }
     const { maxHops } = principal.token;
     if (maxHops !== undefined && forwarded.visited.length > maxHops) {
-      throw new AtmoError('PERMISSION_DENIED', `The token goes ${maxHops} hops far; the call has taken ${forwarded.visited.length}`);
+      throw new AtmoError('PERMISSION_DENIED', `The token allows ${maxHops} hops; the call has taken ${forwarded.visited.length}`);
     }
     return principal;
   }
 
   #bearerOf({ token, entryHub }: RequestHead): Principal {
     if (!this.#knownTokens.delete(token) && !this.#newTokens.tryTake(entryHub)) {
-      this.#refuse(
-        'call.new_tokens',
-        new AtmoError('RATE_LIMITED', `${entryHub} shows more new tokens than it may; try again in a moment`),
-      );
+      this.#refuse('call.new_tokens', new AtmoError('RATE_LIMITED', `${entryHub} sends new tokens too often; try again in a moment`));
     }
     const principal = this.#collaborators.tokens.principalOf(token);
     this.#knownTokens.add(token);
@@ -97,7 +100,7 @@ export class RequestGuard {
     return principal;
   }
 
-  /** Throws the error after it was counted. */
+  /** Counts and throws the error. */
   #refuse(reason: string, error: AtmoError): never {
     this.#collaborators.drops.count(reason);
     throw error;
@@ -124,15 +127,12 @@ export class RequestGuard {
     }
   }
 
-  /** The checks that cost nothing, before the one that does. */
+  /** Makes the cheap checks and returns the key for the signature check. */
   #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
     const { self, epoch, members, time } = this.#collaborators;
     const { visited } = forwarded;
     if (visited[0] !== head.entryHub || visited.at(-1) !== from) {
-      this.#refuse(
-        'call.wrong_path',
-        new AtmoError('VALIDATION_ERROR', 'The hubs that the request says it went through are not those it came from'),
-      );
+      this.#refuse('call.wrong_path', new AtmoError('VALIDATION_ERROR', 'The request did not come from the hubs that it lists as visited'));
     }
     if (Math.abs(time.now() - head.timeMs) > TIME_WINDOW_MS) {
       this.#refuse(
@@ -140,7 +140,7 @@ export class RequestGuard {
         new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
       );
     }
-    // 0 stands for no start at all: before the first one a hub takes no requests.
+    // Epoch 0 means that the hub has not announced itself yet: it accepts no requests.
     if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
       this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
     const member = members.keyOf(head.entryHub);

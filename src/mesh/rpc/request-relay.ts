@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { ConcurrencyLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';
 import type { RoutedRequests } from './routed-requests.ts';
 
-/** Requests of one neighbour that are handed on at once. */
+/** Most requests of one neighbour that are forwarded at once. */
 const MAX_PER_NEIGHBOUR = 32;
 const CANCEL_GRACE_MS = 200;
 
@@ -16,39 +17,37 @@ interface RelayCollaborators {
   readonly drops: DropSink;
 }
 
-/** Hands requests of others on to the hub they are for: their signed part and the signed answer stay as they are. */
+/** Forwards requests of other hubs to their target; the signed request and the signed answer stay unchanged. */
 export class RequestRelay {
   readonly #collaborators: RelayCollaborators;
   readonly #isEnabled: boolean;
-  readonly #running = new Map<HubId, number>();
+  readonly #running = new ConcurrencyLimit(MAX_PER_NEIGHBOUR);
 
   constructor(collaborators: RelayCollaborators, options: { readonly isEnabled: boolean }) {
     this.#collaborators = collaborators;
     this.#isEnabled = options.isEnabled;
   }
 
-  /** NO_CAPABLE_NODE where the request may not go on, RESOURCE_EXCEEDED, OUTCOME_UNKNOWN when the way broke behind this hub. */
-  async relay(
-    request: IncomingRequest,
-    kind: RequestKind,
-    { statement, forwarded, untilMs }: OpenedRequest<RequestHead>,
-  ): Promise<Uint8Array> {
-    const { self, requests, clock } = this.#collaborators;
+  /**
+   * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE when the request must not be forwarded, RESOURCE_EXCEEDED, or
+   * OUTCOME_UNKNOWN when the connection behind this hub broke.
+   */
+  async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
+    const { statement, forwarded, untilMs } = opened;
+    const { self, requests, clock, drops } = this.#collaborators;
     this.#check(statement, forwarded.visited);
-    using _ = this.#enter(request.from);
+    using slot = this.#running.enter(request.from);
+    if (!slot) {
+      drops.count('relay.too_many');
+      throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_PER_NEIGHBOUR} requests of ${request.from} are being forwarded; wait for one`);
+    }
     let isLost = false;
     try {
       const { signed, params, hopsLeft, visited } = forwarded;
+      const target = statement.executingHub;
+      const remainingMs = untilMs - clock.monotonic();
       return await requests.send(
-        {
-          kind,
-          target: statement.executingHub,
-          signed,
-          ...(params !== undefined && { params }),
-          remainingMs: untilMs - clock.monotonic(),
-          hopsLeft,
-          visited: [...visited, self],
-        },
+        { kind, target, signed, ...(params !== undefined && { params }), remainingMs, hopsLeft, visited: [...visited, self] },
         {
           signal: request.signal,
           cancelGraceMs: CANCEL_GRACE_MS,
@@ -61,7 +60,7 @@ export class RequestRelay {
       );
     } catch (error) {
       if (!isLost) throw error;
-      throw new AtmoError('OUTCOME_UNKNOWN', `The way from ${self} to ${statement.executingHub} broke while it had the request`);
+      throw new AtmoError('OUTCOME_UNKNOWN', `The connection from ${self} to ${statement.executingHub} broke before the answer`);
     }
   }
 
@@ -69,27 +68,11 @@ export class RequestRelay {
     const { self, drops } = this.#collaborators;
     if (!this.#isEnabled) {
       drops.count('relay.disabled');
-      throw new AtmoError('NO_CAPABLE_NODE', `${self} is not ${executingHub} and hands nothing on`);
+      throw new AtmoError('NO_CAPABLE_NODE', `${self} is not ${executingHub} and forwards no requests`);
     }
     if (visited.includes(self)) {
       drops.count('relay.loop');
       throw new AtmoError('NO_CAPABLE_NODE', `The request for ${executingHub} has come back to ${self}`);
     }
-  }
-
-  #enter(neighbour: HubId): Disposable {
-    const count = this.#running.get(neighbour) ?? 0;
-    if (count >= MAX_PER_NEIGHBOUR) {
-      this.#collaborators.drops.count('relay.too_many');
-      throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_PER_NEIGHBOUR} requests of ${neighbour} are being handed on; wait for one`);
-    }
-    this.#running.set(neighbour, count + 1);
-    return {
-      [Symbol.dispose]: () => {
-        const left = (this.#running.get(neighbour) ?? 1) - 1;
-        if (left > 0) this.#running.set(neighbour, left);
-        else this.#running.delete(neighbour);
-      },
-    };
   }
 }

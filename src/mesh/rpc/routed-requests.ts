@@ -8,22 +8,22 @@ import type { HubId } from '../../core/ids.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
 
-/** A signed request on its way to a hub that need not be a neighbour. */
-export interface RoutedRequest {
+/** A signed request to a hub that need not be a neighbour. */
+interface RoutedRequest {
   readonly kind: RequestKind;
   readonly target: HubId;
   /** COSE_Sign1 of the entry hub. */
   readonly signed: Uint8Array;
-  /** RFC 8785 text of a call's parameters, in pieces where some are bytes. */
+  /** RFC 8785 text of the parameters of a call, in pieces where some are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
   /** Hops beyond the first one. */
   readonly hopsLeft: number;
-  /** Hubs that it went through, the entry hub first, this hub last. */
+  /** Hubs that it has visited, the entry hub first, this hub last. */
   readonly visited: readonly HubId[];
 }
 
-/** Hands requests to the neighbour that is, or leads to, the hub they are for. */
+/** Sends requests to their target, directly or through the neighbour on the route to it. */
 export class RoutedRequests {
   readonly #links: PeerLinks;
   readonly #routes: CallRoutes;
@@ -33,18 +33,21 @@ export class RoutedRequests {
     this.#routes = routes;
   }
 
-  /** As `PeerLink.request`; NODE_UNAVAILABLE also when no way leads there, NO_CAPABLE_NODE when the way is too long or a loop. */
+  /**
+   * As `PeerLink.request`. Also rejects with NODE_UNAVAILABLE when no route is known and with NO_CAPABLE_NODE when the route
+   * is too long or a loop.
+   */
   async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
     const { kind, target, visited } = request;
     const hop = this.#links.to(target) ? target : this.#routes.nextHop(target);
     const link = hop && this.#links.to(hop);
-    if (!link) throw new AtmoError('NODE_UNAVAILABLE', `No way leads to ${target} at the moment`);
+    if (!link) throw new AtmoError('NODE_UNAVAILABLE', `No route to ${target} is known at the moment`);
     const isLast = link.peer.id === target;
     if (!isLast && request.hopsLeft === 0) {
       throw new AtmoError('NO_CAPABLE_NODE', `${target} is further away than the hop budget of the request allows`);
     }
     if (visited.includes(link.peer.id)) {
-      throw new AtmoError('NO_CAPABLE_NODE', `The way to ${target} leads back to ${link.peer.id}, where the request has been`);
+      throw new AtmoError('NO_CAPABLE_NODE', `The route to ${target} leads back to ${link.peer.id}, which the request has visited`);
     }
     try {
       return await link.request(kind, bodyOf(this.#readable(request, link.peer.id), isLast), options);
@@ -53,7 +56,7 @@ export class RoutedRequests {
     }
   }
 
-  /** Every hub on the way reads the parameters: one of the first knows them as text alone. */
+  /** Joins parameters in pieces to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#routes.reads(hop, 'wire:bytes')) return request;
@@ -61,11 +64,11 @@ export class RoutedRequests {
   }
 }
 
-/** What the own end of a connection notices, and what leaves the outcome open. */
+/** Codes that a hub on the route may pass on unsigned: this end made them, or they leave the outcome open. */
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
-/** Whatever a hub on the way answers without the signature of the one that was asked, it says no more than that it did not carry it. */
+/** Turns an unsigned error of a hub on the route into NODE_UNAVAILABLE: it only proves that the hub did not forward the request. */
 function routingError(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
   if (KEPT_ERRORS.has(error.code)) return error;
   const { epoch } = error.details;
@@ -84,65 +87,65 @@ function bodyOf({ signed, params, remainingMs, hopsLeft, visited }: RoutedReques
   });
 }
 
-/** This hub, as it signs. */
+/** The id and key with which this hub signs. */
 export interface SigningHub {
   readonly hubId: HubId;
   /** Ed25519. */
   readonly privateKey: KeyObject;
 }
 
-/** The key that a certificate gives to a hub. */
-export interface MemberKey {
+/** The certified key of a hub. */
+interface MemberKey {
   /** Raw, 32 bytes, base64url. */
   readonly key: string;
   readonly publicKey: KeyObject;
 }
 
-/** Port: the keys of the members of this mesh. A certificate that expired or was revoked has none. */
+/** Port: the keys of the members of this mesh. An expired or revoked certificate has none. */
 export interface MemberKeys {
   keyOf(id: HubId): MemberKey | undefined;
 }
 
-/** Port: ways to other hubs. */
+/** Port: routes to other hubs. */
 export interface CallRoutes {
-  /** The neighbour to hand a request to; undefined while no way is known. */
+  /** Returns the neighbour on the route; undefined while no route is known. */
   nextHop(target: HubId): HubId | undefined;
-  /** Epoch of the newest announcement of the hub. */
+  /** Returns the epoch of the newest announcement of the hub. */
   epochOf(target: HubId): number | undefined;
-  /** Whether the hub has announced that it reads what not every hub reads. */
+  /** Returns whether the hub has announced an optional feature of the protocol. */
   reads(target: HubId, feature: ProtocolFeature): boolean;
 }
 
-/** Port: the token that this hub shows for a caller. PERMISSION_DENIED for a caller that has to delegate to this hub first. */
+/** Port: the token that this hub sends for a caller. Throws PERMISSION_DENIED for a caller that must delegate to this hub first. */
 export interface MeshTokens {
   textFor(principal: Principal, executor: HubId): string;
 }
 
-/** What a hub answers to a request for a former start of it. */
+/** Returns the error that answers a request to a former start of a hub. */
 export function staleEpochError(hub: HubId, epoch: number): AtmoError {
-  return new AtmoError('NODE_UNAVAILABLE', `${hub} has started anew since its last announcement was heard; send the request again`, {
+  return new AtmoError('NODE_UNAVAILABLE', `${hub} has restarted since its last known announcement; send the request again`, {
     epoch,
   });
 }
 
-/** What the newest announced start of the hub answers; where it has started anew since then, what the start answers of which it tells. */
+/** Sends a request to the newest announced start of a hub, and once more to the start that a stale-epoch error names. */
 export async function atNewestEpoch<Answer>(
   routes: Pick<CallRoutes, 'epochOf'>,
   target: HubId,
-  ask: (epoch: number) => Promise<Answer>,
+  send: (epoch: number) => Promise<Answer>,
 ): Promise<Answer> {
   const epoch = routes.epochOf(target) ?? 0;
   try {
-    return await ask(epoch);
+    return await send(epoch);
   } catch (error) {
-    // Its announcement is not here yet, and nothing of the request was looked at.
-    const told = staleEpoch(error);
-    if (told === undefined || told === epoch) throw error;
-    return ask(told);
+    // The new announcement has not arrived yet, and the target has not read the request.
+    const newer = staleEpoch(error);
+    if (newer === undefined || newer === epoch) throw error;
+    return send(newer);
   }
 }
 
-/** The epoch that such an answer tells; undefined for every other error. */
+/** Returns the epoch in a stale-epoch error; undefined for every other error. */
 export function staleEpoch(error: unknown): number | undefined {
   if (!(error instanceof AtmoError) || error.code !== 'NODE_UNAVAILABLE') return undefined;
   const { epoch } = error.details;

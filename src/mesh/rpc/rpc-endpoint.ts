@@ -30,142 +30,82 @@ interface RpcEndpointCollaborators {
   readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly events: Pick<EventBus, 'listen'>;
-  /** What a principal may hear of this hub's events. */
-  readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;
+  /** Returns the filter of the events that a principal may receive. */
+  readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
   readonly clock: Clock;
-  /** The best that the hub knows of the time. */
+  /** Corrected time of day; `clock` may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly drops: DropSink;
 }
 
-/** What this hub does for callers of other hubs, and hands on for those that are not its neighbours. */
+/** Answers a query of one kind. */
+type QueryHandler = (opened: OpenedRequest<MeshQuery>, request: IncomingRequest) => Promise<Uint8Array>;
+
+/**
+ * Serves callers of other hubs: runs their calls, answers queries about calls and jobs, sends them events, and forwards the
+ * requests for hubs that are not their neighbours.
+ */
 export class RpcEndpoint {
+  readonly #collaborators: RpcEndpointCollaborators;
+  readonly #guard: RequestGuard;
+  readonly #relay: RequestRelay;
+  readonly #ledger: CallLedger;
+  readonly #signer: AnswerSigner;
   readonly #calls: CallServer;
-  readonly #queries: QueryServer;
-
-  constructor(collaborators: RpcEndpointCollaborators, options: { readonly relays: boolean }) {
-    const { self, authority, clock } = collaborators;
-    const requests = new RoutedRequests(collaborators);
-    const guard = new RequestGuard({
-      epoch: collaborators.epoch,
-      members: collaborators.members,
-      clock: collaborators.clock,
-      time: collaborators.time,
-      links: collaborators.links,
-      drops: collaborators.drops,
-      self: self.hubId,
-      tokens: authority,
-    });
-    const relay = new RequestRelay(
-      { clock: collaborators.clock, drops: collaborators.drops, self: self.hubId, requests },
-      { isEnabled: options.relays },
-    );
-    const ledger = new CallLedger(clock);
-    const signer = new AnswerSigner(collaborators);
-    const subscriptions = new SubscriptionServer({
-      self: collaborators.self,
-      events: collaborators.events,
-      mayHear: collaborators.mayHear,
-      validity: collaborators.validity,
-      clock: collaborators.clock,
-      time: collaborators.time,
-      guard,
-      signer,
-    });
-    this.#calls = new CallServer({
-      self: collaborators.self,
-      links: collaborators.links,
-      pipeline: collaborators.pipeline,
-      registry: collaborators.registry,
-      clock: collaborators.clock,
-      drops: collaborators.drops,
-      guard,
-      relay,
-      ledger,
-      signer,
-    });
-    this.#queries = new QueryServer({
-      self: collaborators.self,
-      links: collaborators.links,
-      jobs: collaborators.jobs,
-      registry: collaborators.registry,
-      clock: collaborators.clock,
-      epoch: collaborators.epoch,
-      drops: collaborators.drops,
-      guard,
-      relay,
-      ledger,
-      signer,
-      subscriptions,
-    });
-  }
-
-  /** From now on requests are taken; once. */
-  listen(): void {
-    this.#calls.listen();
-    this.#queries.listen();
-  }
-}
-
-/** Answers a question of one kind. */
-export type QueryHandler = (opened: OpenedRequest<MeshQuery>, request: IncomingRequest) => Promise<Uint8Array>;
-
-interface QueryServerCollaborators {
-  readonly self: SigningHub;
-  readonly links: PeerLinks;
-  readonly guard: RequestGuard;
-  readonly relay: RequestRelay;
-  readonly ledger: CallLedger;
-  readonly signer: AnswerSigner;
-  readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
-  readonly registry: Pick<ToolRegistry, 'get'>;
-  readonly subscriptions: { readonly serve: QueryHandler };
-  readonly clock: Clock;
-  /** Epoch of this start of the hub. */
-  readonly epoch: () => number;
-  readonly drops: DropSink;
-}
-
-/** Answers what other hubs ask in the name of their callers: what became of a call, how a job stands, what happens here. */
-class QueryServer {
-  readonly #collaborators: QueryServerCollaborators;
   readonly #handlers: Readonly<Record<MeshQuery['kind'], QueryHandler>>;
 
-  constructor(collaborators: QueryServerCollaborators) {
+  constructor(collaborators: RpcEndpointCollaborators, options: { readonly relays: boolean }) {
+    const { self, links, clock, time, drops } = collaborators;
     this.#collaborators = collaborators;
+    const { epoch, members, authority: tokens } = collaborators;
+    const guard = new RequestGuard({ self: self.hubId, epoch, members, tokens, clock, time, links, drops });
+    const requests = new RoutedRequests(collaborators);
+    const relay = new RequestRelay({ self: self.hubId, requests, clock, drops }, { isEnabled: options.relays });
+    const ledger = new CallLedger(clock);
+    const signer = new AnswerSigner(collaborators);
+    const { events, visibleEvents, validity, pipeline, registry } = collaborators;
+    const subscriptions = new SubscriptionServer({ self, guard, signer, events, visibleEvents, validity, clock, time });
+    this.#calls = new CallServer({ self, links, guard, relay, ledger, signer, pipeline, registry, clock, drops });
+    this.#guard = guard;
+    this.#relay = relay;
+    this.#ledger = ledger;
+    this.#signer = signer;
     this.#handlers = {
       call_status: (opened, request) => this.#callStatus(opened as OpenedRequest<CallStatusQuery>, request),
       job_status: (opened) => this.#job(opened as OpenedRequest<JobQuery>),
       job_cancel: (opened) => this.#job(opened as OpenedRequest<JobQuery>),
-      subscribe: collaborators.subscriptions.serve,
+      subscribe: subscriptions.serve,
     };
   }
 
-  /** From now on questions are answered. */
+  /** Accepts requests from now on; to be called once. */
   listen(): void {
+    this.#calls.listen();
     for (const kind of ['call_status', 'job_status', 'job_cancel', 'subscribe'] as const) {
       this.#collaborators.links.handle(kind, (request) => this.#answer(kind, request));
     }
   }
 
   async #answer(kind: MeshQuery['kind'], request: IncomingRequest): Promise<Uint8Array> {
-    const { self, guard, relay, ledger, drops } = this.#collaborators;
-    const opened = guard.openQuery(request);
+    const { self, drops } = this.#collaborators;
+    const opened = this.#guard.openQuery(request);
     const { executingHub, entryHub, id } = opened.statement;
     if (opened.statement.kind !== kind)
       throw new AtmoError('VALIDATION_ERROR', `The request is not a ${kind} but a ${opened.statement.kind}`);
-    if (executingHub !== self.hubId) return relay.relay(request, kind, opened);
-    if (ledger.find(entryHub, id)) {
+    if (executingHub !== self.hubId) return this.#relay.relay(request, kind, opened);
+    if (this.#ledger.find(entryHub, id)) {
       drops.count('call.replayed');
-      throw new AtmoError('CONFLICT', `The request ${id} of ${entryHub} was here before; sign a new one`);
+      throw new AtmoError('CONFLICT', `The request ${id} of ${entryHub} has arrived before; sign a new one`);
     }
-    ledger.spend(ledgerEntry(opened));
+    this.#ledger.spend(ledgerEntry(opened));
     return this.#handlers[kind](opened, request);
   }
 
-  /** A call that was never here is never taken on from now on: its entry hub may give it to another hub. */
+  /** Answers with the outcome of a call. A call that never arrived is refused from now on: its entry hub may send it to another hub. */
   async #callStatus(opened: OpenedRequest<CallStatusQuery>, request: IncomingRequest): Promise<Uint8Array> {
-    const { ledger, signer, epoch } = this.#collaborators;
+    const { epoch } = this.#collaborators;
+    const ledger = this.#ledger;
+    const signer = this.#signer;
     const { entryHub, requestId } = opened.statement;
     const record = ledger.find(entryHub, requestId);
     if (!record) ledger.spend({ ...ledgerEntry(opened), id: requestId });
@@ -177,7 +117,7 @@ class QueryServer {
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
-  /** Waits for the end of a call as long as its entry hub does. */
+  /** Waits for the end of a call as long as its entry hub does; resolves with whether it has ended. */
   #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {
@@ -195,20 +135,20 @@ class QueryServer {
   }
 
   #job(opened: OpenedRequest<JobQuery>): Promise<Uint8Array> {
-    const { guard, jobs, signer } = this.#collaborators;
+    const { jobs } = this.#collaborators;
     const { kind, jobId } = opened.statement;
     const view = () => {
-      const principal = guard.principalOf(opened);
+      const principal = this.#guard.principalOf(opened);
       return kind === 'job_cancel' ? jobs.cancel(jobId, principal) : jobs.get(jobId, principal);
     };
-    return signer.answer(
+    return this.#signer.answer(
       opened,
       () => view() as unknown as JsonObject,
       (job) => this.#jobSchema(job),
     );
   }
 
-  /** What a job answers has the schema of its tool. */
+  /** Returns the schema of a job view; its result has the schema of the tool. */
   #jobSchema(job: Json): JsonSchema | undefined {
     const tool = isJsonObject(job) && typeof job.tool === 'string' ? this.#collaborators.registry.get(job.tool) : undefined;
     return tool && { properties: { result: tool.definition.returns } };

@@ -13,14 +13,14 @@ import type { CallRoutes, MemberKeys, SigningHub } from './routed-requests.ts';
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 65_536;
 
-/** What an answer has to be about. */
-export interface ExpectedAnswer {
+/** The hub and the requests that an answer must name. */
+interface ExpectedAnswer {
   readonly executor: HubId;
   /** Ids of requests that it may answer. */
   readonly requestIds: readonly string[];
 }
 
-/** Opens answers of other hubs: only what the executing hub itself has signed is believed. */
+/** Opens answers of other hubs; accepts only those that the executing hub has signed. */
 export class SignedAnswers {
   readonly #members: MemberKeys;
   readonly #drops: DropSink;
@@ -30,7 +30,7 @@ export class SignedAnswers {
     this.#drops = drops;
   }
 
-  /** Undefined for an answer that the executing hub did not sign for this request; it is counted. */
+  /** Returns undefined, and counts it, for an answer that the executing hub did not sign for this request. */
   open(bytes: Uint8Array, { executor, requestIds }: ExpectedAnswer): ToolResponse | undefined {
     try {
       return openToolResponse(bytes, ({ requestId, execution }) => {
@@ -45,13 +45,13 @@ export class SignedAnswers {
   }
 }
 
-/** The error that `executor` answered: its text is shown to people and models, and it speaks for no hub but itself. */
+/** Returns the error of `executor`, safe to show to people and models; `node_id` can only name the executor itself. */
 export function errorOfBody({ code, message, details }: ErrorBody, executor: HubId): AtmoError {
-  const told = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : (visibleJson(details) as JsonObject);
-  return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...told, ...('node_id' in told && { node_id: executor }) });
+  const safe = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : (visibleJson(details) as JsonObject);
+  return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...safe, ...('node_id' in safe && { node_id: executor }) });
 }
 
-/** Signs what this hub tells before its answer to one request: hubs that carry it can neither change it nor keep it back unnoticed. */
+/** Signs and numbers the parts of one answer: hubs on the route can neither change them nor drop one unnoticed. */
 export class PartSigner {
   readonly #self: SigningHub;
   readonly #requestId: string;
@@ -62,7 +62,7 @@ export class PartSigner {
     this.#requestId = requestId;
   }
 
-  /** The next part as it travels. VALIDATION_ERROR for more than fits into one. */
+  /** Returns the next part, encoded. Throws VALIDATION_ERROR when the content is too long. */
   sign(content: Uint8Array): Uint8Array {
     const { hubId: executingHub, privateKey } = this.#self;
     const part = { requestId: this.#requestId, executingHub, sequence: this.#sequence, content };
@@ -72,31 +72,31 @@ export class PartSigner {
   }
 }
 
-/** Whose parts are expected, and of the answer to which request. */
+/** The hub and the request that parts must name. */
 interface ExpectedParts {
   readonly executor: HubId;
   readonly requestId: string;
 }
 
-/** A part that the executing hub has told. */
+/** A part that the executing hub has signed. */
 export interface ReadPart {
   readonly content: Uint8Array;
-  /** Some were told before it that did not come. */
+  /** Parts before it did not arrive. */
   readonly isAfterGap: boolean;
 }
 
-/** Opens the parts of an answer: only what the executing hub itself has signed is believed, and each once. */
+/** Opens the parts of an answer; accepts only those that the executing hub has signed, and each once. */
 export class PartReader {
-  readonly #parts: { readonly members: MemberKeys; readonly drops: DropSink };
+  readonly #collaborators: { readonly members: MemberKeys; readonly drops: DropSink };
   readonly #expected: ExpectedParts;
   #next = 0;
 
-  constructor(parts: { readonly members: MemberKeys; readonly drops: DropSink }, expected: ExpectedParts) {
-    this.#parts = parts;
+  constructor(collaborators: { readonly members: MemberKeys; readonly drops: DropSink }, expected: ExpectedParts) {
+    this.#collaborators = collaborators;
     this.#expected = expected;
   }
 
-  /** Undefined for what is not one of the parts, or was here before; it is counted. */
+  /** Returns undefined, and counts it, for bytes that are no part of the answer and for a part that arrived before. */
   read(bytes: Uint8Array): ReadPart | undefined {
     const part = this.#open(bytes);
     if (!part) return undefined;
@@ -110,26 +110,21 @@ export class PartReader {
     try {
       return openPart(bytes, (part) => {
         const isExpected = part.executingHub === executor && part.requestId === requestId && part.sequence >= this.#next;
-        if (isExpected) return this.#parts.members.keyOf(executor)?.publicKey;
+        if (isExpected) return this.#collaborators.members.keyOf(executor)?.publicKey;
         throw new AtmoError('VALIDATION_ERROR', `The part is not the next one of ${executor} to this request`);
       });
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
-      this.#parts.drops.count('call.forged_part');
+      this.#collaborators.drops.count('call.forged_part');
       return undefined;
     }
   }
 }
 
-/** How a request ended. */
-export type Outcome = Result | { readonly kind: 'error'; readonly error: ErrorBody };
-
-interface Result {
-  readonly kind: 'result';
-  readonly result: Json;
-  /** Its schema: what of it is bytes travels as such. */
-  readonly returns?: JsonSchema | undefined;
-}
+/** How a request ended. `returns` is the schema of the result: bytes in it travel as bytes. */
+export type Outcome =
+  | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
+  | { readonly kind: 'error'; readonly error: ErrorBody };
 
 interface SignerCollaborators {
   readonly self: SigningHub;
@@ -138,13 +133,7 @@ interface SignerCollaborators {
   readonly time: Pick<Clock, 'now'>;
 }
 
-interface Answered {
-  readonly opened: OpenedRequest<RequestHead>;
-  /** When it came, by the monotonic clock. */
-  readonly startMs: number;
-}
-
-/** Says under this hub's signature how a request ended here: hubs that carry the answer cannot change it. */
+/** Signs the answers of this hub: hubs on the route cannot change them. */
 export class AnswerSigner {
   readonly #collaborators: SignerCollaborators;
 
@@ -152,8 +141,8 @@ export class AnswerSigner {
     this.#collaborators = collaborators;
   }
 
-  /** The answer as it travels. */
-  sign(outcome: Outcome, { opened, startMs }: Answered): Uint8Array {
+  /** Returns the encoded answer; `startMs` is the arrival of the request, by the monotonic clock. */
+  sign(outcome: Outcome, opened: OpenedRequest<RequestHead>, startMs: number): Uint8Array {
     const { self, routes, clock, time } = this.#collaborators;
     const { statement, forwarded } = opened;
     const head = {
@@ -166,13 +155,14 @@ export class AnswerSigner {
       },
       timeMs: time.now(),
     };
-    if (outcome.kind === 'error') return signToolResponse({ ...head, status: 'error', error: this.#told(outcome.error) }, self.privateKey);
-    // Only the entry hub reads the answer: others on the way carry it as it is.
+    if (outcome.kind === 'error')
+      return signToolResponse({ ...head, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
+    // Only the entry hub reads the answer; hubs on the route forward the bytes.
     const returns = routes.reads(statement.entryHub, 'wire:bytes') ? outcome.returns : undefined;
     return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
   }
 
-  /** Runs `work` and signs what it answers or throws; `returns` is the schema of an answer. */
+  /** Runs `work` and signs its result or error; `returns` gives the schema of the result. */
   async answer(
     opened: OpenedRequest<RequestHead>,
     work: () => Json | Promise<Json>,
@@ -181,17 +171,17 @@ export class AnswerSigner {
     const startMs = this.#collaborators.clock.monotonic();
     try {
       const result = await work();
-      return this.sign({ kind: 'result', result, returns: returns?.(result) }, { opened, startMs });
+      return this.sign({ kind: 'result', result, returns: returns?.(result) }, opened, startMs);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      // Its stack belongs into the log, which the link writes.
+      // The link logs the stack of a bug.
       if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
-      return this.sign({ kind: 'error', error: error.toBody() }, { opened, startMs });
+      return this.sign({ kind: 'error', error: error.toBody() }, opened, startMs);
     }
   }
 
-  /** Who is asked to approve is asked on this hub. */
-  #told(error: ErrorBody): ErrorBody {
+  /** Adds this hub to an error that requires approval: the approval is given here. */
+  #located(error: ErrorBody): ErrorBody {
     const { code, message, details, retryable } = error;
     const where = code === 'APPROVAL_REQUIRED' ? { node_id: this.#collaborators.self.hubId } : {};
     return { code, message, details: { ...where, ...details }, retryable };

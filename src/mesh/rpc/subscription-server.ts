@@ -3,8 +3,8 @@ import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/au
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
-import type { HubId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { ConcurrencyLimit } from '../rate-limit.ts';
 import type { IncomingRequest } from './peer-link.ts';
 import type { OpenedRequest, RequestGuard } from './request-guard.ts';
 import type { SigningHub } from './routed-requests.ts';
@@ -18,17 +18,17 @@ interface SubscriptionCollaborators {
   readonly guard: RequestGuard;
   readonly signer: AnswerSigner;
   readonly events: Pick<EventBus, 'listen'>;
-  /** What a principal may hear of this hub's events. */
-  readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;
+  /** Returns the filter of the events that a principal may receive. */
+  readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly clock: Clock;
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Tells callers of other hubs what happens here, as far as they may hear it, until they have enough or their token ends. */
+/** Sends callers of other hubs the events that they may receive, until they cancel or their token expires. */
 export class SubscriptionServer {
   readonly #collaborators: SubscriptionCollaborators;
-  readonly #counts = new Map<HubId, number>();
+  readonly #subscriptions = new ConcurrencyLimit(MAX_PER_HUB);
 
   constructor(collaborators: SubscriptionCollaborators) {
     this.#collaborators = collaborators;
@@ -39,30 +39,25 @@ export class SubscriptionServer {
       const { statement } = opened;
       if (statement.kind !== 'subscribe') throw new AtmoError('VALIDATION_ERROR', 'The request is not a subscription');
       const principal = this.#collaborators.guard.principalOf(opened);
-      const count = this.#counts.get(statement.entryHub) ?? 0;
-      if (count >= MAX_PER_HUB) {
-        throw new AtmoError('RESOURCE_EXCEEDED', `Callers of ${statement.entryHub} have ${count} subscriptions; end one`);
+      using slot = this.#subscriptions.enter(statement.entryHub);
+      if (!slot) {
+        throw new AtmoError('RESOURCE_EXCEEDED', `Callers of ${statement.entryHub} have ${MAX_PER_HUB} subscriptions; end one`);
       }
-      this.#counts.set(statement.entryHub, count + 1);
-      try {
-        return await this.#tell(statement, principal, request);
-      } finally {
-        this.#leave(statement.entryHub);
-      }
+      return await this.#sendEvents(statement, principal, request);
     });
 
-  async #tell(statement: Subscribe, principal: Principal, request: IncomingRequest): Promise<JsonObject> {
-    const { self, events, mayHear, validity } = this.#collaborators;
+  async #sendEvents(statement: Subscribe, principal: Principal, request: IncomingRequest): Promise<JsonObject> {
+    const { self, events, visibleEvents, validity } = this.#collaborators;
     const parts = new PartSigner(self, statement.id);
     const queue = new EventQueue();
-    const tokenEnded = new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has ended, and with it the subscription`);
-    const isWanted = eventFilter(statement);
-    const isHearable = mayHear(principal);
+    const tokenEnded = new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} is not valid any more; its subscription has ended`);
+    const isSelected = eventFilter(statement);
+    const isVisible = visibleEvents(principal);
     const stops = [
       events.listen((event) => {
-        if (!isWanted(event)) return;
+        if (!isSelected(event)) return;
         if (!validity.isStillValid(principal)) queue.end(tokenEnded);
-        else if (isHearable(event)) queue.add(event);
+        else if (isVisible(event)) queue.add(event);
       }),
       onceAborted(request.signal, () => queue.end()),
       this.#atTokenEnd(principal, () => queue.end(tokenEnded)),
@@ -81,12 +76,6 @@ export class SubscriptionServer {
     if (!token) return () => {};
     return clock.after(Math.max(0, token.expiresAtMs + TOKEN_SKEW_MS - time.now()), end);
   }
-
-  #leave(hub: HubId): void {
-    const left = (this.#counts.get(hub) ?? 1) - 1;
-    if (left > 0) this.#counts.set(hub, left);
-    else this.#counts.delete(hub);
-  }
 }
 
 function eventFilter({ types, subjects }: Subscribe): (event: HubEvent) => boolean {
@@ -100,10 +89,10 @@ function onceAborted(signal: AbortSignal, listener: () => void): () => void {
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Events that wait for a slow listener. */
+/** Events that wait for a slow subscriber. */
 const MAX_WAITING = 256;
 
-/** Events on their way to one listener, in order. One that is too slow loses the subscription, not single events unnoticed. */
+/** Events for one subscriber, in order. A subscriber that is too slow loses the subscription: no event is lost unnoticed. */
 class EventQueue implements AsyncIterable<HubEvent> {
   readonly #waiting: HubEvent[] = [];
   #wake = () => {};
@@ -112,14 +101,14 @@ class EventQueue implements AsyncIterable<HubEvent> {
   add(event: HubEvent): void {
     if (this.#end) return;
     if (this.#waiting.length >= MAX_WAITING) {
-      this.end(new AtmoError('RESOURCE_EXCEEDED', `The listener is ${MAX_WAITING} events behind; subscribe again`));
+      this.end(new AtmoError('RESOURCE_EXCEEDED', `The subscriber is ${MAX_WAITING} events behind; subscribe again`));
       return;
     }
     this.#waiting.push(event);
     this.#wake();
   }
 
-  /** No more events; whoever reads them gets the error after those that wait, where there is one. */
+  /** Ends the queue. Its reader gets the events that wait, then the error, where there is one. */
   end(error?: AtmoError): void {
     this.#end ??= error ? { error } : {};
     this.#wake();

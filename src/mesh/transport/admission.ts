@@ -3,9 +3,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 
-/** What the gate may take in all, milliseconds. */
+/** Time limit of the gate, milliseconds. */
 export const GATE_TIMEOUT_MS = 5_000;
-/** Longest message of a `GateTransport`: one byte tells what it is. */
+/** Longest message of a `GateTransport`, bytes: a kind and the content. */
 export const MAX_GATE_TRANSPORT_BYTES = MAX_GATE_MESSAGE_BYTES + 1;
 
 const MESSAGE = 0;
@@ -13,14 +13,14 @@ const ADMITTED = 1;
 const DUPLICATE = 2;
 const REFUSED = 3;
 
-/** Messages over the encrypted connection before it is handed on. */
+/** Messages over the encrypted connection before admission. */
 export interface GateTransport {
   write(message: Uint8Array): Promise<void>;
   /** Rejects with the signal's reason, with PAYLOAD_TOO_LARGE for a message that is too long, or when the peer closes. */
   read(signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** Which connections there may be. */
+/** The slots for connections of an engine, one for each hub. */
 export interface ConnectionSlots {
   isFullFor(id: HubId): boolean;
   claim(id: HubId): boolean;
@@ -28,16 +28,16 @@ export interface ConnectionSlots {
   release(id: HubId): void;
 }
 
-/** What stays the same for all connections of an engine. */
+/** The admission parts that all connections of an engine share. */
 export interface AdmissionPolicy {
   readonly self: HubId;
-  readonly seats: ConnectionSlots;
+  readonly slots: ConnectionSlots;
   readonly refusals: RefusalCounter;
   readonly clock: Clock;
 }
 
-/** One connection that wants to be one. */
-export interface AdmissionRequest {
+/** A connection that requests admission. */
+interface AdmissionRequest {
   readonly transport: GateTransport;
   readonly gate: ConnectionGate;
   readonly peer: GatePeer;
@@ -46,36 +46,36 @@ export interface AdmissionRequest {
 }
 
 /**
- * Runs the gate, then agrees with the other hub that this is the one connection between the two. Of such a pair the hub
- * with the lower id decides, so that hubs that dial each other at the same moment keep the same connection. On return the
- * peer's seat is taken. Throws PERMISSION_DENIED for a refusal on either side, or what the own gate threw; RESOURCE_EXCEEDED
- * when there are too many connections; CONFLICT when there is another connection to the hub, whose id the details tell as `hub`; TIMEOUT; NODE_UNAVAILABLE when
- * the peer closed.
+ * Runs the gate, then agrees with the other hub that this is the one connection between the two. The hub with the lower id
+ * decides, so that two hubs that dial each other at the same moment keep the same connection. Claims the slot of the peer.
+ * Rejects with PERMISSION_DENIED for a refusal on either side, or the error of the own gate; RESOURCE_EXCEEDED for too many
+ * connections; CONFLICT, with the id of the hub as `hub` in the details, when another connection to it exists; TIMEOUT;
+ * NODE_UNAVAILABLE when the peer closed.
  */
-export async function admit(desk: AdmissionPolicy, applicant: AdmissionRequest): Promise<void> {
+export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();
-  const timedOut = () => timeout.abort(new AtmoError('TIMEOUT', `The gate of ${applicant.peer.address} took longer than 5 s`));
-  const cancelTimeout = desk.clock.after(GATE_TIMEOUT_MS, timedOut);
-  const end = () => timeout.abort(endOf(applicant));
-  applicant.signal.addEventListener('abort', end);
-  if (applicant.signal.aborted) end();
+  const timedOut = () => timeout.abort(new AtmoError('TIMEOUT', `The gate of ${request.peer.address} took longer than 5 s`));
+  const cancelTimeout = policy.clock.after(GATE_TIMEOUT_MS, timedOut);
+  const end = () => timeout.abort(endOf(request));
+  request.signal.addEventListener('abort', end);
+  if (request.signal.aborted) end();
   try {
-    await new Admission(desk, applicant, timeout.signal).run();
+    await new Admission(policy, request, timeout.signal).run();
   } finally {
     cancelTimeout();
-    applicant.signal.removeEventListener('abort', end);
+    request.signal.removeEventListener('abort', end);
   }
 }
 
 class Admission {
-  readonly #desk: AdmissionPolicy;
-  readonly #applicant: AdmissionRequest;
+  readonly #policy: AdmissionPolicy;
+  readonly #request: AdmissionRequest;
   readonly #signal: AbortSignal;
   #reason: RefusalReason | undefined;
 
-  constructor(desk: AdmissionPolicy, applicant: AdmissionRequest, signal: AbortSignal) {
-    this.#desk = desk;
-    this.#applicant = applicant;
+  constructor(policy: AdmissionPolicy, request: AdmissionRequest, signal: AbortSignal) {
+    this.#policy = policy;
+    this.#request = request;
     this.#signal = signal;
   }
 
@@ -83,50 +83,50 @@ class Admission {
     try {
       this.#checkPeer();
       await this.#runGate();
-      this.#checkSeat();
+      this.#checkSlot();
       await this.#agree();
     } catch (error) {
-      this.#desk.refusals.count(this.#reason ?? reasonOf(error));
-      await this.#tell(error);
+      this.#policy.refusals.count(this.#reason ?? reasonOf(error));
+      await this.#sendRefusal(error);
       throw error;
     }
   }
 
   #checkPeer(): void {
-    const { peer, expect } = this.#applicant;
-    if (peer.id === this.#desk.self) throw this.#refusal('self', `${peer.address} is this hub itself`);
+    const { peer, expect } = this.#request;
+    if (peer.id === this.#policy.self) throw this.#refusal('self', `${peer.address} is this hub itself`);
     if (expect !== undefined && peer.id !== expect) throw this.#refusal('wrong_hub', `${peer.address} is ${peer.id}, not ${expect}`);
-    this.#checkSeat();
+    this.#checkSlot();
   }
 
-  #checkSeat(): void {
-    const { peer } = this.#applicant;
-    if (!this.#desk.seats.isFullFor(peer.id)) return;
+  #checkSlot(): void {
+    const { peer } = this.#request;
+    if (!this.#policy.slots.isFullFor(peer.id)) return;
     this.#reason = 'too_many_connections';
     throw new AtmoError('RESOURCE_EXCEEDED', `No room for a connection to ${peer.id}: disconnect another hub, or raise the limit`);
   }
 
   async #runGate(): Promise<void> {
-    const { gate, peer } = this.#applicant;
+    const { gate, peer } = this.#request;
     const channel: GateChannel = { write: (message) => this.#write(message), read: () => this.#readMessage() };
     await orAborted(gate.admit(channel, peer), this.#signal);
   }
 
   async #agree(): Promise<void> {
-    const { peer, transport } = this.#applicant;
-    const { self, seats } = this.#desk;
+    const { peer, transport } = this.#request;
+    const { self, slots } = this.#policy;
     if (self > peer.id) {
       await transport.write(Uint8Array.of(ADMITTED));
       await this.#readAdmitted();
-      seats.takeOver(peer.id);
+      slots.takeOver(peer.id);
       return;
     }
     await this.#readAdmitted();
-    if (!seats.claim(peer.id)) throw this.#duplicate();
+    if (!slots.claim(peer.id)) throw this.#duplicate();
     try {
       await transport.write(Uint8Array.of(ADMITTED));
     } catch (error) {
-      seats.release(peer.id);
+      slots.release(peer.id);
       throw error;
     }
   }
@@ -137,7 +137,7 @@ class Admission {
     const framed = new Uint8Array(message.length + 1);
     framed[0] = MESSAGE;
     framed.set(message, 1);
-    await this.#applicant.transport.write(framed);
+    await this.#request.transport.write(framed);
   }
 
   async #readMessage(): Promise<Uint8Array> {
@@ -152,20 +152,20 @@ class Admission {
   }
 
   async #read(): Promise<{ kind: number | undefined; body: Uint8Array }> {
-    const framed = await this.#applicant.transport.read(this.#signal);
+    const framed = await this.#request.transport.read(this.#signal);
     return { kind: framed[0], body: framed.subarray(1) };
   }
 
   #endedBy(kind: number | undefined): AtmoError {
-    const { peer } = this.#applicant;
+    const { peer } = this.#request;
     if (kind === DUPLICATE) return this.#duplicate();
-    if (kind === REFUSED) return this.#refusal('refused_by_peer', `${peer.id} at ${peer.address} does not let this hub in`);
-    return this.#refusal('gate_malformed', `${peer.id} at ${peer.address} does not keep to the protocol of the gate`);
+    if (kind === REFUSED) return this.#refusal('refused_by_peer', `${peer.id} at ${peer.address} refuses this hub`);
+    return this.#refusal('gate_malformed', `${peer.id} at ${peer.address} sent a message that the gate does not allow`);
   }
 
   #duplicate(): AtmoError {
     this.#reason = 'duplicate';
-    return new AtmoError('CONFLICT', `There is another connection to ${this.#applicant.peer.id} already`, { hub: this.#applicant.peer.id });
+    return new AtmoError('CONFLICT', `There is another connection to ${this.#request.peer.id} already`, { hub: this.#request.peer.id });
   }
 
   #refusal(reason: RefusalReason, problem: string): AtmoError {
@@ -173,10 +173,10 @@ class Admission {
     return new AtmoError('PERMISSION_DENIED', `The connection was refused: ${problem}`);
   }
 
-  /** The peer learns that it was refused, not why: what it may know, the gate has said. */
-  async #tell(error: unknown): Promise<void> {
+  /** Tells the peer that it was refused, but no reason: the gate has sent what the peer may know. */
+  async #sendRefusal(error: unknown): Promise<void> {
     const isDuplicate = error instanceof AtmoError && error.code === 'CONFLICT';
-    await this.#applicant.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
+    await this.#request.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
   }
 }
 
@@ -192,7 +192,7 @@ function reasonOf(error: unknown): RefusalReason {
   return error.code === 'NODE_UNAVAILABLE' || error.code === 'CANCELLED' ? 'gate_closed' : 'gate_refused';
 }
 
-/** Why an engine turned something away. */
+/** Why an engine refused or dropped something. */
 type RefusalReason =
   | 'gate_refused'
   | 'refused_by_peer'
@@ -216,7 +216,7 @@ type RefusalReason =
   | 'gossip_broken'
   | 'gossip_own_refused';
 
-/** Counts what was turned away, by reason. */
+/** Counts refusals by reason. */
 export class RefusalCounter {
   readonly #counts = new Map<RefusalReason, number>();
 

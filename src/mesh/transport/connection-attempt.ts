@@ -5,7 +5,7 @@ import type { HubId } from '../../core/ids.ts';
 import type { ConnectionGate, GatePeer } from './mesh-engine.ts';
 import type { SocketEnds } from './tcp-connection.ts';
 
-/** A connection on its way through handshake and gate. */
+/** A connection before the end of handshake and gate. */
 export interface ConnectionAttempt {
   readonly direction: 'inbound' | 'outbound';
   /** `host:port` of the peer. */
@@ -13,15 +13,15 @@ export interface ConnectionAttempt {
   readonly gate: ConnectionGate;
   readonly expect?: HubId | undefined;
   readonly signal: AbortSignal;
-  /** Undefined when the socket was closed before it was looked at. */
+  /** Undefined when the socket was already closed. */
   readonly ends: SocketEnds | undefined;
-  /** Who passed the gate. */
+  /** The hub that passed the gate. */
   peer?: HubId;
-  /** What ended it: libp2p passes only the text of an error on. */
+  /** The error that ended it: libp2p passes only the text on. */
   error?: unknown;
 }
 
-/** A hub that passed the gate, and the socket by which it came. */
+/** A hub that passed the gate, and the ends of its socket. */
 export interface PassedPeer {
   readonly peer: GatePeer;
   readonly ends: SocketEnds | undefined;
@@ -40,19 +40,19 @@ export class ConnectionAttempts {
     this.#attempts.set(stream, attempt);
   }
 
-  /** `outer` carries the same connection as `inner`. */
+  /** Records that `outer` wraps the connection `inner`. */
   wrap(inner: MessageStream, outer: MessageStream): void {
     const attempt = this.of(inner);
     if (attempt) this.set(outer, attempt);
   }
 
-  /** The hub passed the gate; its connection opens next. */
+  /** Records that the hub passed the gate; its connection opens next. */
   pass(attempt: ConnectionAttempt, peer: GatePeer): void {
     attempt.peer = peer.id;
     this.#passed.set(peer.id, { peer, ends: attempt.ends });
   }
 
-  /** The hub whose connection opens now. */
+  /** Returns and forgets the hub whose connection opens now. */
   takePassed(id: HubId | undefined): PassedPeer | undefined {
     if (id === undefined) return undefined;
     const passed = this.#passed.get(id);
@@ -61,19 +61,18 @@ export class ConnectionAttempts {
   }
 }
 
-/** What ends a wait. */
-export interface TimeLimitOptions {
+interface TimeLimitOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** What did not happen in time, for the message: `Nobody answers at 10.0.0.1:7481`. */
+  /** Begins the message of the error: `No hub answers at 10.0.0.1:7481`. */
   readonly problem: string;
-  /** The caller's; its abort is told as CANCELLED. */
+  /** Signal of the caller; its abort becomes CANCELLED. */
   readonly signal: AbortSignal;
-  /** The engine's own end; its reason is passed on. */
+  /** Aborts at the end of the engine; its reason is passed on. */
   readonly stopped: AbortSignal;
 }
 
-/** Aborts with NODE_UNAVAILABLE when the time is over, with CANCELLED when the caller gives up. Dispose it when the wait ends. */
+/** Aborts with NODE_UNAVAILABLE when the time is over and with CANCELLED when the caller aborts. Dispose it when the wait ends. */
 export class TimeLimit implements Disposable {
   readonly signal: AbortSignal;
   readonly #release: () => void;
@@ -83,7 +82,7 @@ export class TimeLimit implements Disposable {
     const cancelTimer = clock.after(limitMs, () => {
       controller.abort(new AtmoError('NODE_UNAVAILABLE', `${problem} within ${limitMs / 1_000} s`));
     });
-    const cancel = () => controller.abort(new AtmoError('CANCELLED', 'The caller gave up', {}, { cause: signal.reason }));
+    const cancel = () => controller.abort(new AtmoError('CANCELLED', 'The caller cancelled the connection', {}, { cause: signal.reason }));
     const stop = () => controller.abort(stopped.reason);
     signal.addEventListener('abort', cancel);
     stopped.addEventListener('abort', stop);

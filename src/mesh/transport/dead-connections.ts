@@ -2,40 +2,34 @@ import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
 import { unmappedAddress } from './host-port.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 const LOOPBACK = /^(?:127\.|::1$)/;
 
-/** A connection, and the address of this machine that it uses. */
-export interface BoundConnection {
-  readonly localHost: string | undefined;
-}
-
-/** What the watch looks at. */
-export interface LostAddressWatchCollaborators<Connection> {
+interface LostAddressWatchOptions<Connection> {
   readonly clock: Clock;
   readonly connections: () => readonly Connection[];
   readonly drop: (connection: Connection) => void;
-  /** Reads the machine's interfaces; tests give their own. */
+  /** Reads the interfaces of the machine; replaced in tests. */
   readonly list?: typeof networkInterfaces;
 }
 
 /**
- * Ends connections whose address this machine has no more: nothing comes over them, and the kernel says so only after minutes.
- * An address that is back within a second, as at the renewal of a lease, was not away.
+ * Ends connections that use an address which this machine has lost: the kernel reports their death only after minutes. An
+ * address that is back within a second, as at the renewal of a lease, does not count as lost.
  */
-export class LostAddressWatch<Connection extends BoundConnection> implements Disposable {
-  readonly #parts: LostAddressWatchCollaborators<Connection>;
-  #stranded = new Set<Connection>();
+export class LostAddressWatch<Connection extends { readonly localHost: string | undefined }> implements Disposable {
+  readonly #options: LostAddressWatchOptions<Connection>;
+  #lost = new Set<Connection>();
   #cancel: (() => void) | undefined;
 
-  constructor(parts: LostAddressWatchCollaborators<Connection>) {
-    this.#parts = parts;
+  constructor(options: LostAddressWatchOptions<Connection>) {
+    this.#options = options;
   }
 
   start(): void {
-    this.#cancel = this.#parts.clock.after(LOOK_MS, () => {
+    this.#cancel = this.#options.clock.after(CHECK_MS, () => {
       this.start();
-      this.#look();
+      this.#check();
     });
   }
 
@@ -43,19 +37,19 @@ export class LostAddressWatch<Connection extends BoundConnection> implements Dis
     this.#cancel?.();
   }
 
-  #look(): void {
+  #check(): void {
     const own = this.#ownHosts();
-    const before = this.#stranded;
-    const isStranded = ({ localHost }: Connection) =>
+    const before = this.#lost;
+    const isLost = ({ localHost }: Connection) =>
       localHost !== undefined && !LOOPBACK.test(normalizedHost(localHost)) && !own?.has(normalizedHost(localHost));
-    this.#stranded = new Set(own ? this.#parts.connections().filter(isStranded) : []);
-    for (const connection of this.#stranded) if (before.has(connection)) this.#parts.drop(connection);
+    this.#lost = new Set(own ? this.#options.connections().filter(isLost) : []);
+    for (const connection of this.#lost) if (before.has(connection)) this.#options.drop(connection);
   }
 
-  /** Undefined when the kernel refuses to tell, as it does for a moment without memory. */
+  /** Returns undefined when the kernel refuses, as it does for a moment without memory. */
   #ownHosts(): ReadonlySet<string> | undefined {
     try {
-      const entries = Object.values((this.#parts.list ?? networkInterfaces)()).flatMap((addresses) => addresses ?? []);
+      const entries = Object.values((this.#options.list ?? networkInterfaces)()).flatMap((addresses) => addresses ?? []);
       return new Set(entries.map(({ address }) => normalizedHost(address)));
     } catch {
       return undefined;
@@ -63,17 +57,16 @@ export class LostAddressWatch<Connection extends BoundConnection> implements Dis
   }
 }
 
-/** Without the zone, and as IPv4 where it is that. */
+/** Returns the address without its zone, a mapped IPv4 address as IPv4. */
 function normalizedHost(host: string): string {
   const [address = host] = host.split('%');
   return unmappedAddress(address);
 }
 
-/** gossipsub has agreed on the topic long before; a connection that is younger is left alone. */
+/** Longer than gossipsub needs to agree on the topic; younger connections are not checked. */
 const SETTLED_MS = 15_000;
 
-/** What the watch looks at. */
-export interface WatchedConnections<Connection> {
+interface WatchedConnections<Connection> {
   connections(): readonly Connection[];
   /** Whether gossip flows over it. */
   receivesGossip(connection: Connection): boolean;
@@ -81,13 +74,13 @@ export interface WatchedConnections<Connection> {
 }
 
 /**
- * gossipsub gives a peer up for good when its stream breaks, while the connection stays: no news would come over it ever
- * again. Such a connection is ended, so that it can be dialled anew.
+ * Ends connections without gossip, so that they are dialled again: gossipsub gives a peer up for good when its stream breaks,
+ * even when the connection stays.
  */
 export class SilentGossipWatch<Connection extends object> implements Disposable {
   readonly #clock: Clock;
   readonly #watched: WatchedConnections<Connection>;
-  #deaf = new Set<Connection>();
+  #silent = new Set<Connection>();
   #cancel: (() => void) | undefined;
 
   constructor(clock: Clock, watched: WatchedConnections<Connection>) {
@@ -96,18 +89,18 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
   }
 
   start(): void {
-    this.#cancel = this.#clock.after(SETTLED_MS, () => this.#look());
+    this.#cancel = this.#clock.after(SETTLED_MS, () => this.#check());
   }
 
   [Symbol.dispose](): void {
     this.#cancel?.();
   }
 
-  /** What was deaf at the last look already is ended. */
-  #look(): void {
-    const deaf = new Set(this.#watched.connections().filter((connection) => !this.#watched.receivesGossip(connection)));
-    for (const connection of deaf) if (this.#deaf.has(connection)) this.#watched.drop(connection);
-    this.#deaf = deaf;
+  /** Ends connections that were silent at the last check too. */
+  #check(): void {
+    const silent = new Set(this.#watched.connections().filter((connection) => !this.#watched.receivesGossip(connection)));
+    for (const connection of silent) if (this.#silent.has(connection)) this.#watched.drop(connection);
+    this.#silent = silent;
     this.start();
   }
 }

@@ -16,7 +16,7 @@ const RESULTS: Readonly<Record<GossipVerdict, TopicValidatorResult>> = {
   reject: TopicValidatorResult.Reject,
 };
 
-/** Gossip through gossipsub, with the one validator before anything is told on. */
+/** Gossip through gossipsub; the validator runs before a message is forwarded. */
 export class Libp2pGossip {
   readonly #self: HubId;
   readonly #refusals: RefusalCounter;
@@ -28,10 +28,10 @@ export class Libp2pGossip {
     this.#refusals = refusals;
   }
 
-  /** Joins the topic; before this nothing is heard or told. */
+  /** Joins the topic; before this no message is received or sent. */
   join(pubsub: GossipSub): void {
     this.#pubsub = pubsub;
-    pubsub.topicValidators.set(GOSSIP_TOPIC, (peer, message) => this.#judge(peer, message));
+    pubsub.topicValidators.set(GOSSIP_TOPIC, (peer, message) => this.#validateMessage(peer, message));
     pubsub.subscribe(GOSSIP_TOPIC);
   }
 
@@ -47,12 +47,12 @@ export class Libp2pGossip {
     else this.#refusals.count('gossip_own_refused');
   }
 
-  /** Whether gossip flows from this peer: it has told that it listens to the topic too. */
+  /** Returns whether this peer has subscribed to the topic too. */
   receivesGossip(peer: PeerId): boolean {
     return this.#pubsub?.getSubscribers(GOSSIP_TOPIC).some((other) => other.equals(peer)) ?? false;
   }
 
-  async #judge(peer: PeerId, { data }: Message): Promise<TopicValidatorResult> {
+  async #validateMessage(peer: PeerId, { data }: Message): Promise<TopicValidatorResult> {
     if (data.length > MAX_GOSSIP_BYTES) {
       this.#refusals.count('gossip_too_long');
       return TopicValidatorResult.Reject;
@@ -66,10 +66,10 @@ export class Libp2pGossip {
 
 /** The one topic of the mesh. */
 export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
-/** One message of gossipsub's protocol: a handful of ours and its own bookkeeping. */
+/** Longest RPC of gossipsub: a few announcements and its own control messages. */
 const MAX_RPC_BYTES = 65_536;
 
-/** Only what the validator rejected counts against a neighbour: a quiet one is no bad one. */
+/** Only rejected messages lower the score of a neighbour: a quiet neighbour is not a bad one. */
 const TOPIC_SCORE: TopicScoreParams = {
   topicWeight: 1,
   timeInMeshWeight: 0,
@@ -92,7 +92,7 @@ const TOPIC_SCORE: TopicScoreParams = {
 };
 
 const SETTINGS: Partial<GossipsubOpts> = {
-  // An announcement carries its origin's signature, which survives every hop; gossipsub's own would be a second one.
+  // An announcement carries the signature of its origin over every hop; gossipsub's own would be a second one.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
   allowPublishToZeroTopicPeers: true,
@@ -118,5 +118,5 @@ const SETTINGS: Partial<GossipsubOpts> = {
   },
 };
 
-/** gossipsub as the mesh needs it (specification v1.2; what was measured is in docs/decisions). */
+/** Returns gossipsub (specification v1.2) with the settings of the mesh; docs/decisions has the measurements. */
 export const meshGossipsub = (): ReturnType<typeof gossipsub> => gossipsub(SETTINGS);

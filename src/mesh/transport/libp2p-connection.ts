@@ -17,7 +17,7 @@ import { arrivalCheck } from './tcp-connection.ts';
 /** A libp2p connection to a hub that passed the gate. */
 export class Libp2pConnection implements TableConnection, StreamRoute {
   readonly peer: EnginePeer;
-  /** Address of this machine that it uses. */
+  /** Address of this machine. */
   readonly localHost: string | undefined;
   readonly hasArrived: ArrivalCheck | undefined;
   readonly #connection: Connection;
@@ -37,17 +37,17 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     return this.#connection.remotePeer;
   }
 
-  /** NODE_UNAVAILABLE when the peer does not take the stream; the signal's reason. */
+  /** Rejects with NODE_UNAVAILABLE when the peer does not accept the stream, or with the reason of the signal. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {
       const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this, refusals);
       const abort = () => stream.abort();
       signal.addEventListener('abort', abort, { once: true });
-      await stream.taken().finally(() => signal.removeEventListener('abort', abort));
+      await stream.accepted.finally(() => signal.removeEventListener('abort', abort));
       return stream;
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      const problem = `${this.peer.id} takes no stream of ${protocol}: it does not know the protocol, or has too many`;
+      const problem = `${this.peer.id} accepts no stream of ${protocol}: it does not know the protocol, or has too many`;
       throw new AtmoError('NODE_UNAVAILABLE', problem, {}, { cause });
     }
   }
@@ -56,7 +56,7 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     this.#connection.abort(new Error('ended by this hub'));
   }
 
-  /** Ends it after what was sent. */
+  /** Ends the connection when everything is sent. */
   async close(): Promise<void> {
     await this.#connection.close().catch(() => this.drop());
   }
@@ -65,22 +65,22 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
 const CLOSE_TIMEOUT_MS = 5_000;
 const EMPTY = new Uint8Array(0);
 
-/** The connection that a stream is of. */
+/** The connection of a stream. */
 interface StreamRoute {
   readonly peer: EnginePeer;
   /** As `MeshStream.hasArrived`. */
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Frames over one stream of the multiplexer. The side that answers sends an empty frame first: it has taken the stream. */
+/** Frames over one stream of the multiplexer. The answering side first sends an empty frame: it has accepted the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
   readonly #stream: Stream;
   readonly #refusals: RefusalCounter;
   readonly #unread: Uint8Array[] = [];
-  readonly #taken = Promise.withResolvers<void>();
-  #isTaken: boolean;
+  readonly #accepted = Promise.withResolvers<void>();
+  #isAccepted: boolean;
   #listener: ((frame: Uint8Array) => void) | undefined;
   #closeListener: (() => void) | undefined;
   #drain: PromiseWithResolvers<void> | undefined;
@@ -91,17 +91,17 @@ export class Libp2pStream implements MeshStream {
     this.hasArrived = route.hasArrived;
     this.#stream = stream;
     this.#refusals = refusals;
-    this.#isTaken = stream.direction === 'inbound';
+    this.#isAccepted = stream.direction === 'inbound';
     batchWindowUpdates(stream);
-    this.#taken.promise.catch(() => undefined);
+    this.#accepted.promise.catch(() => undefined);
     this.#listen(new FrameDecoder(MAX_FRAME_BYTES, (frame) => this.#receive(frame)));
-    if (this.#isTaken) stream.send(frameWithHeader(EMPTY));
+    if (this.#isAccepted) stream.send(frameWithHeader(EMPTY));
     if (stream.status !== 'open') this.#end();
   }
 
-  /** Resolves when the peer has taken the stream; rejects when it ends before that. */
-  async taken(): Promise<void> {
-    await this.#taken.promise;
+  /** Resolves when the peer has accepted the stream; rejects when it ends before that. */
+  get accepted(): Promise<void> {
+    return this.#accepted.promise;
   }
 
   send(frame: Uint8Array): boolean {
@@ -146,30 +146,30 @@ export class Libp2pStream implements MeshStream {
     this.#end();
   }
 
-  #listen(cutter: FrameDecoder): void {
-    this.#stream.addEventListener('message', (event) => this.#cut(cutter, event));
-    // In the next microtask libp2p has sent what waited, or has found the way full again.
-    this.#stream.addEventListener('drain', () => queueMicrotask(() => this.#tellRoom()));
-    this.#stream.addEventListener('idle', () => this.#tellRoom());
+  #listen(decoder: FrameDecoder): void {
+    this.#stream.addEventListener('message', (event) => this.#decode(decoder, event));
+    // In the next microtask libp2p has sent its queue or has found the socket full again.
+    this.#stream.addEventListener('drain', () => queueMicrotask(() => this.#checkRoom()));
+    this.#stream.addEventListener('idle', () => this.#checkRoom());
     this.#stream.addEventListener('remoteCloseWrite', () => queueMicrotask(() => void this.#peerEnded()));
     this.#stream.addEventListener('close', () => this.#end());
   }
 
-  #cut(cutter: FrameDecoder, { data }: StreamMessageEvent): void {
-    if (this.#isClosed || cutter.push(data.subarray())) return;
+  #decode(decoder: FrameDecoder, { data }: StreamMessageEvent): void {
+    if (this.#isClosed || decoder.push(data.subarray())) return;
     this.#refusals.count('frame_too_long');
     this.abort();
   }
 
   #receive(frame: Uint8Array): void {
-    if (!this.#isTaken) {
-      this.#isTaken = true;
-      this.#taken.resolve();
+    if (!this.#isAccepted) {
+      this.#isAccepted = true;
+      this.#accepted.resolve();
     } else if (this.#listener) this.#listener(frame);
     else this.#keep(frame);
   }
 
-  /** Without a listener the peer is slowed down: it may send what its window still allows, and no more. */
+  /** Keeps a frame without a listener and pauses the peer: it may send only what its window still allows. */
   #keep(frame: Uint8Array): void {
     this.#unread.push(frame);
     if (this.#stream.readStatus === 'readable') this.#stream.pause();
@@ -179,21 +179,21 @@ export class Libp2pStream implements MeshStream {
     if (this.#unread.length === 0 && this.#stream.readBufferLength === 0) await this.close();
   }
 
-  #tellRoom(): void {
+  #checkRoom(): void {
     if (!this.#drain || !this.#hasRoom()) return;
     this.#drain.resolve();
     this.#drain = undefined;
   }
 
   #hasRoom(): boolean {
-    // An abort throws away what waited and then tells that nothing waits.
+    // An abort empties the queue and then reports that nothing waits.
     return this.#stream.status === 'open' && !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
   }
 
   #end(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#taken.reject(this.#ended());
+    this.#accepted.reject(this.#ended());
     this.#drain?.reject(this.#ended());
     this.#closeListener?.();
   }
@@ -206,7 +206,7 @@ export class Libp2pStream implements MeshStream {
 /** Bytes of the length in front of each frame, big-endian. */
 export const FRAME_HEADER_BYTES = 4;
 
-/** A frame behind its length. */
+/** Returns a frame behind its length. */
 export function frameWithHeader(frame: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(FRAME_HEADER_BYTES + frame.length);
   new DataView(bytes.buffer).setUint32(0, frame.length);
@@ -214,7 +214,7 @@ export function frameWithHeader(frame: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Cuts a stream of bytes into frames, without a copy where a frame arrives whole. */
+/** Decodes a stream of bytes into frames, without a copy when a frame arrives whole. */
 export class FrameDecoder {
   readonly #maxBytes: number;
   readonly #onFrame: (frame: Uint8Array) => void;
@@ -225,9 +225,9 @@ export class FrameDecoder {
     this.#onFrame = onFrame;
   }
 
-  /** False for a frame that is too long: nothing after it can be read. */
+  /** Returns false for a frame that is too long: nothing after it can be decoded. */
   push(chunk: Uint8Array): boolean {
-    let bytes = this.#rest ? joined(this.#rest, chunk) : chunk;
+    let bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
     while (bytes.length >= FRAME_HEADER_BYTES) {
       const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
       if (length > this.#maxBytes) return false;
@@ -242,33 +242,26 @@ export class FrameDecoder {
   }
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
-}
-
-/** Read bytes from which on the peer is told that it may send as many more. */
-const TELL_FROM_BYTES = SEND_WINDOW_BYTES / 4;
+/** Read bytes that are worth a window update. */
+const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
- * Tells the peer in bulk what was read. Yamux says it after every message: a packet with its acknowledgement and its own
- * encryption for each that comes, 190 bytes for every exchange of two.
+ * Sends window updates in bulk. Yamux sends one after every message: a packet with its own acknowledgement and encryption, 190
+ * bytes for every exchange of two messages.
  */
 function batchWindowUpdates(stream: Stream): void {
   if (!(stream instanceof YamuxStream)) return;
   const handleData = stream.handleData.bind(stream);
   const sendWindowUpdate = stream.sendWindowUpdate.bind(stream);
-  let untoldBytes = 0;
+  let readBytes = 0;
   stream.handleData = (frame) => {
-    untoldBytes += frame.header.length;
+    readBytes += frame.header.length;
     handleData(frame);
   };
-  // In other states it opens or takes the stream, or the peer is to wait.
+  // In other states the update opens or accepts the stream, or the peer must wait.
   stream.sendWindowUpdate = () => {
-    if (stream.state === StreamState.Established && untoldBytes < TELL_FROM_BYTES) return;
-    if (stream.state !== StreamState.Paused) untoldBytes = 0;
+    if (stream.state === StreamState.Established && readBytes < WINDOW_UPDATE_BYTES) return;
+    if (stream.state !== StreamState.Paused) readBytes = 0;
     sendWindowUpdate();
   };
 }

@@ -28,38 +28,38 @@ import { PeerTable } from './peer-table.ts';
 import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-listener.ts';
 
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
-/** How long libp2p keeps what it noted of a hub that has left, milliseconds: its parts still look there at the end of a connection. */
+/** How long libp2p keeps its records of a hub that has left, milliseconds: it still reads them at the end of a connection. */
 const FORGET_PEER_MS = 30_000;
-/** Streams beyond our own limit that libp2p still hands over, so that they can be counted. */
+/** Streams beyond the limit that libp2p still hands over, so that the engine can count them. */
 const STREAMS_TO_REFUSE = 16;
 
-/** What a libp2p engine is made of. */
+/** Options of a libp2p engine. */
 export interface Libp2pEngineOptions {
   /** Private Ed25519 key of the hub. */
   readonly key: KeyObject;
   readonly gate: ConnectionGate;
   readonly listen: ListenAddress;
-  /** 32 bytes that every member has too. */
+  /** 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array;
   readonly maxConnections?: number;
   readonly inboundLimits?: InboundLimits;
   readonly clock?: Clock;
 }
 
-/** What exists between start and dispose. */
+/** The parts between start and dispose. */
 interface Running {
   readonly node: Libp2pNode;
-  readonly door: TcpListener;
+  readonly listener: TcpListener;
   readonly sockets: Libp2pSockets;
 }
 
 /**
- * The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it when a mesh is opened, not before: libp2p costs 24 MB
+ * The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it only when a mesh is opened: libp2p needs 24 MB of memory
  * (bundled; 44 from source).
  */
 export class Libp2pEngine implements MeshEngine {
   readonly id: HubId;
-  readonly #parts: Libp2pEngineOptions;
+  readonly #options: Libp2pEngineOptions;
   readonly #clock: Clock;
   readonly #table: PeerTable<Libp2pConnection>;
   readonly #refusals = new RefusalCounter();
@@ -67,35 +67,35 @@ export class Libp2pEngine implements MeshEngine {
   readonly #attempts = new ConnectionAttempts();
   readonly #handlers = new Map<string, (stream: MeshStream) => void>();
   readonly #stopped = new AbortController();
-  readonly #watch: SilentGossipWatch<Libp2pConnection>;
-  readonly #stranded: LostAddressWatch<Libp2pConnection>;
+  readonly #gossipWatch: SilentGossipWatch<Libp2pConnection>;
+  readonly #addressWatch: LostAddressWatch<Libp2pConnection>;
   #running: Running | undefined;
 
-  constructor(parts: Libp2pEngineOptions) {
-    this.id = hubIdOfKey(parts.key);
-    this.#parts = parts;
-    this.#clock = parts.clock ?? systemClock;
-    this.#table = new PeerTable(this.#clock, parts.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
+  constructor(options: Libp2pEngineOptions) {
+    this.id = hubIdOfKey(options.key);
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#table = new PeerTable(this.#clock, options.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
     this.#gossip = new Libp2pGossip(this.id, this.#refusals);
-    this.#watch = new SilentGossipWatch(this.#clock, {
+    this.#gossipWatch = new SilentGossipWatch(this.#clock, {
       connections: () => this.#table.connections(),
       receivesGossip: ({ remotePeer }) => this.#gossip.receivesGossip(remotePeer),
-      drop: (connection) => this.#endDeaf(connection),
+      drop: (connection) => this.#endSilent(connection),
     });
-    this.#stranded = new LostAddressWatch({
+    this.#addressWatch = new LostAddressWatch({
       clock: this.#clock,
       connections: () => this.#table.connections(),
       drop: (connection) => connection.drop(),
     });
   }
 
-  /** CONFLICT or CONFIG_INVALID when it cannot listen. */
+  /** Rejects with CONFLICT or CONFIG_INVALID when it cannot listen. */
   async start(): Promise<void> {
     const node = await createNode({
-      privateKey: toLibp2pKey(this.#parts.key),
+      privateKey: toLibp2pKey(this.#options.key),
       attempts: this.#attempts,
-      desk: { self: this.id, seats: this.#table, refusals: this.#refusals, clock: this.#clock },
-      preSharedKey: this.#parts.preSharedKey,
+      policy: { self: this.id, slots: this.#table, refusals: this.#refusals, clock: this.#clock },
+      preSharedKey: this.#options.preSharedKey,
     });
     node.addEventListener('connection:open', ({ detail }) => this.#opened(detail));
     node.addEventListener('connection:close', ({ detail }) => this.#closed(detail));
@@ -103,24 +103,24 @@ export class Libp2pEngine implements MeshEngine {
     this.#gossip.join(node.services.pubsub);
     for (const protocol of this.#handlers.keys()) await this.#register(node, protocol);
     await this.#listen(node);
-    this.#watch.start();
-    this.#stranded.start();
+    this.#gossipWatch.start();
+    this.#addressWatch.start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
     if (!running) return;
-    this.#watch[Symbol.dispose]();
-    this.#stranded[Symbol.dispose]();
+    this.#gossipWatch[Symbol.dispose]();
+    this.#addressWatch[Symbol.dispose]();
     this.#stopped.abort(new AtmoError('SHUTTING_DOWN', 'The mesh engine of this hub is stopping'));
     await Promise.all(this.#table.connections().map((connection) => connection.close()));
-    await running.door[Symbol.asyncDispose]();
+    await running.listener[Symbol.asyncDispose]();
     await running.node.stop();
   }
 
   listenAddresses(): readonly string[] {
-    return this.#running?.door.addresses() ?? [];
+    return this.#running?.listener.addresses() ?? [];
   }
 
   peers(): readonly EnginePeer[] {
@@ -132,7 +132,7 @@ export class Libp2pEngine implements MeshEngine {
     const known = address.expect === undefined ? undefined : this.#table.get(address.expect);
     if (known) return known.peer;
     using limit = this.#timeLimit(options.signal, CONNECT_TIMEOUT_MS, `No hub answers at ${formatHostPort(address)}`);
-    return await this.#dial(sockets, address, { signal: limit.signal, gate: options.gate ?? this.#parts.gate });
+    return await this.#dial(sockets, address, { signal: limit.signal, gate: options.gate ?? this.#options.gate });
   }
 
   async disconnect(id: HubId): Promise<void> {
@@ -152,7 +152,7 @@ export class Libp2pEngine implements MeshEngine {
     this.#requireRunning();
     const connection = this.#table.get(id);
     if (!connection) throw new AtmoError('NODE_UNAVAILABLE', `There is no connection to ${id}`);
-    using limit = this.#timeLimit(options.signal, OPEN_STREAM_TIMEOUT_MS, `${id} does not take a stream of ${protocol}`);
+    using limit = this.#timeLimit(options.signal, OPEN_STREAM_TIMEOUT_MS, `${id} does not accept a stream of ${protocol}`);
     return await connection.openStream(protocol, this.#refusals, limit.signal);
   }
 
@@ -178,34 +178,34 @@ export class Libp2pEngine implements MeshEngine {
     const sockets = new Libp2pSockets({
       upgrader: node.services.sockets.upgrader,
       attempts: this.#attempts,
-      limiter: new InboundLimiter(this.#clock, this.#parts.inboundLimits ?? DEFAULT_INBOUND_LIMITS),
+      limiter: new InboundLimiter(this.#clock, this.#options.inboundLimits ?? DEFAULT_INBOUND_LIMITS),
       refusals: this.#refusals,
-      gate: this.#parts.gate,
+      gate: this.#options.gate,
       signal: this.#stopped.signal,
     });
-    const door = new TcpListener((socket) => void sockets.accept(socket));
+    const listener = new TcpListener((socket) => void sockets.accept(socket));
     try {
-      await door.open(this.#parts.listen);
+      await listener.open(this.#options.listen);
     } catch (error) {
       await node.stop();
       throw error;
     }
-    this.#running = { node, door, sockets };
+    this.#running = { node, listener, sockets };
   }
 
-  async #dial(sockets: Libp2pSockets, address: PeerAddress, how: { signal: AbortSignal; gate: ConnectionGate }): Promise<EnginePeer> {
+  async #dial(sockets: Libp2pSockets, address: PeerAddress, options: { signal: AbortSignal; gate: ConnectionGate }): Promise<EnginePeer> {
     try {
-      const up = this.#table.get(await sockets.dial(address, how));
+      const up = this.#table.get(await sockets.dial(address, options));
       if (up) return up.peer;
       throw new AtmoError('NODE_UNAVAILABLE', `${formatHostPort(address)} closed the connection as soon as it was open`);
     } catch (error) {
-      return await this.#table.untilOtherUp(error, how.signal);
+      return await this.#table.untilOtherUp(error, options.signal);
     }
   }
 
   #opened(connection: Connection): void {
     const passed = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
-    // What passed the gate while the engine stopped ends here.
+    // A connection that passed the gate while the engine stopped ends here.
     if (passed && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, passed));
     else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened without the gate or after the end'));
   }
@@ -216,12 +216,12 @@ export class Libp2pEngine implements MeshEngine {
     this.#clock.after(FORGET_PEER_MS, () => this.#forget(connection));
   }
 
-  #endDeaf(connection: Libp2pConnection): void {
+  #endSilent(connection: Libp2pConnection): void {
     this.#refusals.count('gossip_broken');
     connection.drop();
   }
 
-  /** libp2p would keep about 5 kB of every hub that it ever met. */
+  /** Deletes the peer from libp2p's store, which would keep about 5 kB of every hub for ever. */
   #forget(connection: Connection): void {
     const node = this.#running?.node;
     if (node && node.getConnections(connection.remotePeer).length === 0) void node.peerStore.delete(connection.remotePeer);

@@ -23,31 +23,30 @@ import { hubOf } from './libp2p-key.ts';
 import type { GatePeer } from './mesh-engine.ts';
 import { silentLogger } from './tcp-connection.ts';
 
-/** libp2p's own limit only prunes; ours refuses at the gate and is below it. */
+/** Disables libp2p's own limits, which only prune; the engine refuses at the gate. */
 const NO_LIMIT = 100_000;
 
-/** What a node is made of. */
-export interface Libp2pNodeOptions {
+interface Libp2pNodeOptions {
   readonly privateKey: PrivateKey;
   readonly attempts: ConnectionAttempts;
-  readonly desk: AdmissionPolicy;
-  /** 32 bytes that every member has too. */
+  readonly policy: AdmissionPolicy;
+  /** 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array | undefined;
 }
 
-/** libp2p as the mesh uses it: sockets come from outside and go through `upgrader`. */
+/** A libp2p node; the engine passes its sockets to `upgrader`. */
 export type Libp2pNode = Libp2p<{ pubsub: GossipSub; sockets: { readonly upgrader: Upgrader } }>;
 
-/** Makes a node that neither listens, dials, discovers nor pings by itself. It has not started. */
-export async function createNode({ privateKey, attempts, desk, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
+/** Creates a node, not started, that neither listens, dials, discovers nor pings by itself. */
+export async function createNode({ privateKey, attempts, policy, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
   return await createLibp2p({
     start: false,
     privateKey,
     logger: silentLogger,
     nodeInfo: { name: 'atmosphere-edge', version: '1', userAgent: 'atmosphere-edge' },
     ...(preSharedKey && { connectionProtector: () => protector(preSharedKey, attempts) }),
-    connectionEncrypters: [(components) => new MemberEncrypter({ noise: noise()(components), attempts, desk })],
-    // The control stream has a heartbeat of its own: two more would only cost.
+    connectionEncrypters: [(components) => new MemberEncrypter(noise()(components), attempts, policy)],
+    // The control stream has its own heartbeat.
     streamMuxers: [yamux({ enableKeepAlive: false, maxInboundStreams: 256, maxOutboundStreams: 256 })],
     connectionMonitor: { enabled: false },
     connectionManager: {
@@ -77,44 +76,41 @@ function protector(key: Uint8Array, attempts: ConnectionAttempts): ConnectionPro
   };
 }
 
-/** Not libp2p's `/noise`: a node without the gate does not get further than this name. */
+/** Differs from libp2p's `/noise`, so that a node without the gate gets no further. */
 const PROTOCOL = '/atmosphere-edge/noise/1';
-/** Bytes that a peer may send ahead while its messages are judged. */
+/** Most bytes that a peer may send ahead while the gate reads its messages. */
 const MAX_READ_AHEAD_BYTES = 65_536;
-/** How long a refusal may take to be sent, milliseconds. */
-const FAREWELL_MS = 500;
-
-/** What the encrypter is made of. */
-export interface MemberEncrypterCollaborators {
-  readonly noise: ConnectionEncrypter;
-  readonly attempts: ConnectionAttempts;
-  readonly desk: AdmissionPolicy;
-}
+/** Time limit for sending a refusal, milliseconds. */
+const REFUSAL_MS = 500;
 
 /**
- * Noise, then the gate over the encrypted connection. Only when both sides have admitted each other libp2p gets the
- * connection: nothing that a stranger sends reaches its multiplexer, its protocols or gossipsub.
+ * Runs Noise, then the gate over the encrypted connection. libp2p gets the connection only when both sides have admitted each
+ * other: no byte of a stranger reaches its multiplexer, its protocols or gossipsub.
  */
 class MemberEncrypter implements ConnectionEncrypter {
   readonly protocol = PROTOCOL;
-  readonly #parts: MemberEncrypterCollaborators;
+  readonly #noise: ConnectionEncrypter;
+  readonly #attempts: ConnectionAttempts;
+  readonly #policy: AdmissionPolicy;
 
-  constructor(parts: MemberEncrypterCollaborators) {
-    this.#parts = parts;
+  constructor(noise: ConnectionEncrypter, attempts: ConnectionAttempts, policy: AdmissionPolicy) {
+    this.#noise = noise;
+    this.#attempts = attempts;
+    this.#policy = policy;
   }
 
   async secureOutbound(connection: MessageStream, options?: SecureConnectionOptions): Promise<SecuredConnection> {
-    return await this.#admit(this.#attempt(connection), await this.#parts.noise.secureOutbound(connection, options));
+    return await this.#admit(this.#attempt(connection), await this.#noise.secureOutbound(connection, options));
   }
 
   async secureInbound(connection: MessageStream, options?: SecureConnectionOptions): Promise<SecuredConnection> {
-    return await this.#admit(this.#attempt(connection), await this.#parts.noise.secureInbound(connection, options));
+    return await this.#admit(this.#attempt(connection), await this.#noise.secureInbound(connection, options));
   }
 
   #attempt(connection: MessageStream): ConnectionAttempt {
-    const attempt = this.#parts.attempts.of(connection);
+    const attempt = this.#attempts.of(connection);
     if (attempt) return attempt;
-    throw new AtmoError('INTERNAL_ERROR', 'A connection came to the gate that nobody had opened');
+    throw new AtmoError('INTERNAL_ERROR', 'A connection reached the gate without an attempt of the engine');
   }
 
   async #admit(attempt: ConnectionAttempt, secured: SecuredConnection): Promise<SecuredConnection> {
@@ -123,7 +119,7 @@ class MemberEncrypter implements ConnectionEncrypter {
       return secured;
     } catch (error) {
       attempt.error = error;
-      await secured.connection.close({ signal: AbortSignal.timeout(FAREWELL_MS) }).catch(() => undefined);
+      await secured.connection.close({ signal: AbortSignal.timeout(REFUSAL_MS) }).catch(() => undefined);
       throw error;
     }
   }
@@ -134,15 +130,15 @@ class MemberEncrypter implements ConnectionEncrypter {
     if (!hub) throw new AtmoError('PERMISSION_DENIED', `${address} has a key that is not Ed25519`);
     const peer: GatePeer = { ...hub, direction, address };
     const messages = lpStream(secured.connection, { maxDataLength: MAX_GATE_TRANSPORT_BYTES, maxBufferSize: MAX_READ_AHEAD_BYTES });
-    await admit(this.#parts.desk, { transport: new GateMessages(messages, address), gate, peer, expect, signal });
-    this.#parts.attempts.pass(attempt, peer);
-    secured.connection.addEventListener('close', () => this.#parts.desk.seats.release(peer.id), { once: true });
-    // What the peer sent after the gate goes back to where the multiplexer will read it.
+    await admit(this.#policy, { transport: new GateMessages(messages, address), gate, peer, expect, signal });
+    this.#attempts.pass(attempt, peer);
+    secured.connection.addEventListener('close', () => this.#policy.slots.release(peer.id), { once: true });
+    // Returns the bytes after the gate to the connection, for the multiplexer.
     messages.unwrap();
   }
 }
 
-/** The gate's messages over an encrypted stream, each behind its length. */
+/** Gate messages over an encrypted stream, each behind its length. */
 class GateMessages implements GateTransport {
   readonly #messages: LengthPrefixedStream;
   readonly #address: string;

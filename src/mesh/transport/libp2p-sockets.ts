@@ -9,34 +9,27 @@ import type { ConnectionGate, PeerAddress } from './mesh-engine.ts';
 import { dialTcp, endsOf, TcpConnection, toMultiaddr, unreachable } from './tcp-connection.ts';
 import type { InboundLimiter } from './tcp-listener.ts';
 
-/** What brings sockets to libp2p is made of. */
-export interface Libp2pSocketsCollaborators {
+interface Libp2pSocketsCollaborators {
   readonly upgrader: Upgrader;
   readonly attempts: ConnectionAttempts;
   readonly limiter: InboundLimiter;
   readonly refusals: RefusalCounter;
-  /** For connections that come in. */
+  /** The gate of inbound connections. */
   readonly gate: ConnectionGate;
-  /** Ends what is on its way. */
+  /** Ends unfinished connections. */
   readonly signal: AbortSignal;
 }
 
-/** How to dial. */
-export interface DialOptions {
-  readonly gate: ConnectionGate;
-  readonly signal: AbortSignal;
-}
-
-/** Takes TCP sockets through handshake and gate; what passes, libp2p reports as an open connection. */
+/** Takes TCP sockets through handshake and gate; libp2p reports those that pass as open connections. */
 export class Libp2pSockets {
-  readonly #parts: Libp2pSocketsCollaborators;
+  readonly #collaborators: Libp2pSocketsCollaborators;
 
-  constructor(parts: Libp2pSocketsCollaborators) {
-    this.#parts = parts;
+  constructor(collaborators: Libp2pSocketsCollaborators) {
+    this.#collaborators = collaborators;
   }
 
-  /** Dials and passes the gate; throws as `MeshEngine.connect` says, or CONFLICT with the hub's id in the details. */
-  async dial(address: PeerAddress, { gate, signal }: DialOptions): Promise<HubId> {
+  /** Dials and passes the gate. Rejects as `MeshEngine.connect`, or with CONFLICT and the id of the hub in the details. */
+  async dial(address: PeerAddress, { gate, signal }: { readonly gate: ConnectionGate; readonly signal: AbortSignal }): Promise<HubId> {
     const socket = await dialTcp(address, signal);
     const attempt: ConnectionAttempt = {
       direction: 'outbound',
@@ -47,9 +40,9 @@ export class Libp2pSockets {
       ends: endsOf(socket),
     };
     const connection = new TcpConnection(socket, 'outbound', toMultiaddr(address.host, address.port));
-    this.#parts.attempts.set(connection, attempt);
+    this.#collaborators.attempts.set(connection, attempt);
     try {
-      await this.#parts.upgrader.upgradeOutbound(connection, { signal });
+      await this.#collaborators.upgrader.upgradeOutbound(connection, { signal });
       if (attempt.peer) return attempt.peer;
       throw new AtmoError('INTERNAL_ERROR', `The connection to ${attempt.address} opened without passing the gate`);
     } catch (error) {
@@ -58,26 +51,26 @@ export class Libp2pSockets {
     }
   }
 
-  /** Takes a socket that came in through handshake and gate, or ends it. */
+  /** Takes an inbound socket through handshake and gate, or ends it. */
   async accept(socket: Socket): Promise<void> {
     const { remoteAddress: host, remotePort: port } = socket;
     if (host === undefined || port === undefined) return void socket.destroy();
-    const entry = this.#parts.limiter.enter(host);
+    const entry = this.#collaborators.limiter.enter(host);
     if (entry !== 'entered') {
-      this.#parts.refusals.count(entry);
+      this.#collaborators.refusals.count(entry);
       return void socket.resetAndDestroy();
     }
     try {
       const hasFailed = !(await this.#upgrade(socket, { host: unmappedAddress(host), port }));
-      if (hasFailed) this.#parts.limiter.failed(host);
+      if (hasFailed) this.#collaborators.limiter.failed(host);
     } finally {
-      this.#parts.limiter.done();
+      this.#collaborators.limiter.done();
     }
   }
 
-  /** False for somebody who has no business here; a second connection to a hub is no failure. */
+  /** Returns false for a peer that was refused; a second connection to a hub does not count as a failure. */
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
-    const { attempts, upgrader, gate, signal, refusals } = this.#parts;
+    const { attempts, upgrader, gate, signal, refusals } = this.#collaborators;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));
     const address = formatHostPort({ host, port });
     const attempt: ConnectionAttempt = { direction: 'inbound', address, gate, signal, ends: endsOf(socket) };
@@ -97,8 +90,8 @@ export class Libp2pSockets {
     if (attempt.error instanceof AtmoError) return attempt.error;
     const failure = toError(attempt.error ?? error);
     if (attempt.error) return new AtmoError('INTERNAL_ERROR', `The gate failed for ${attempt.address}`, {}, { cause: failure });
-    this.#parts.refusals.count('handshake_failed');
-    return unreachable(address, new Error('what listens there is no hub, or the pre-shared keys differ', { cause: failure }));
+    this.#collaborators.refusals.count('handshake_failed');
+    return unreachable(address, new Error('another service listens there, or the pre-shared keys differ', { cause: failure }));
   }
 }
 

@@ -9,64 +9,67 @@ export const MAX_FRAME_BYTES = 65_536;
 /** Largest gossip message, bytes. */
 export const MAX_GOSSIP_BYTES = 4_096;
 
-/** Where a hub may be reached. */
+/** An address of a hub. */
 export interface PeerAddress {
   /** IPv4 or IPv6 address (with zone, `fe80::1%eth0`, where it needs one) or host name. */
   readonly host: string;
   readonly port: number;
-  /** When given, a connection to any other hub is closed: its key did not fit. */
+  /** When given, a connection to any other hub is closed. */
   readonly expect?: HubId;
 }
 
-/** Who is at the other end of a connection: the transport's handshake has proven the key. */
+/** The hub at the other end of a connection; the handshake of the transport has proven its key. */
 export interface GatePeer {
   readonly id: HubId;
   /** Raw Ed25519 key, base64url. */
   readonly publicKey: string;
   readonly direction: 'inbound' | 'outbound';
-  /** `host:port`, as the socket tells it. */
+  /** `host:port` of the socket. */
   readonly address: string;
 }
 
 /** A hub that passed the gate and is connected. */
 export type EnginePeer = GatePeer;
 
-/** Messages before a connection is one: encrypted, at most 8 KiB each. */
+/** Encrypted messages before admission, at most 8 KiB each. */
 export interface GateChannel {
   write(message: Uint8Array): Promise<void>;
-  /** Rejects when the peer closes, when a message is too long, or when the engine's time for the gate (5 s) is over. */
+  /** Rejects when the peer closes, when a message is too long, or at the time limit of the gate (5 s). */
   read(): Promise<Uint8Array>;
 }
 
-/** Decides right after the transport's handshake and before anything else of the peer is parsed. */
+/** Admits peers right after the handshake of the transport, before anything else of the peer is parsed. */
 export interface ConnectionGate {
-  /** Throws AtmoError to close the connection; the side that dials speaks first. */
+  /** Rejects with an AtmoError to close the connection; the dialling side sends first. */
   admit(channel: GateChannel, peer: GatePeer): Promise<void>;
 }
 
-/** Undefined when it cannot be told. */
+/** Returns whether the peer's machine has received everything; undefined when that is unknown. */
 export type ArrivalCheck = () => boolean | undefined;
 
 /** Ordered frames between two hubs. */
 export interface MeshStream {
   readonly peer: EnginePeer;
-  /** Sends one frame of at most `MAX_FRAME_BYTES`; false once so much waits that the sender should await `drained`. Does nothing after the end. */
+  /**
+   * Sends one frame of at most `MAX_FRAME_BYTES`. Returns false when the queue is full and the sender should await `drained`.
+   * Does nothing after the end.
+   */
   send(frame: Uint8Array): boolean;
-  /** Whether all that was sent has come to the peer's machine, read or not; to ask takes milliseconds. Absent where nobody knows. */
+  /** Returns whether the peer's machine has received everything, read or not; takes milliseconds. Absent on other systems than Linux. */
   readonly hasArrived?: ArrivalCheck | undefined;
   /** Resolves when there is room again; rejects when the stream ends. */
   drained(): Promise<void>;
-  /** The one listener; frames that came before it are told first. A frame that is too long ends the stream. */
+  /** Sets the only listener; it receives earlier frames first. A frame that is too long ends the stream. */
   onFrame(listener: (frame: Uint8Array) => void): void;
-  /** Told once, also when the stream has ended already. */
+  /** Calls the listener once, also when the stream has ended already. */
   onClose(listener: () => void): void;
-  /** Ends after what was sent. */
+  /** Ends the stream when everything is sent. */
   close(): Promise<void>;
-  /** Ends at once. */
+  /** Ends the stream at once. */
   abort(): void;
 }
 
-/** What becomes of a gossip message: told on, dropped silently, or dropped and held against the neighbour that sent it. */
+/** Verdict on a gossip message: forward it, drop it, or drop it and lower the score of the neighbour that sent it. */
 export type GossipVerdict = 'accept' | 'ignore' | 'reject';
 
 /** Port: connections, streams and gossip between members (design: mesh). One contract suite runs against every engine. */
@@ -76,35 +79,35 @@ export interface MeshEngine extends Service {
   listenAddresses(): readonly string[];
   peers(): readonly EnginePeer[];
   /**
-   * Connects, or answers the connection that there is. `gate` replaces the engine's own for this connection. NODE_UNAVAILABLE
-   * when nobody answers, PERMISSION_DENIED when either side's gate refuses or another hub is there, CANCELLED.
+   * Connects, or returns the peer when it is connected. `gate` replaces the engine's own for this connection. Rejects with
+   * NODE_UNAVAILABLE when no hub answers, PERMISSION_DENIED when a gate refuses or another hub answers, or CANCELLED.
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;
-  /** Tells every member, over any number of hubs; what the own validator would not accept is not sent. */
+  /** Sends a message to every member, over any number of hubs; the own validator must accept it. */
   publish(message: Uint8Array): Promise<void>;
-  /** The one validator; runs for each new message before it is told on. */
+  /** Sets the only validator; it runs for each new message before the message is forwarded. */
   onGossip(validate: (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>): void;
-  /** NODE_UNAVAILABLE when there is no connection or the peer does not know the protocol. */
+  /** Rejects with NODE_UNAVAILABLE when there is no connection or the peer does not know the protocol. */
   openStream(id: HubId, protocol: string, options: { readonly signal: AbortSignal }): Promise<MeshStream>;
-  /** Answers streams of a protocol; before `start` or after it. */
+  /** Sets the handler of a protocol, before `start` or after it. */
   handle(protocol: string, handler: (stream: MeshStream) => void): void;
-  /** Heard once per hub, also where two connections to it exist for a moment. The answer stops it. */
+  /** Calls the listener once per hub, also when two connections to it exist for a moment. Returns the function that stops it. */
   onPeerUp(listener: (peer: EnginePeer) => void): () => void;
   onPeerDown(listener: (peer: EnginePeer) => void): () => void;
-  /** What was refused since the start, by reason. */
+  /** Returns the refusals since the start, by reason. */
   refusals(): Readonly<Record<string, number>>;
 }
 
-/** Hubs that one hub is connected with at most, unless the owner says otherwise. */
+/** Most connections of one hub, unless configured. */
 export const DEFAULT_MAX_CONNECTIONS = 64;
-/** How long a connection may take until it is one, the gate included, milliseconds. */
+/** Time limit of a connection attempt, gate included, milliseconds. */
 export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
-/** Bytes of unheard frames from which on a sender should wait. */
+/** Unread bytes at which a sender should wait. */
 export const SEND_WINDOW_BYTES = 262_144;
-/** A sender that goes on in spite of it loses the stream at so many bytes. */
+/** Unread bytes at which a sender that does not wait loses the stream. */
 export const MAX_SEND_QUEUE_BYTES = 4_194_304;
-/** Streams of one protocol that one peer may have opened at a time. */
+/** Most open streams of one protocol and peer. */
 export const MAX_INBOUND_STREAMS = 16;
 /** How long `openStream` waits for the peer to accept, milliseconds. */
 export const OPEN_STREAM_TIMEOUT_MS = 5_000;

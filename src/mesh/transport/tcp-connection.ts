@@ -10,12 +10,12 @@ import type { ArrivalCheck, PeerAddress } from './mesh-engine.ts';
 
 type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 
-/** Up to here it is cheaper to join the pieces of a message than to have the kernel do it. */
+/** Up to this length it is cheaper to join the pieces of a message than to write each. */
 const MAX_JOINED_BYTES = 16_384;
 
 /**
- * A TCP socket as libp2p's upgrader takes it. libp2p's own transport refuses connections from link-local IPv6 addresses,
- * ends quiet ones after two minutes and writes each message in pieces; this one does none of it.
+ * A TCP socket for libp2p's upgrader. libp2p's own transport refuses connections from link-local IPv6 addresses, ends quiet
+ * ones after two minutes and writes each message in pieces.
  */
 export class TcpConnection extends AbstractMultiaddrConnection {
   readonly #socket: Socket;
@@ -77,7 +77,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
 };
 
-/** Opens a TCP connection. NODE_UNAVAILABLE tells address and reason; otherwise the signal's reason. */
+/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE, with address and cause, or with the reason of the signal. */
 export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -96,13 +96,13 @@ export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal):
   }
 }
 
-/** That a hub cannot be reached at an address, and why. */
+/** Returns the error for an address at which no hub can be reached. */
 export function unreachable(address: PeerAddress, cause: Error & { code?: string }): AtmoError {
   const reason = REASONS[cause.code ?? ''] ?? cause.message;
   return new AtmoError('NODE_UNAVAILABLE', `No hub answers at ${formatHostPort(address)}: ${reason}`, {}, { cause });
 }
 
-/** Both ends of a TCP connection, as the machine knows them. */
+/** Both ends of a TCP connection. */
 export interface SocketEnds {
   readonly localHost: string;
   readonly localPort: number;
@@ -111,22 +111,22 @@ export interface SocketEnds {
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 
-/** Undefined for a socket that is closed already. */
+/** Returns undefined for a closed socket. */
 export function endsOf({ localAddress: localHost, localPort, remotePort }: Socket): SocketEnds | undefined {
   if (localHost === undefined || localPort === undefined || remotePort === undefined) return undefined;
   return { localHost, localPort, remotePort };
 }
 
 /**
- * Tells whether all that was written has come to the other machine, by its acknowledgements: a process that stands still has a
- * machine that answers for it, a cut cable has none. Undefined where the kernel does not say; Linux does (proc_pid_net(5)).
+ * Checks by the acknowledgements of TCP whether the other machine has received everything: the machine of a process that
+ * stands still acknowledges, a cut cable does not. Undefined on systems other than Linux (proc_pid_net(5)).
  */
 export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
   return process.platform === 'linux' ? () => hasArrived(ends) : undefined;
 }
 
 function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
-  // Own end, other end, state, `unacknowledged:unread`; where other hosts use the same pair of ports, all have to be well.
+  // Local end, remote end, state, `unacknowledged:unread`; when other hosts use the same pair of ports, all must be empty.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {
     const waiting = TABLES.flatMap((table) => [...readFileSync(table, 'latin1').matchAll(line)].map(([, bytes]) => Number(`0x${bytes}`)));
@@ -140,7 +140,7 @@ function hex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** An address of TCP in libp2p's form; a link-local IPv6 address keeps its zone. */
+/** Returns a TCP address as a multiaddr; a link-local IPv6 address keeps its zone. */
 export function toMultiaddr(host: string, port: number): Multiaddr {
   if (isIPv4(host)) return multiaddr(`/ip4/${host}/tcp/${port}`);
   if (!isIPv6(host)) return multiaddr(`/dns/${host}/tcp/${port}`);
@@ -150,8 +150,8 @@ export function toMultiaddr(host: string, port: number): Multiaddr {
 
 const nothing = (): void => undefined;
 
-/** libp2p's own log lines tell addresses and peers in prose, and each connection would add loggers that are never freed: none of it. */
+/** libp2p logs addresses and peers as prose, and each connection would add loggers that are never freed. */
 const silent: Logger = Object.assign(nothing, { error: nothing, trace: nothing, enabled: false, newScope: () => silent });
 
-/** A logger for libp2p that says nothing; what matters, the engine counts and throws. */
+/** A logger for libp2p without output; the engine counts and throws what matters. */
 export const silentLogger: ComponentLogger = { forComponent: () => silent };

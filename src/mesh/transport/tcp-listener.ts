@@ -3,11 +3,11 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { formatHostPort } from './host-port.ts';
 
-/** Where a door listens. */
+/** The address on which a hub listens. */
 export interface ListenAddress {
   /** Address of an interface; all addresses, IPv6 and IPv4, when empty. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
 }
 
@@ -21,19 +21,19 @@ export class TcpListener implements AsyncDisposable {
     this.#onSocket = onSocket;
   }
 
-  /** CONFLICT when the port is taken, CONFIG_INVALID when the address is not this machine's or the port needs rights. */
+  /** Rejects with CONFLICT when the port is taken and with CONFIG_INVALID when this machine cannot bind the address or port. */
   async open({ host, port }: ListenAddress): Promise<void> {
     const server = createServer({ keepAlive: true, noDelay: true }, (socket) => this.#accept(socket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', (error) => reject(listenError({ host, port }, error)));
     server.listen({ port, ...(host !== '' && { host }) }, resolve);
     await promise;
-    // Such as too many open files: the connection is lost, the door stays open.
+    // For example too many open files: the connection is lost, the listener stays open.
     server.on('error', () => undefined);
     this.#server = server;
   }
 
-  /** `host:port`; `[::]:port` stands for every address. */
+  /** Returns `host:port`; `[::]:port` stands for every address. */
   addresses(): readonly string[] {
     const address = this.#server?.address();
     return typeof address === 'object' && address ? [formatHostPort({ host: address.address, port: address.port })] : [];
@@ -52,7 +52,7 @@ export class TcpListener implements AsyncDisposable {
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // Until somebody else listens: a reset before that must not end the process.
+    // A reset before the connection adds its own listener must not end the process.
     socket.on('error', () => undefined);
     this.#onSocket(socket);
   }
@@ -68,7 +68,7 @@ function listenError(address: ListenAddress, error: NodeJS.ErrnoException): Atmo
   return new AtmoError('CONFIG_INVALID', `${problem} and mesh.port to a port above 1023`, { port: address.port }, { cause: error });
 }
 
-/** What may knock. */
+/** Limits of inbound connections. */
 export interface InboundLimits {
   /** Connections a second from one address. */
   readonly perSourcePerSecond: number;
@@ -76,28 +76,28 @@ export interface InboundLimits {
   readonly pending: number;
 }
 
-/** Connections of one address that were refused within the time of `FAILURES_MS` before it is let in less often. */
+/** Refused connections of one address within `FAILURES_MS` after which its rate is lowered. */
 const FAILURES_ALLOWED = 5;
-/** Then so many a second are let in: who shares the address with an attacker still gets through. */
+/** The lowered rate, so that a hub behind the same address as an attacker still gets through. */
 const PER_SECOND_AFTER_FAILURES = 4;
 const FAILURES_MS = 10_000;
 
-/** Bounds how often and how many strangers may knock, before a byte of theirs is read. */
+/** Limits rate and number of inbound connections before any byte of them is read. */
 export class InboundLimiter {
   readonly #limits: InboundLimits;
-  readonly #knocks: PeriodCounter;
+  readonly #connections: PeriodCounter;
   readonly #failures: PeriodCounter;
   #pending = 0;
 
   constructor(clock: Clock, limits: InboundLimits) {
     this.#limits = limits;
-    this.#knocks = new PeriodCounter(clock, 1_000);
+    this.#connections = new PeriodCounter(clock, 1_000);
     this.#failures = new PeriodCounter(clock, FAILURES_MS);
   }
 
-  /** Lets a connection in, or says why not. What was let in is told to `done` later. */
+  /** Admits a connection or returns the reason against it. Call `done` at the end of the attempt of an admitted one. */
   enter(host: string): 'entered' | 'inbound_rate' | 'too_many_pending' {
-    if (this.#knocks.count(host) > this.#allowed(host)) return 'inbound_rate';
+    if (this.#connections.count(host) > this.#allowed(host)) return 'inbound_rate';
     if (this.#pending >= this.#limits.pending) return 'too_many_pending';
     this.#pending += 1;
     return 'entered';
@@ -107,7 +107,7 @@ export class InboundLimiter {
     this.#pending -= 1;
   }
 
-  /** A connection of the address did not become one. */
+  /** Records a failed connection of the address. */
   failed(host: string): void {
     this.#failures.count(host);
   }
@@ -119,7 +119,7 @@ export class InboundLimiter {
   }
 }
 
-/** Counts by name, anew in each period. */
+/** Counts by name, from zero in each period. */
 class PeriodCounter {
   readonly #clock: Clock;
   readonly #periodMs: number;

@@ -184,7 +184,8 @@ export class CallRoom {
         registry,
         jobs: room.jobs,
         events: room.events,
-        mayHear: (principal: Principal) => (event: HubEvent) => (event.data as JsonObject).private !== true || principal.id === 'boss',
+        visibleEvents: (principal: Principal) => (event: HubEvent) =>
+          (event.data as JsonObject).private !== true || principal.id === 'boss',
       },
       { relays: options.relays ?? true },
     );

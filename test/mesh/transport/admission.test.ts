@@ -8,17 +8,17 @@ const SELF = 'hub-a' as HubId;
 const PEER = 'hub-b' as HubId;
 const REFUSED = 3;
 
-/** An applicant that passes every gate but says nothing after it. */
-async function admitTo(seats: Partial<ConnectionSlots>, gate: ConnectionGate) {
+/** An request that passes every gate but says nothing after it. */
+async function admitTo(slots: Partial<ConnectionSlots>, gate: ConnectionGate) {
   const refusals = new RefusalCounter();
   const written: number[] = [];
-  const desk = { self: SELF, seats: { isFullFor: () => false, claim: () => true, takeOver: () => {}, release: () => {}, ...seats } };
+  const policy = { self: SELF, slots: { isFullFor: () => false, claim: () => true, takeOver: () => {}, release: () => {}, ...slots } };
   const transport = {
     write: async ([first]: Uint8Array) => void written.push(first ?? -1),
     read: () => new Promise<Uint8Array>(() => undefined),
   };
-  const applicant = { transport, gate, peer: { id: PEER, publicKey: '', address: 'b.lan:8082', direction: 'inbound' as const } };
-  const admission = admit({ ...desk, refusals, clock: new ManualClock() }, { ...applicant, signal: new AbortController().signal });
+  const request = { transport, gate, peer: { id: PEER, publicKey: '', address: 'b.lan:8082', direction: 'inbound' as const } };
+  const admission = admit({ ...policy, refusals, clock: new ManualClock() }, { ...request, signal: new AbortController().signal });
   const error = await admission.then(() => undefined).catch((thrown: unknown) => thrown);
   return { error, refusals: refusals.totals(), written };
 }
