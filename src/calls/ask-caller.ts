@@ -1,27 +1,27 @@
 import { AtmoError } from '../core/errors.ts';
 import { checkQuestion, parseAnswer, type ToolAnswer, type ToolQuestion } from '../tools/definition/elicitation.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
-import type { Call } from './call.ts';
+import { type ConfirmedCall, secretsOf } from './call.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** What a client needs so that it can be asked, as it declares it. */
+/** The capability that a client has to declare so that it can be asked. */
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** Somebody who can be asked, perhaps, until the signal aborts. */
+/** How to ask the person, where one can be asked; the question ends when the signal aborts. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
 }
 
-/** Asks the person behind the caller of a running call, as `putQuestion` does. NOT_SUPPORTED for tools that promise the same result. */
-export async function askCaller(call: Call, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
+/** Asks the person behind the caller of a running call, as `askQuestion` does. NOT_SUPPORTED for tools that promise the same result. */
+export async function askCaller(call: ConfirmedCall, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
   if (call.tool.definition.execution.determinism !== 'nondeterministic')
-    throw new AtmoError('NOT_SUPPORTED', `${call.toolId} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);
+    throw new AtmoError('NOT_SUPPORTED', `${call.tool.id} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);
   const { onQuestion: ask } = call.request;
   return askQuestion(
-    { ...question, message: withoutSecretTexts(message, call.secrets) },
-    { ...(ask && { ask }), signal: AbortSignal.any([call.deadline.signal, call.questionsSignal]) },
+    { ...question, message: withoutSecretTexts(message, secretsOf(call)) },
+    { ...(ask && { ask }), signal: AbortSignal.any([call.running.deadline.signal, call.running.questionsSignal]) },
   );
 }
 

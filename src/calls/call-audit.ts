@@ -6,22 +6,32 @@ import { redact } from '../core/logger.ts';
 import type { AuditIntent, AuditOutcome, AuditSink, RunContext } from '../core/storage/audit-sink.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { maskResult, maskSecrets, withoutSecretTexts } from '../tools/schema/secrets.ts';
-import type { Call } from './call.ts';
+import {
+  type CallFacts,
+  callHash,
+  isElsewhere,
+  type ReauthorizedCall,
+  type RoutedCall,
+  type RunningCall,
+  riskOf,
+  secretsOf,
+  toolIdOf,
+} from './call.ts';
 import type { StageContext } from './pipeline-context.ts';
 import type { CallAnswer } from './request-and-answer.ts';
 import type { RouteCandidate } from './routing/route-ranking.ts';
 
-/** Longest JSON text of parameters or a result that the journal and events repeat. */
+/** Longest JSON text of parameters or a result in the audit log and in events. */
 const MAX_SHOWN_LENGTH = 4_096;
 
-/** What is written before a call runs (source 001, ToolRequest). */
-export function auditIntent(call: Call, context: StageContext, run: RunContext): AuditIntent {
+/** Returns the row that is written before a call runs. */
+export function auditIntent(call: RoutedCall, context: StageContext, run: RunContext): AuditIntent {
   const params = auditedParams(call);
   return {
     kind: 'intent',
     ...commonEntry(call, run.logicalTimeMs),
     ...nodeOf(call.route[0]),
-    argumentsHash: call.hash(context.sealSecret),
+    argumentsHash: callHash(call, context.sealSecret),
     ...(params.isShort && { params: params.value }),
     effects: call.effects,
     decision: {
@@ -29,17 +39,17 @@ export function auditIntent(call: Call, context: StageContext, run: RunContext):
       ...(call.rule !== undefined && { rule: call.rule }),
     },
     run,
-    mustSync: call.risk === 'dangerous' || (call.isElsewhere && call.tool.definition.metadata.isDangerous),
+    mustSync: riskOf(call) === 'dangerous' || (isElsewhere(call) && call.tool.definition.metadata.isDangerous),
   };
 }
 
-/** What is written when a call has ended or was refused (source 001, ToolResponse and ToolDenied). */
-export function auditOutcome(call: Call, answer: CallAnswer, atMs: number): AuditOutcome {
+/** Returns the row that is written when a call has ended or was refused. */
+export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number): AuditOutcome {
   const result = answer.status === 'success' ? auditedResult(call, answer.result) : undefined;
   return {
-    kind: call.isDispatched ? 'outcome' : 'refusal',
+    kind: call.running.isDispatched ? 'outcome' : 'refusal',
     ...commonEntry(call, atMs),
-    ...nodeOf(call.ranOn),
+    ...nodeOf(call.running.ranOn),
     durationMs: answer.execution.duration_ms,
     responseHash: answer.response_hash,
     ...(result !== undefined && { result }),
@@ -47,17 +57,17 @@ export function auditOutcome(call: Call, answer: CallAnswer, atMs: number): Audi
   };
 }
 
-/** Parameters as events show them, or how long they are: events are remembered for listeners that come back. */
-export function eventParams(call: Call): JsonObject {
+/** Returns the parameters for an event, or only their length: events are kept for listeners that reconnect. */
+export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
   if (!call.tool.definition.metadata.audit.logParams) return {};
   return params.isShort ? { params: params.value } : { params_length: params.length };
 }
 
-function commonEntry(call: Call, atMs: number) {
-  const { requestId, traceId, isResolved } = call;
-  // A name that no tool has is whatever the caller wrote, perhaps a token in the wrong place.
-  const toolId = isResolved ? call.toolId : String(redact(call.toolId));
+function commonEntry(call: CallFacts, atMs: number) {
+  const { requestId, traceId } = call.running;
+  // A name that no tool has may be anything, perhaps a token in the wrong place.
+  const toolId = call.tool ? call.tool.id : String(redact(toolIdOf(call)));
   return { requestId, traceId, principal: call.request.principal, toolId, atMs };
 }
 
@@ -71,33 +81,34 @@ interface AuditedParams {
   readonly length: number;
 }
 
-/** Asked for by the journal and by events, of parameters that no longer change. */
-const shownParamsOfCalls = new WeakMap<Call, AuditedParams>();
+/** The audit log and events both need them, and no stage after the audit changes the parameters. */
+const shownParamsOfCalls = new WeakMap<RunningCall, AuditedParams>();
 
-function auditedParams(call: Call): AuditedParams {
-  const known = shownParamsOfCalls.get(call);
+function auditedParams(call: RoutedCall): AuditedParams {
+  const known = shownParamsOfCalls.get(call.running);
   if (known) return known;
   const { parameters, metadata } = call.tool.definition;
   const value = maskSecrets(parameters, call.params);
   const { length } = JSON.stringify(value);
   const params = { isShort: metadata.audit.logParams && length <= MAX_SHOWN_LENGTH, value, length };
-  shownParamsOfCalls.set(call, params);
+  shownParamsOfCalls.set(call.running, params);
   return params;
 }
 
-function auditedResult(call: Call, result: Json): Json | undefined {
-  if (!call.tool.definition.metadata.audit.logResult) return undefined;
+function auditedResult(call: CallFacts, result: Json): Json | undefined {
+  if (!call.tool?.definition.metadata.audit.logResult) return undefined;
   const masked = maskedResult(call, result);
   return JSON.stringify(masked).length <= MAX_SHOWN_LENGTH ? masked : undefined;
 }
 
-/** What every event of a call carries. */
-export function eventData(call: Call): JsonObject {
-  const data = { tool: call.toolId, request_id: call.requestId, trace_id: call.traceId, agent_id: call.request.principal.id };
-  if (!call.isResolved) return data;
+/** Returns the members that every event of a call has. */
+export function eventData(call: CallFacts): JsonObject {
+  const { requestId, traceId } = call.running;
+  const data = { tool: toolIdOf(call), request_id: requestId, trace_id: traceId, agent_id: call.request.principal.id };
+  if (!call.tool) return data;
   const { audit, isDangerous } = call.tool.definition.metadata;
-  // A generic tool is as dangerous as what it is told to do.
-  return audit.notifyAdmins || (!isDangerous && call.risk === 'dangerous') ? { ...data, notify_admins: true } : data;
+  // A generic tool is as dangerous as the effects of the call.
+  return audit.notifyAdmins || (!isDangerous && riskOf(call) === 'dangerous') ? { ...data, notify_admins: true } : data;
 }
 
 const WINDOW_MS = 10_000;
@@ -109,8 +120,8 @@ interface AuditWriterCollaborators {
 }
 
 /**
- * Writes down how calls end, so that nobody can fill the disk by being refused: of a caller that calls too often the first
- * RATE_LIMITED in 10 s is a row, and one note tells how many more there were.
+ * Writes how calls end. A caller cannot fill the disk by being refused: its first RATE_LIMITED in 10 s is a row, and one note counts
+ * the others.
  */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
@@ -127,10 +138,11 @@ export class CallAuditWriter {
     await this.#collaborators.audit.record(outcome);
   }
 
-  /** A call that got the answer of an earlier one with the same idempotency key: nothing ran. */
-  async recordRepeat({ request, requestId, traceId, toolId }: Call): Promise<void> {
+  /** Writes that a call got the answer of an earlier one with the same idempotency key: nothing ran. */
+  async recordRepeat(call: CallFacts): Promise<void> {
     const { audit, nowMs } = this.#collaborators;
-    const data = { tool: toolId, request: requestId };
+    const { request, requestId, traceId } = call.running;
+    const data = { tool: toolIdOf(call), request: requestId };
     await audit.record({ kind: 'note', event: 'call.repeated', atMs: nowMs(), principalId: request.principal.id, traceId, data });
   }
 
@@ -148,24 +160,25 @@ export class CallAuditWriter {
     this.#leftOut.delete(key);
     if (count === 0) return;
     const { audit, nowMs } = this.#collaborators;
-    // A disk that refuses is told of by the rows that matter.
+    // A failing disk is reported with the rows that matter.
     audit.record({ kind: 'note', event: 'call.rate_limited', atMs: nowMs(), principalId, data: { count } }).catch(() => {});
   }
 }
 
-/** The answer as it may lie on the disk. */
-export function storableAnswer(call: Call, answer: CallAnswer): JsonObject {
+/** Returns the answer in the form that may be stored. */
+export function storableAnswer(call: CallFacts, answer: CallAnswer): JsonObject {
   if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
   return copyJsonObject({ ...answer, result: maskedResult(call, answer.result) }, RESULT_LIMITS);
 }
 
-/** The result without what its schema or the call's parameters say is secret. */
-function maskedResult({ tool, secrets }: Call, result: Json): Json {
-  return withoutSecretTexts(maskResult(tool.definition.returns, result), secrets);
+/** Returns the result without the values that its schema or the call's parameters declare as secret. */
+function maskedResult(call: CallFacts, result: Json): Json {
+  return withoutSecretTexts(maskResult(call.tool?.definition.returns ?? {}, result), secretsOf(call));
 }
 
-/** The error as callers may be told it: a tool may repeat in it what it was given. */
-export function redactedError({ secrets }: Call, error: AtmoError): AtmoError {
+/** Returns the error for the caller, without the secret parameters that a tool may repeat in it. */
+export function redactedError(call: CallFacts, error: AtmoError): AtmoError {
+  const secrets = secretsOf(call);
   if (secrets.length === 0) return error;
   const { code, message, details } = error;
   return new AtmoError(code, withoutSecretTexts(message, secrets), withoutSecretTexts(details, secrets), { cause: error.cause });

@@ -1,70 +1,158 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { sha256Hex } from '../codec/hashes.ts';
 import type { PlannedCall } from '../core/auth/approvals.ts';
 import { type Effect, maxRisk, type Risk } from '../core/auth/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { pollSockets, type StallDetector } from '../core/health.ts';
+import type { StallDetector } from '../core/health.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { RunContext } from '../core/storage/audit-sink.ts';
-import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
-import type { RegisteredTool, ToolContext, ToolDefinition } from '../tools/definition/tool-definition.ts';
-import { maskSecrets, secretTexts, withoutSecretTexts } from '../tools/schema/secrets.ts';
+import type { CallChunk } from '../tools/definition/notifications.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
+import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { JobView, RunningJob } from './jobs/job-store.ts';
 import type { CallRequest, NormalResult } from './request-and-answer.ts';
 import type { RouteCandidate } from './routing/route-ranking.ts';
+
+/** The facts about a call, whichever stages it has passed. No stage changes them: each returns them with its own. */
+export interface CallFacts {
+  readonly running: RunningCall;
+  readonly request: CallRequest;
+  readonly tool?: RegisteredTool;
+  /** Empty until they are read. */
+  readonly params: JsonObject;
+  /** What the call will really do; empty until it is authorised, and for a tool that only other hubs have. */
+  readonly effects: readonly Effect[];
+  /** The owner's rule that decided about the call. */
+  readonly rule?: string;
+  /** The approval that the call used up. */
+  readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
+  /** What the call runs, as people approved it, by itself or as the step of another call. */
+  readonly plan?: PlannedCall;
+  /** The answer of the first call with the same idempotency key. */
+  readonly repeated?: JsonObject | undefined;
+  /** The job on another hub that the call has become. */
+  readonly remoteJob?: JobView;
+}
+
+declare const passed: unique symbol;
+declare const purpose: unique symbol;
+
+/** The mark of a stage. It exists for the compiler alone: without a cast, and only stages cast, no value has one. */
+interface Passed<Stage extends string> {
+  readonly [passed]: { readonly [Name in Stage]: true };
+}
+
+/**
+ * What a call on its way is good for: one that is `asked` about is never run, one that is made has to be `charged` to its caller's rate
+ * limits and then to be `claimed`, so that no other call with its idempotency key runs.
+ */
+export type Purpose = 'asked' | 'charged' | 'claimed';
+
+/** The states of a call, in their order (stages.ts): a stage takes the state that the stage before it returns. */
+export type ReceivedCall = CallFacts;
+export type OpenCall = ReceivedCall & Passed<'hub is open'>;
+export type AcceptedCall = OpenCall & Passed<'memory is left'>;
+export type ValidCall = AcceptedCall & Passed<'token is valid'>;
+export type CountedCall<P extends Purpose = Purpose> = ValidCall & { readonly [purpose]: P };
+export type DiscoverableCall<P extends Purpose = Purpose> = CountedCall<P> & Passed<'remote tools are known'>;
+export type ResolvedCall<P extends Purpose = Purpose> = DiscoverableCall<P> & Passed<'tool is known'> & { readonly tool: RegisteredTool };
+export type SupportedCall<P extends Purpose = Purpose> = ResolvedCall<P> & Passed<'mode is supported'>;
+export type PermittedCall<P extends Purpose = Purpose> = SupportedCall<P> & Passed<'static permissions are granted'>;
+export type FeaturedCall<P extends Purpose = Purpose> = PermittedCall<P> & Passed<'features are granted'>;
+export type EnabledCall<P extends Purpose = Purpose> = FeaturedCall<P> & Passed<'tool is enabled'>;
+export type AttemptableCall<P extends Purpose = Purpose> = EnabledCall<P> & Passed<'some call is permitted'>;
+export type ReadCall<P extends Purpose = Purpose> = EnabledCall<P> & Passed<'parameters are read'> & Measured;
+export type ValidatedCall<P extends Purpose = Purpose> = ReadCall<P> & Passed<'parameters are valid'>;
+export type CanonicalCall<P extends Purpose = Purpose> = ValidatedCall<P> & Passed<'parameters are canonical'>;
+export type AuthorizedCall<P extends Purpose = Purpose> = CanonicalCall<P> & Passed<'effects are permitted'>;
+export type ClaimedCall = AuthorizedCall<'claimed'> & { readonly repeated: undefined };
+export type RepeatedCall = AuthorizedCall<'charged'> & { readonly repeated: JsonObject };
+export type RuledCall<P extends Purpose = Purpose> = AuthorizedCall<P> & Passed<'rules allow it'> & Ruled;
+export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval is used'> & { readonly repeated: undefined };
+export type ApprovableCall = RuledCall<'asked'> & Passed<'approval is there'>;
+export type QueuedCall = ApprovedCall & { readonly job: RunningJob };
+export type ScheduledCall = ApprovedCall & Passed<'slot is taken'>;
+export type RoutedCall = ScheduledCall & Passed<'route is chosen'> & { readonly route: readonly RouteCandidate[] };
+export type RecordedCall = RoutedCall & Passed<'intent is written'> & { readonly run: RunContext };
+export type AwaitedCall = RecordedCall & Passed<'caller still waits'>;
+export type ReauthorizedCall = AwaitedCall & Passed<'effects are confirmed'>;
+export type ConfirmedCall = ReauthorizedCall & Passed<'rules are confirmed'>;
+export type RanCall = ConfirmedCall & Passed<'tool has run'> & { readonly rawResult: unknown };
+export type CheckedCall = RanCall & Passed<'result is valid'> & { readonly result: NormalResult };
+export type RemoteJobCall = CheckedCall & { readonly remoteJob: JobView };
+
+interface Measured {
+  /** Length of the JSON text of the parameters as they were given, in UTF-8. */
+  readonly paramsBytes: number;
+}
+
+interface Ruled {
+  /** Persons that a rule wants to approve the call. */
+  readonly personsByRule: number;
+}
+
+/** The tool's canonical id, or the name in the request as long as none is found. */
+export function toolIdOf({ tool, request }: CallFacts): string {
+  return tool?.id ?? request.tool.slice(0, 160);
+}
+
+/** True for a tool that only other hubs have: its real effects are known to them alone. */
+export function isElsewhere({ tool }: { readonly tool: RegisteredTool }): boolean {
+  return tool.hubs !== undefined;
+}
+
+/** The highest risk among a call's effects. */
+export function riskOf({ effects }: Pick<CallFacts, 'effects'>): Risk {
+  return effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
+}
+
+/** Secret values among the parameters, which nothing that is kept or sent may repeat. */
+export function secretsOf({ tool, params }: CallFacts): readonly string[] {
+  return tool ? secretTexts(tool.definition.parameters, params) : [];
+}
+
+/** SHA-256 over tool and arguments, by which a repeated call is known; secrets count as `seal` returns them. */
+export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) => string): string {
+  return sha256Hex(canonicalJson({ tool: tool.id, params: maskSecrets(tool.definition.parameters, params, seal) }));
+}
 
 interface CallContext {
   readonly clock: Clock;
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
 }
 
-/** One call on its way through the stages; each stage fills in what it found out. */
-export class Call {
+/** What changes while a call runs: its deadline, who aborts it, its job, and where it was sent. */
+export class RunningCall {
   readonly request: CallRequest;
+  readonly mode: 'sync' | 'job';
   readonly requestId: string;
   readonly traceId: string;
   readonly startedMs: number;
-  /** How long it may have waited before the hub saw it, in milliseconds. */
+  /** Milliseconds that it may have waited before the hub received it. */
   readonly waitedMs: number;
-  readonly mode: 'sync' | 'job';
+  /** The facts that the last stage returned. */
+  facts: CallFacts;
   /** The job that this call runs as. */
   job?: RunningJob;
-  /** The job on another hub that this call has become. */
-  remoteJob?: JobView;
-  params: JsonObject = {};
-  /** Length of the JSON text of the parameters as they were given, in UTF-8. */
-  paramsBytes = 0;
-  effects: readonly Effect[] = [];
-  /** The owner's rule that decided about the call. */
-  rule?: string;
-  /** Persons that a rule wants to approve it. */
-  personsByRule = 0;
-  /** The approval that it used up. */
-  approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
-  /** What it runs, as people approved it, by itself or as the step of another call. */
-  plan?: PlannedCall;
+  /** The right to run the call of its idempotency key. */
+  claim?: IdempotencyClaim;
   /** The step of the approved call around it that it is. */
   step?: PlannedCall;
-  /** The world that it runs in, from the moment on at which its intent is written. */
-  run?: RunContext;
-  claim?: IdempotencyClaim;
-  /** The stored or awaited answer of the first call with the same idempotency key. */
-  repeated?: JsonObject;
-  route: readonly RouteCandidate[] = [];
+  /** The hub that was tried last. */
   ranOn?: RouteCandidate;
+  /** True from the moment on at which it may take effect. */
   isDispatched = false;
-  rawResult: unknown;
-  result?: NormalResult;
-  /** What the tool says that its result holds. */
+  /** Media type of the result, where the tool states one. */
   contentType?: string;
-  /** What the tool says about its result beside it. */
+  /** What the tool adds to its result. */
   resultDetails?: JsonObject;
-  #tool: RegisteredTool | undefined;
+  readonly #clock: Clock;
   #deadline: CallDeadline | undefined;
-  #cutBy: 'revoked' | 'stopping' | undefined;
+  #abortCause: 'revoked' | 'stopping' | undefined;
   readonly #questions = new AbortController();
   #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
@@ -76,243 +164,81 @@ export class Call {
     this.requestId = request.requestId ?? randomUUID();
     this.traceId = request.traceId ?? randomUUID();
     this.startedMs = clock.monotonic();
-  }
-
-  /** The tool's canonical id, or the name that was asked for while none is found. */
-  get toolId(): string {
-    return this.#tool?.id ?? this.request.tool.slice(0, 160);
-  }
-
-  get isResolved(): boolean {
-    return this.#tool !== undefined;
-  }
-
-  get tool(): RegisteredTool {
-    if (!this.#tool) throw outOfOrder('resolved');
-    return this.#tool;
+    this.facts = { running: this, request, params: {}, effects: [] };
+    this.#clock = clock;
   }
 
   get deadline(): CallDeadline {
-    if (!this.#deadline) throw outOfOrder('given a deadline');
+    if (!this.#deadline) throw new AtmoError('INTERNAL_ERROR', 'A call stage ran before the call had a deadline');
     return this.#deadline;
   }
 
-  /** True for a tool that only other hubs have: what it really does, they alone can tell. */
-  get isElsewhere(): boolean {
-    return this.tool.hubs !== undefined;
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
-  setTool(tool: RegisteredTool): void {
-    this.#tool = tool;
+  /** Remembers the newest facts, for the records of how the call ends. */
+  keep<Facts extends CallFacts>(facts: Facts): Facts {
+    this.facts = facts;
+    return facts;
   }
 
-  /** Starts the clock; a second start (of a job) replaces the first. */
-  startDeadline(clock: Clock, limit: TimeLimit, signal: AbortSignal | undefined): void {
+  /**
+   * Starts the time limit of the tool; the call ends then, with `signal`, and with the call that it is a step of. A second start (of a
+   * job) replaces the first.
+   */
+  startDeadline({ definition }: RegisteredTool, context: TimeLimitContext, signal: AbortSignal | undefined): void {
+    // A job continues when the call that started it is over.
+    const parent = this.mode === 'sync' ? this.request.within : undefined;
+    const limit = { ...context, ...(parent && { parentDeadlineMs: parent.deadlineMs }) };
+    const timeoutMs = timeLimitMs(definition, this.request, limit);
+    const outer = [signal, parent?.signal].filter((one) => one !== undefined);
     this.#deadline?.[Symbol.dispose]();
-    this.#deadline = new CallDeadline(clock, limit, signal);
-    if (this.#cutBy !== undefined) this.#deadline.abort(this.#cutBy);
+    const ended = outer.length > 1 ? AbortSignal.any(outer) : outer[0];
+    this.#deadline = new CallDeadline(this.#clock, { timeoutMs, waitedMs: this.waitedMs }, ended);
+    if (this.#abortCause !== undefined) this.#deadline.abort(this.#abortCause);
   }
 
-  /** Ends the call because its caller may no longer make it, or because the hub does not wait for it when it stops. */
+  /** Ends the call because its caller may no longer make it, or because the hub is stopping. */
   abort(cause: 'revoked' | 'stopping'): void {
-    this.#cutBy ??= cause;
+    this.#abortCause ??= cause;
     this.#deadline?.abort(cause);
   }
 
-  /** Aborts when nobody will answer any more. */
+  /** Aborts when questions to a person are no longer answered. */
   get questionsSignal(): AbortSignal {
     return this.#questions.signal;
   }
 
-  /** Ends the call where it waits for a person, or once it would ask one: the hub does not wait for people when it stops. */
+  /** Ends the call where it waits for a person, or once it would ask one: a stopping hub does not wait for people. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
     );
   }
 
-  get risk(): Risk {
-    return this.effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
-  }
-
-  /** SHA-256 over tool and arguments, by which a repeated call is known; secrets count as what `seal` makes of them. */
-  hash(seal: (value: Json) => string): string {
-    const params = maskSecrets(this.tool.definition.parameters, this.params, seal);
-    return sha256Hex(canonicalJson({ tool: this.tool.id, params }));
-  }
-
-  /** Secret values among its parameters, which nothing that is kept or told may repeat. */
-  get secrets(): readonly string[] {
-    return this.#tool ? secretTexts(this.#tool.definition.parameters, this.params) : [];
-  }
-
-  /** Passes on what the running call tells of itself. */
-  emitChunk(chunk: CallChunk): void {
+  /** Sends progress and partial results to the job and the caller. */
+  emitChunk({ definition }: RegisteredTool, chunk: CallChunk): void {
     if (this.#hasEnded) return;
     this.job?.progress(chunk.fraction, chunk.note);
-    if (this.tool.definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
+    if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /** Passes on what the tool has to say. */
-  emitMessage({ level, data }: ToolMessage): void {
-    if (!this.#hasEnded) this.request.onMessage?.({ level, data: withoutSecretTexts(data, this.secrets) });
+  /** Ends the idempotency claim with the answer; `stored` is its form for the disk, undefined when a repeat may run again. */
+  settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
+    this.claim?.settle(answer, stored);
+    delete this.claim;
   }
 
+  /** Adds a callback for the end of the call. */
   onEnd(callback: () => void): void {
     this.#onEnd.push(callback);
   }
 
-  /** Gives back what the call held. */
+  /** Releases what the call held. */
   end(): void {
     this.#hasEnded = true;
     this.#deadline?.[Symbol.dispose]();
     for (const callback of this.#onEnd.splice(0)) callback();
   }
-}
-
-function outOfOrder(step: string): AtmoError {
-  return new AtmoError('INTERNAL_ERROR', `A call stage ran before the call was ${step}`);
-}
-
-/** Within so short a time nothing is missed that matters. */
-const UNCHECKED_WAIT_MS = 20;
-/** From the end of a connection to the abort of the signal that stands for it. */
-const TURNS_TO_ABORT = 4;
-
-/** Why a call has to end early. */
-export type EndCause = 'deadline' | 'caller' | 'revoked' | 'stopping';
-
-/** How long a call may take, and how much of that was over before the hub saw it; in milliseconds. */
-interface TimeLimit {
-  readonly timeoutMs: number;
-  readonly waitedMs?: number;
-}
-
-/**
- * The time that one call has: its signal aborts at the deadline and when the caller gives up. It counts by the wall clock too, since
- * the monotonic one, and every timer with it, stands still while the machine sleeps.
- */
-export class CallDeadline {
-  /** Milliseconds since 1970. */
-  readonly atMs: number;
-  /** In whole milliseconds, for people: what is left of a call that comes from another hub is a fraction. */
-  readonly timeoutMs: number;
-  readonly #atMonotonicMs: number;
-  readonly #clock: Clock;
-  readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
-  readonly #stopTimer: () => void;
-  readonly #cancel = () => this.#end('caller');
-  #cause: EndCause | undefined;
-
-  constructor(clock: Clock, { timeoutMs, waitedMs = 0 }: TimeLimit, outer?: AbortSignal) {
-    const leftMs = Math.max(0, timeoutMs - waitedMs);
-    this.#clock = clock;
-    this.timeoutMs = Math.round(timeoutMs);
-    this.atMs = clock.now() + leftMs;
-    this.#atMonotonicMs = clock.monotonic() + leftMs;
-    this.#outer = outer;
-    this.#stopTimer = clock.after(leftMs, () => this.#end('deadline'));
-    if (outer?.aborted) this.#end('caller');
-    else outer?.addEventListener('abort', this.#cancel, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get cause(): EndCause | undefined {
-    return this.#cause;
-  }
-
-  get remainingMs(): number {
-    return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
-  }
-
-  /** Throws why the call has to end, also where no timer has run yet since its time was over. */
-  throwIfOver(): void {
-    if (this.remainingMs === 0) this.#end('deadline');
-    this.signal.throwIfAborted();
-  }
-
-  /**
-   * The same for a call that has waited since `sinceMs` of the monotonic clock: no event may have said yet that its caller left,
-   * most of all where the process stood still meanwhile.
-   */
-  async confirm(sinceMs: number): Promise<void> {
-    if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
-    this.throwIfOver();
-  }
-
-  /** What a call answers that ended early and left nothing behind. */
-  error(): AtmoError {
-    if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
-    if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
-    // Not SHUTTING_DOWN: the call had begun, and other hubs make one elsewhere that was refused so.
-    if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
-    return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
-  }
-
-  /** Ends the call because its caller may no longer make it, or because the hub does not wait for it when it stops. */
-  abort(cause: 'revoked' | 'stopping'): void {
-    this.#end(cause);
-  }
-
-  /** Stops the timer; the signal stays as it is. */
-  [Symbol.dispose](): void {
-    this.#stopTimer();
-    this.#outer?.removeEventListener('abort', this.#cancel);
-  }
-
-  #end(cause: EndCause): void {
-    if (this.#cause !== undefined) return;
-    this.#cause = cause;
-    this.#controller.abort(this.error());
-  }
-}
-
-const SEED_BYTES = 16;
-/** Random numbers that one SHA-256 digest yields, of 8 bytes each. */
-const NUMBERS_PER_DIGEST = 4;
-const NUMBER_BYTES = 8;
-/** Bits that a number has beyond the 53 which a double can hold. */
-const SPARE_BITS = 11n;
-
-/** The world of one run: an id, the time as it is at `nowMs`, and a seed where the tool is bounded (16 bytes, hex). */
-export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext {
-  const randomSeed = execution.determinism === 'bounded' ? randomBytes(SEED_BYTES).toString('hex') : '';
-  return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
-}
-
-/**
- * Time and chance as a bounded tool sees them (source 001, BoundedNonDeterminism); the same for the same run, on every
- * machine. Time stands still, so there are no timers: asking for one throws NOT_SUPPORTED. Number n, from 0, is made of
- * bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their first 53 bits, big endian, divided by 2^53.
- */
-export function boundedContext(run: RunContext): Pick<ToolContext, 'clock' | 'random'> {
-  return { clock: frozenClock(run.logicalTimeMs), random: seededRandom(run.randomSeed) };
-}
-
-function frozenClock(nowMs: number): Clock {
-  return {
-    now: () => nowMs,
-    monotonic: () => 0,
-    after() {
-      throw new AtmoError('NOT_SUPPORTED', 'Time stands still for a bounded tool: it cannot wait; declare it nondeterministic instead');
-    },
-  };
-}
-
-function seededRandom(seed: string): () => number {
-  let count = 0;
-  let digest = Buffer.alloc(0);
-  return () => {
-    const place = count % NUMBERS_PER_DIGEST;
-    if (place === 0)
-      digest = createHash('sha256')
-        .update(`${seed}:${count / NUMBERS_PER_DIGEST}`, 'utf8')
-        .digest();
-    count++;
-    return Number(digest.readBigUInt64BE(place * NUMBER_BYTES) >> SPARE_BITS) / 2 ** 53;
-  };
 }

@@ -12,8 +12,8 @@ interface Session {
 }
 
 /**
- * Bounds the calls of one session, so that a model which goes round in circles comes to an end (source 004, max_steps). It
- * guards against loops alone: a caller that makes up sessions is bounded by its rate.
+ * Bounds the calls of one session, so that a model in a loop comes to an end. It guards against loops alone: a caller that
+ * invents sessions is bounded by its rate limits.
  */
 export class SessionCallLimit {
   readonly #clock: Clock;
@@ -63,7 +63,7 @@ interface MemoryGuardCollaborators {
   readonly availableMemory: () => number;
 }
 
-/** Refuses new work while the board has next to no memory left (source 001, resource check); looks once a second. */
+/** Refuses new work while the board has next to no memory left; it measures once a second. */
 export class MemoryGuard {
   readonly #collaborators: MemoryGuardCollaborators;
   readonly #minFreeBytes: number;

@@ -5,6 +5,7 @@ import type { Clock, TrustedTime } from '../core/clock.ts';
 import { CallerConcurrencyLimiter } from '../core/concurrency-limiter.ts';
 import type { EventBus } from '../core/events.ts';
 import type { StallDetector } from '../core/health.ts';
+import type { HubId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { PeerDevice, RoutePeer } from '../core/mesh-view.ts';
@@ -12,11 +13,8 @@ import type { AuditSink } from '../core/storage/audit-sink.ts';
 import { INVOCATION_POLICY } from '../tools/definition/invocation-policy.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
-import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
-import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
-import type { JobLocations } from './jobs/job-directory.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import { MemoryGuard, SessionCallLimit } from './limits.ts';
 import type { ToolFeatures } from './offered-tools.ts';
@@ -43,11 +41,11 @@ export interface ForwardedCall {
   readonly signal: AbortSignal;
   /** The other hub has let the call through: from now on nobody else may run it. */
   readonly onAccept?: () => void;
-  /** Hears what the call tells of itself while it runs there. */
+  /** Receives progress and partial results while the call runs there. */
   readonly onChunk?: (chunk: CallChunk) => void;
 }
 
-/** What another hub answered to a call that went well there. */
+/** The result of a call that succeeded on another hub. */
 export interface RemoteResult {
   readonly result: Json;
   /** The hub that ran it. */
@@ -64,23 +62,47 @@ export interface CallRouter {
 export interface NodeFacts {
   readonly name: string;
   readonly isOnline: boolean;
-  /** What holds for calls that need one of its capabilities, by type. */
+  /** Bounds of calls that need one of its capabilities, by type. */
   readonly constraints?: RoutePeer['constraints'];
 }
 
-/** Another hub as calls see it. */
+/** Another hub, as a route to it. */
 export interface CallPeer extends RoutePeer {
-  /** Devices that it tells of. */
+  /** Devices that it announces. */
   readonly devices?: readonly PeerDevice[];
 }
 
-/** Whom the call pipeline works with. None is optional: a check that nobody gave would be a check that is not made. */
+/** Which tools a name may mean. */
+export interface ToolLookup {
+  readonly versionRange?: string;
+  /** Ids or names of the only hubs to look at. */
+  readonly onlyNodes?: readonly string[];
+  /** Tools for which it returns false do not exist for the caller. */
+  readonly isVisible?: (tool: RegisteredTool) => boolean;
+  /** Only tools for which it returns true are suggested; the visible ones when absent. */
+  readonly isListed?: (tool: RegisteredTool) => boolean;
+}
+
+/** Port: the tools of this hub and of others. */
+export interface CallableTools {
+  all(): readonly RegisteredTool[];
+  /** TOOL_NOT_FOUND, AMBIGUOUS_TOOL, NODE_UNAVAILABLE. */
+  resolve(name: string, options?: ToolLookup): RegisteredTool;
+  find(name: string, options?: ToolLookup): RegisteredTool | undefined;
+  /** Resolves when the tools of other hubs are known; undefined when no wait is needed. */
+  awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
+  /** The other hubs that can run a tool. */
+  hubsOf(tool: RegisteredTool): readonly HubId[];
+}
+
+/** The collaborators of the call pipeline. None is optional: a check without its collaborator would be a check that is not made. */
 export interface PipelineCollaborators {
-  readonly registry: ToolRegistry;
+  /** Tools of this hub by their canonical id. */
+  readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
-  /** Whether calls that come now may have waited unseen. */
+  /** How long calls that arrive now may have waited while the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
   readonly logger: Logger;
   readonly events: EventBus;
@@ -93,14 +115,13 @@ export interface PipelineCollaborators {
   readonly approvals: ApprovalQueue;
   readonly rules: RuleEngine;
   readonly rateLimiter: RateLimiter;
-  /** Of a hub in no mesh it refuses every call. */
+  /** Without a mesh it rejects every call. */
   readonly router: CallRouter;
-  /** Tools of this hub and of others. */
-  readonly tools: ToolDirectory;
+  readonly tools: CallableTools;
   /** Remembers on which other hub a job runs. */
-  readonly jobPlaces: Pick<JobLocations, 'remember'>;
+  readonly jobPlaces: { remember(job: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void };
   readonly mesh: { peers(): readonly CallPeer[] };
-  /** Whether a token still counts; asked when a call comes and again right before it runs. */
+  /** Whether a token is still valid: checked when a call arrives and again right before it runs. */
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   /** Dangerous calls are refused until it is trusted. */
   readonly time: TrustedTime;
@@ -111,11 +132,11 @@ export interface PipelineCollaborators {
   readonly roleOf: (principal: Principal) => string | undefined;
   /** Bytes of memory that the process can still get. */
   readonly availableMemory: () => number;
-  /** Where calls are counted. */
+  /** Counts calls. */
   readonly usage: UsageCounter;
 }
 
-/** Bounds of the pipeline, and what its owner decided. */
+/** Limits of the pipeline, and the owner's switches. */
 export interface PipelineOptions {
   /** Calls that run at once; default 64. */
   readonly maxConcurrent?: number;
@@ -133,11 +154,11 @@ export interface PipelineOptions {
   readonly maxParamsBytes?: number;
   /** New calls are refused while less memory than this is left; default 16 MB. */
   readonly minFreeBytes?: number;
-  /** Ids or names of tools that the owner switched off; looked at again with each call. */
+  /** Ids or names of tools that the owner switched off; read again for each call. */
   readonly disabledTools?: readonly string[];
   /**
    * Ids or names of tools of this hub whose calls may go to another one, with all that they carry, when their service cannot be
-   * reached from here; none when absent. Looked at again with each call.
+   * reached from here; none when absent. Read again for each call.
    */
   readonly failOverTools?: readonly string[];
   /** What a result that breaks its tool's own schema does; default `error`. */
@@ -146,7 +167,7 @@ export interface PipelineOptions {
   readonly logCalls?: boolean;
 }
 
-/** What the stages work with: the collaborators and what the pipeline keeps itself. */
+/** What the stages use: the collaborators and the state of the pipeline itself. */
 export interface StageContext extends PipelineCollaborators {
   readonly gates: CallerConcurrencyLimiter;
   readonly memory: MemoryGuard;
@@ -157,11 +178,11 @@ export interface StageContext extends PipelineCollaborators {
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
   readonly isDraining: () => boolean;
-  /** The best that the hub knows of the time, milliseconds since 1970. */
+  /** The best known time, milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** What handlers that run now were given: only these can have steps. */
+  /** The contexts of the handlers that run now: only these can have steps. */
   readonly running: WeakSet<ToolContext>;
-  /** The steps that people approved of those among them, without the ones that have begun. */
+  /** The approved steps of those handlers that have not begun yet. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 
@@ -169,7 +190,7 @@ const DEFAULTS = { maxConcurrent: 64, maxQueued: 256, maxConcurrentPerCaller: 16
 const DEFAULT_MAX_PARAMS_BYTES = 65_536;
 const DEFAULT_MIN_FREE_BYTES = 16_000_000;
 
-/** Makes what the stages work with; what is left out gets its default. */
+/** Makes the context of the stages, with defaults for the options that are absent. */
 export function stageContext(collaborators: PipelineCollaborators, options: PipelineOptions, isDraining: () => boolean): StageContext {
   const { clock, time, availableMemory } = collaborators;
   return {

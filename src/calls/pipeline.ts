@@ -1,36 +1,35 @@
 import { type Effect, maxRisk, type Risk } from '../core/auth/authorizer.ts';
 import type { Principal } from '../core/auth/principal.ts';
-import { type AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
+import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
-import { Call } from './call.ts';
+import { type ApprovedCall, type CallFacts, isElsewhere, type RepeatedCall, RunningCall, riskOf, secretsOf, toolIdOf } from './call.ts';
 import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer } from './call-audit.ts';
-import { startDeadline } from './call-time-limit.ts';
 import type { JobView } from './jobs/job-store.ts';
 import { isOffered, memoizedAuthorizer } from './offered-tools.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
-import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './request-and-answer.ts';
+import { type CallAnswer, type CallRequest, errorAnswer, type NormalResult, successAnswer } from './request-and-answer.ts';
 import { obstacleTo, permanentObstacleTo } from './routing/call-route.ts';
-import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './stages/admission.ts';
-import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './stages/execution.ts';
+import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
 import type { AgentUsage, ToolUsage, UsageCounter, UsageRecord } from './usage.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
-/** Whether a call would be let through as things are now, and what it would do. */
+/** Whether a call would pass its checks now, and its effects. */
 export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
 
-/** The one way from every door to every tool (design 4). A call never throws: refusals and failures are answers. */
+/** Every server runs its tool calls by this pipeline (the stages are in stages.ts). A call never throws: refusals and failures are answers. */
 export class CallPipeline {
   readonly #context: StageContext;
   readonly #logsCalls: boolean;
   readonly #usage: UsageCounter;
-  readonly #journal: CallAuditWriter;
-  readonly #calls = new Set<Call>();
+  readonly #auditWriter: CallAuditWriter;
+  readonly #calls = new Set<RunningCall>();
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
 
@@ -39,7 +38,7 @@ export class CallPipeline {
     this.#logsCalls = options.logCalls ?? true;
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
     const { audit, clock, nowMs } = this.#context;
-    this.#journal = new CallAuditWriter({ audit, clock, nowMs });
+    this.#auditWriter = new CallAuditWriter({ audit, clock, nowMs });
   }
 
   /** Runs a call and waits for its answer. */
@@ -47,37 +46,37 @@ export class CallPipeline {
     return this.#track(this.#callNow(this.#begin(request, 'sync')));
   }
 
-  /** Admits a call and runs it as a job of the caller; refusals are answered at once. */
+  /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
   callAsync(request: CallRequest): Promise<AsyncAnswer> {
     return this.#track(this.#startJob(this.#begin(request, 'job')));
   }
 
   /**
-   * Would this call be let through? Passes every check of a call but the rate limit, uses nothing up and runs nothing; asks
-   * people for an approval that is needed. The calls that it is going to make are judged with it.
+   * Returns whether this call would pass its checks: all but the rate limit. It uses nothing up and runs nothing, but requests an
+   * approval that is needed. The calls that it would make in turn are checked with it.
    */
   preflight(request: CallRequest): Promise<Preflight> {
     return new RecursivePreflight((asked) => this.#judge(asked)).run(request);
   }
 
-  /** The same for a tool of which the parameters are not known yet: could any call of it be let through? */
+  /** The same before the parameters are known: whether some call of the tool would pass. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
     return new RecursivePreflight((asked) => this.#judge(asked)).run({ ...request, params: undefined });
   }
 
-  /** Tools of which the caller may make some call; lists and searches show these alone. */
+  /** Returns a filter for the tools of which the caller may make some call; lists and searches show only these. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
     const { features, disabledTools } = this.#context;
     const authorizer = memoizedAuthorizer(this.#context.authorizer);
     return (tool) => isOffered(tool, principal, { authorizer, features, disabledTools });
   }
 
-  /** Why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
+  /** Returns why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
   obstacleTo(tool: RegisteredTool, when: 'now' | 'ever' = 'now'): string | undefined {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
+  /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for those that may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }
@@ -98,9 +97,9 @@ export class CallPipeline {
   }
 
   /**
-   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still ran, which are ended then: the
-   * answer to one that runs on would keep the server open for longer than a stop may take. Those that wait for a person end at once
-   * with SHUTTING_DOWN, those that had begun with CANCELLED, or OUTCOME_UNKNOWN for what may have acted.
+   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; then it ends those that still run and returns false,
+   * since waiting for them would keep the server open for too long. Calls that wait for a person end at once with SHUTTING_DOWN, those
+   * that had begun with CANCELLED, or OUTCOME_UNKNOWN for those that may have acted.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -115,104 +114,106 @@ export class CallPipeline {
   }
 
   async #judge({ params, ...asked }: PreflightRequest): Promise<PreflightStep> {
-    const call = new Call({ ...asked, params: params ?? {} }, 'sync', this.#context);
-    const isKnown = params !== undefined;
-    const error = await this.#pass(call, isKnown ? PREFLIGHT_STAGES : TOOL_PREFLIGHT_STAGES);
+    const request = { ...asked, params: params ?? {} };
+    const call = new RunningCall(request, 'sync', this.#context);
+    const judged = await (params === undefined ? this.#pass(TOOL_PREFLIGHT, call.facts) : this.#pass(PREFLIGHT, call.facts));
     call.end();
-    if (error) return { verdict: { allowed: false, error: redactedError(call, error).toBody() }, innerCalls: [] };
-    const innerCalls = call.tool.innerCalls?.(isKnown ? call.params : undefined) ?? [];
-    return { verdict: { allowed: true, risk: call.risk, effects: call.effects }, innerCalls };
+    if (judged instanceof AtmoError)
+      return { verdict: { allowed: false, error: redactedError(call.facts, judged).toBody() }, innerCalls: [] };
+    const innerCalls = judged.tool.innerCalls?.(params === undefined ? undefined : judged.params) ?? [];
+    return { verdict: { allowed: true, risk: riskOf(judged), effects: judged.effects }, innerCalls };
   }
 
-  #begin(request: CallRequest, mode: Call['mode']): Call {
-    const call = new Call(request, mode, this.#context);
+  #begin(request: CallRequest, mode: RunningCall['mode']): RunningCall {
+    const call = new RunningCall(request, mode, this.#context);
     this.#calls.add(call);
     call.onEnd(() => this.#calls.delete(call));
     return call;
   }
 
-  async #callNow(call: Call): Promise<CallAnswer> {
-    const refusal = await this.#pass(call, ADMISSION_STAGES);
-    if (!refusal && call.repeated) {
-      await this.#endRepeated(call);
-      return call.repeated as unknown as CallAnswer;
-    }
-    return this.#finish(call, refusal ?? (await this.#pass(call, EXECUTION_STAGES)));
+  async #callNow(call: RunningCall): Promise<CallAnswer> {
+    const admitted = await this.#admit(call);
+    if (admitted instanceof AtmoError) return this.#finish(call, admitted);
+    if (admitted.repeated) return (await this.#endRepeated(admitted)) as unknown as CallAnswer;
+    return this.#finish(call, await this.#pass(EXECUTION, admitted));
   }
 
-  async #startJob(call: Call): Promise<AsyncAnswer> {
-    const refusal = await this.#pass(call, [...ADMISSION_STAGES, createJob]);
-    if (!refusal && call.repeated) {
-      await this.#endRepeated(call);
-      return { kind: 'job', job: call.repeated as unknown as JobView };
-    }
-    if (!refusal && call.isElsewhere) return this.#startElsewhere(call);
-    const { job } = call;
-    if (refusal || !job) {
-      const answer = await this.#finish(call, refusal);
-      job?.settle(answer, call.secrets);
-      return { kind: 'refused', answer };
-    }
-    const finished = this.#pass(call, EXECUTION_STAGES).then(async (error) => job.settle(await this.#finish(call, error), call.secrets));
+  async #startJob(call: RunningCall): Promise<AsyncAnswer> {
+    const admitted = await this.#admit(call);
+    if (admitted instanceof AtmoError) return this.#refuseJob(call, admitted);
+    if (admitted.repeated) return { kind: 'job', job: (await this.#endRepeated(admitted)) as unknown as JobView };
+    if (isElsewhere(admitted)) return this.#startElsewhere(admitted);
+    const queued = await this.#pass(JOB, admitted);
+    if (queued instanceof AtmoError) return this.#refuseJob(call, queued);
+    const { job } = queued;
+    const settle = (answer: CallAnswer) => job.settle(answer, secretsOf(call.facts));
+    const finished = this.#pass(EXECUTION, queued).then(async (outcome) => settle(await this.#finish(call, outcome)));
     void this.#track(finished.catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
     return { kind: 'job', job: job.view };
   }
 
-  /** The job lives on the hub that has the tool; this one remembers where. */
-  async #startElsewhere(call: Call): Promise<AsyncAnswer> {
-    const error = await this.#pass(call, REMOTE_JOB_STAGES);
-    const { remoteJob: job } = call;
-    if (error || !job) return { kind: 'refused', answer: await this.#finish(call, error) };
-    const view = copyJsonObject(job, RESULT_LIMITS);
-    call.claim?.settle(view, view);
-    delete call.claim;
-    await this.#finish(call, undefined);
-    return { kind: 'job', job };
+  /** The job lives on the hub that has the tool; this hub remembers the location. */
+  async #startElsewhere(admitted: ApprovedCall): Promise<AsyncAnswer> {
+    const call = admitted.running;
+    const started = await this.#pass(REMOTE_JOB, admitted);
+    if (started instanceof AtmoError) return this.#refuseJob(call, started);
+    const view = copyJsonObject(started.remoteJob, RESULT_LIMITS);
+    call.settleClaim(view, view);
+    await this.#finish(call, started);
+    return { kind: 'job', job: started.remoteJob };
   }
 
-  /** Runs stages in order; the error of the first that refuses. */
-  async #pass(call: Call, stages: readonly Stage[]): Promise<AtmoError | undefined> {
+  async #refuseJob(call: RunningCall, error: AtmoError): Promise<AsyncAnswer> {
+    const answer = await this.#finish(call, error);
+    call.job?.settle(answer, secretsOf(call.facts));
+    return { kind: 'refused', answer };
+  }
+
+  async #admit(call: RunningCall): Promise<ApprovedCall | RepeatedCall | AtmoError> {
+    const claimed = await this.#pass(ADMISSION, call.facts);
+    return claimed instanceof AtmoError || claimed.repeated ? claimed : this.#pass(CONSENT, claimed);
+  }
+
+  /** Runs stages in order; returns the call after the last, or the error of the first that refuses. */
+  async #pass<In extends CallFacts, Out extends CallFacts>(stages: StageList<In, Out>, call: In): Promise<Out | AtmoError> {
     try {
-      for (const stage of stages) {
-        this.#context.logger.debug('call.stage', { stage: stage.name, tool: call.toolId, trace_id: call.traceId });
-        const pending = stage(call, this.#context);
-        if (pending) await pending;
-      }
-      return undefined;
+      return await stages.run(call, this.#context);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      if (error.code === 'INTERNAL_ERROR') this.#logBug(call, error);
+      if (error.code === 'INTERNAL_ERROR') this.#logBug(call.running, error);
       return error;
     }
   }
 
-  async #finish(call: Call, error: AtmoError | undefined): Promise<CallAnswer> {
-    const answer = this.#answer(call, error && redactedError(call, error));
+  async #finish(call: RunningCall, outcome: AtmoError | { readonly result: NormalResult }): Promise<CallAnswer> {
+    const answer = this.#answer(call, outcome);
     call.end();
-    this.#giveApprovalBack(call);
+    this.#returnApproval(call);
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
     await this.#audit(call, answer);
     try {
-      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : storableAnswer(call, answer));
+      if (call.claim)
+        call.settleClaim(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : storableAnswer(call.facts, answer));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
     this.#log(call, answer);
-    this.#tell(call, answer);
+    this.#emit(call, answer);
     return answer;
   }
 
-  #giveApprovalBack(call: Call): void {
-    if (!call.approval || call.isDispatched) return;
+  #returnApproval(call: RunningCall): void {
+    const { approval } = call.facts;
+    if (!approval || call.isDispatched) return;
     try {
-      this.#context.approvals.giveBack(call.approval.id);
+      this.#context.approvals.giveBack(approval.id);
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
   }
 
-  #answer(call: Call, error: AtmoError | undefined): CallAnswer {
-    const ranOn = call.ranOn;
+  #answer(call: RunningCall, outcome: AtmoError | { readonly result: NormalResult }): CallAnswer {
+    const { ranOn } = call;
     const facts = {
       requestId: call.requestId,
       traceId: call.traceId,
@@ -223,57 +224,58 @@ export class CallPipeline {
       contentType: call.contentType,
       details: call.resultDetails,
     };
-    return call.result && !error ? successAnswer(facts, call.result) : errorAnswer(facts, error ?? toAtmoError(undefined));
+    return outcome instanceof AtmoError ? errorAnswer(facts, redactedError(call.facts, outcome)) : successAnswer(facts, outcome.result);
   }
 
-  /** An outcome that cannot be written changes nothing of what happened: it is logged, the caller still gets the answer. */
-  async #audit(call: Call, answer: CallAnswer): Promise<void> {
+  /** A failed write of the outcome is logged; the caller still gets the answer, since the call has happened. */
+  async #audit(call: RunningCall, answer: CallAnswer): Promise<void> {
     try {
-      await this.#journal.record(auditOutcome(call, answer, this.#context.nowMs()));
+      await this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.nowMs()));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
   }
 
-  async #endRepeated(call: Call): Promise<void> {
-    call.end();
+  async #endRepeated(call: RepeatedCall): Promise<JsonObject> {
+    call.running.end();
     try {
-      await this.#journal.recordRepeat(call);
+      await this.#auditWriter.recordRepeat(call);
     } catch (failure) {
-      this.#logBug(call, toAtmoError(failure));
+      this.#logBug(call.running, toAtmoError(failure));
     }
+    return call.repeated;
   }
 
-  #log(call: Call, answer: CallAnswer): void {
+  #log({ facts, request, traceId }: RunningCall, answer: CallAnswer): void {
     if (!this.#logsCalls) return;
     this.#context.logger.info('call.finished', {
-      tool: call.toolId,
-      agent: call.request.principal.id,
+      tool: toolIdOf(facts),
+      agent: request.principal.id,
       status: answer.status,
       ...(answer.status === 'error' && { code: answer.error.code }),
       duration_ms: answer.execution.duration_ms,
-      trace_id: call.traceId,
+      trace_id: traceId,
     });
   }
 
-  #tell(call: Call, answer: CallAnswer): void {
-    // How a job ends that lives elsewhere is told there.
-    if (!call.isResolved || call.remoteJob) return;
+  #emit({ facts, request }: RunningCall, answer: CallAnswer): void {
+    // The hub of a remote job emits its end.
+    if (!facts.tool || facts.remoteJob) return;
+    const toolId = facts.tool.id;
     const durationMs = answer.execution.duration_ms;
-    const data = { ...eventData(call), duration_ms: durationMs, response_hash: answer.response_hash };
+    const data = { ...eventData(facts), duration_ms: durationMs, response_hash: answer.response_hash };
     const { clock, events } = this.#context;
-    if (answer.status === 'success') events.emit('agi.tool.result', call.toolId, data);
-    else events.emit('agi.tool.failed', call.toolId, { ...data, code: answer.error.code });
-    const record = { toolId: call.toolId, agentId: call.request.principal.id, atMs: clock.now(), durationMs };
+    if (answer.status === 'success') events.emit('agi.tool.result', toolId, data);
+    else events.emit('agi.tool.failed', toolId, { ...data, code: answer.error.code });
+    const record = { toolId, agentId: request.principal.id, atMs: clock.now(), durationMs };
     this.#usage.record(answer.status === 'error' ? { ...record, error: answer.error.code } : record);
   }
 
-  #logBug(call: Call, error: AtmoError): void {
-    // The store that the disk refused has said so once, and the hub's health says so as long as it lasts.
+  #logBug({ facts, traceId }: RunningCall, error: AtmoError): void {
+    // The store has logged once that the disk failed, and the health of the hub shows it as long as it lasts.
     if (error.code === 'STORAGE_FAILED') return;
-    const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
-    const told = withoutSecretTexts(stack ?? '', call.secrets);
-    this.#context.logger.error('tool.bug', { tool: call.toolId, trace_id: call.traceId, stack: told });
+    const stack = withoutSecretTexts((error.cause instanceof Error ? error.cause.stack : error.stack) ?? '', secretsOf(facts));
+    this.#context.logger.error('tool.bug', { tool: toolIdOf(facts), trace_id: traceId, stack });
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -283,34 +285,22 @@ export class CallPipeline {
   }
 }
 
-/** The last step of admission for a job: from here on its own signal ends it, not the request's. */
-function createJob(call: Call, context: StageContext): void {
-  if (call.repeated || call.isElsewhere) return;
-  call.deadline.throwIfOver();
-  const job = context.jobs.create(call.request.principal, call.tool);
-  call.job = job;
-  const view = copyJsonObject(job.view, RESULT_LIMITS);
-  call.claim?.settle(view, view);
-  delete call.claim;
-  startDeadline(call, context, job.signal);
-}
-
-/** Calls in calls in calls: as deep as composed tools may be registered. */
+/** Deepest nesting of calls: as deep as composed tools may be registered. */
 const MAX_PREFLIGHT_DEPTH = 4;
 const MAX_PREFLIGHT_CALLS = 256;
 
-/** A call that is asked about; without parameters where nobody knows them yet. */
+/** A call that is asked about; without parameters where they are not known yet. */
 type PreflightRequest = Omit<CallRequest, 'params'> & { readonly params?: unknown };
 
-/** What is said of a call by itself, and the calls that it is going to make. */
+/** The verdict about a call by itself, and the calls that it would make. */
 interface PreflightStep {
   readonly verdict: Preflight;
   readonly innerCalls: readonly InnerCall[];
 }
 
 /**
- * Judges a call with all calls that it is going to make, those first that come first, so that nothing is half done when
- * one of them has to wait for people. Ends at the first that would be refused.
+ * Judges a call with all calls that it would make, in their order, so that no work is half done when one of them has to wait for
+ * people. Ends at the first that would be refused.
  */
 class RecursivePreflight {
   readonly #judge: (asked: PreflightRequest) => Promise<PreflightStep>;
@@ -335,7 +325,7 @@ class RecursivePreflight {
   }
 }
 
-/** Where a call is to run, and by when, is its own business. */
+/** Route and time limit belong to the outer call alone. */
 function innerRequest({ principal, traceId, sessionId, signal, within }: PreflightRequest, { tool, params }: InnerCall): PreflightRequest {
   return {
     principal,

@@ -7,8 +7,8 @@ import type { RunContext } from '../core/storage/audit-sink.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { hasSecrets } from '../tools/schema/secrets.ts';
-import { boundedContext } from './call.ts';
 import { errorHash, normalizeResult } from './request-and-answer.ts';
+import { boundedContext } from './run-context.ts';
 
 /** What replay found out about a call of the past. */
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;

@@ -8,9 +8,17 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { ToolAnswer, ToolQuestion } from '../tools/definition/elicitation.ts';
 import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
 import type { CallerData, ToolContext } from '../tools/definition/tool-definition.ts';
-import type { RoutingPreferences } from './routing/route-ranking.ts';
 
-/** One call of a tool, as every door hands it over. */
+/** Where the caller wants a call to run. */
+export interface RoutingPreferences {
+  readonly prefer_nodes?: readonly string[];
+  readonly exclude_nodes?: readonly string[];
+  /** Ids or names of the only hubs that may run it. */
+  readonly only_nodes?: readonly string[];
+  readonly hop_budget?: number;
+}
+
+/** One call of a tool, as every server (HTTP, MCP, mesh) passes it on. */
 export interface CallRequest {
   readonly principal: Principal;
   /** Name, canonical id, alias or model-facing name. */
@@ -21,34 +29,34 @@ export interface CallRequest {
   /** Shortens the tool's own time limit, never lengthens it. */
   readonly timeoutMs?: number;
   readonly idempotencyKey?: string;
-  /** The caller's own id of the request; made up when absent. */
+  /** The caller's own id of the request; random when absent. */
   readonly requestId?: string;
   readonly traceId?: string;
   readonly sessionId?: string;
   /** Aborts when the caller gives up. */
   readonly signal?: AbortSignal;
-  /** Told once when the call was let through, right before its handler starts or another hub is asked. */
+  /** Is called once when all checks have passed, right before the handler starts or another hub is called. */
   readonly onDispatch?: () => void;
-  /** Hears how far the call is and what it has found so far, of a tool with `stream_supported`, until it is answered. */
+  /** Receives progress and partial results of a tool with `stream_supported`, until the call is answered. */
   readonly onChunk?: (chunk: CallChunk) => void;
   /**
-   * Asks the person behind the caller; what it answers is checked against the question. Absent where nobody can be asked. The
+   * Asks the person behind the caller; the answer is checked against the question. Absent where nobody can be asked. The
    * signal aborts when the call ends first.
    */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
-  /** Hears what the tool tells while it runs; nobody listens when absent. */
+  /** Receives the messages of the tool while it runs. */
   readonly onMessage?: (message: ToolMessage) => void;
   /** The caller relies on chunks: NOT_SUPPORTED by a tool that has none. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingPreferences;
-  /** What a program that runs the hub inside itself gives its own tools along: facts of its user and its session. */
+  /** Data that a program with an embedded hub passes to its own tools: facts about its user and its session. */
   readonly callerData?: CallerData;
   /**
    * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends
-   * with it and not after it. No door sets it.
+   * with it and not after it. No server sets it.
    */
   readonly within?: ToolContext;
-  /** The hub makes it by itself, such as for an automation, so that it did not wait for the hub anywhere. */
+  /** The hub makes the call itself, such as for an automation, so that it cannot have waited for the hub. */
   readonly isOwn?: true;
 }
 
@@ -56,18 +64,18 @@ interface AnswerBase {
   readonly id: string;
   readonly request_id: string;
   readonly trace_id: string;
-  /** When it was answered, RFC 3339 in UTC, by the best that the hub knows of the time. */
+  /** When it was answered, RFC 3339 in UTC, by the best known time. */
   readonly timestamp: string;
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
   /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
   readonly response_hash: string;
-  /** Media type of what a text in the result holds, where the tool says one. */
+  /** Media type of a text in the result, where the tool states one. */
   readonly content_type?: string;
-  /** What the tool says about its result beside it; the hash does not cover it. */
+  /** What the tool adds to its result; the hash does not cover it. */
   readonly details?: JsonObject;
 }
 
-/** The answer of a call (source 000 §4): the normalised result, or an error of the one table. */
+/** The answer of a call: the normalised result, or an error of the one table. */
 export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });

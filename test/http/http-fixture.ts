@@ -141,6 +141,7 @@ export function makeGateway(
   const gateway = new HttpApi(
     {
       ...room.collaborators,
+      registry: room.registry,
       store: room.store,
       tools: room.tools,
       jobs: jobsHere(room.jobs),

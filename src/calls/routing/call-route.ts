@@ -3,7 +3,7 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
-import type { Call } from '../call.ts';
+import { type ConfirmedCall, isElsewhere, type ScheduledCall } from '../call.ts';
 import type { CallRouter, ForwardedCall, StageContext } from '../pipeline-context.ts';
 import {
   type CallNeeds,
@@ -20,31 +20,32 @@ type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabi
 
 /** Tools of this namespace administer the hub that they run on. */
 const HUB_NAMESPACE = 'hub';
-/** What may be over in a moment. */
+/** Reasons that may be over in a moment. */
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
 
-/** The hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
-export function chooseRoute(call: Call, context: StageContext): void {
+/** Returns the hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
+export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
   const staysHere = call.paramsBytes > maxForwardedBytes(call.tool, context);
-  call.route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
-  const [best] = call.route;
+  const route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
+  const [best] = route;
   if (!best && staysHere && ranked.length > 0) throw tooLongToForward(call, context);
   const missingSetting = call.tool.missingSetting?.();
   if (!best && missingSetting !== undefined && refused.length === 0) throw notConfigured(call.tool.id, missingSetting);
-  if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : noHubPermitted(call, refused);
+  if (!best) throw isElsewhere(call) && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : noHubPermitted(call, refused);
   if (best.isLocal && call.tool.isAvailable?.() === false) {
     throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
   }
+  return route;
 }
 
-/** A call that fits nowhere by its parameters runs here where it can: the tool says best what it does take. */
-function routeOf(call: Call, context: StageContext): Route {
+/** A call whose parameters fit no hub runs here where it can: the error of the tool itself is the most precise. */
+function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
-  const wish = routeConstraints(call);
-  const route = rankRoute(call.tool.definition, { ...wish, needs: needsOf(call) }, candidates);
+  const constraints = routeConstraints(call);
+  const route = rankRoute(call.tool.definition, { ...constraints, needs: needsOf(call) }, candidates);
   if (route.ranked.length > 0) return route;
-  const own = rankRoute(call.tool.definition, wish, candidates).ranked.filter(({ isLocal }) => isLocal);
+  const own = rankRoute(call.tool.definition, constraints, candidates).ranked.filter(({ isLocal }) => isLocal);
   return { ...route, ranked: own };
 }
 
@@ -53,14 +54,14 @@ export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsByt
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
 
-function tooLongToForward({ tool, paramsBytes }: Call, context: StageContext): AtmoError {
+function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageContext): AtmoError {
   const most = maxForwardedBytes(tool, context);
   const message = `Only another hub can run ${tool.id}, and ${paramsBytes} bytes of parameters are more than the ${most} that go there; call it at that hub`;
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** What the parameters name by which hubs differ. The address of a picture tells nothing of its size. */
-function needsOf({ params: { model, image } }: Call): CallNeeds {
+/** Returns the parameters that only some hubs support. The URL of a picture does not tell its size. */
+function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
     ...(typeof model === 'string' && { model }),
@@ -68,8 +69,8 @@ function needsOf({ params: { model, image } }: Call): CallNeeds {
   };
 }
 
-/** What the caller asks for, within what its token and the tool allow. */
-function routeConstraints(call: Call): RouteConstraints & { readonly hop_budget: number } {
+/** Returns the constraints of the request, within the limits of the token and the tool. */
+function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly hop_budget: number } {
   const { routing, principal } = call.request;
   const { hopLimit } = call.tool.definition.routing;
   const { maxHops, allowedNodes } = principal.token ?? {};
@@ -81,7 +82,7 @@ function routeConstraints(call: Call): RouteConstraints & { readonly hop_budget:
 }
 
 /** No hub is left to run the call; the error lists what each of them is or said. */
-export function noCapableNode(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
   return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -89,13 +90,13 @@ export function noCapableNode(call: Call, refused: readonly RouteRefusal[]): Atm
 }
 
 /** As `noCapableNode`; `permanent` where each hub is refused for what the call, its token or the hub is. */
-function noHubPermitted(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
   return new AtmoError(code, message, isPermanent ? { ...details, permanent: true } : details);
 }
 
-function nodeUnavailable(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+function nodeUnavailable(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const hubs = refused.map(({ node_id: id }) => id);
   return new AtmoError('NODE_UNAVAILABLE', `${hubs.join(' and ') || 'The hub'} with ${call.tool.id} cannot be reached; try again later`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -111,7 +112,7 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
   return reason === NOT_REACHABLE;
 }
 
-/** The hubs that have the tool, or could do the same, whether they are able to or not. */
+/** Returns the hubs that have the tool or an equal one, also those that cannot run it now. */
 function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
@@ -139,94 +140,94 @@ function localCandidate(context: CandidateContext): RouteCandidate {
   };
 }
 
-/** Whether a tool of this hub does the same on another: not when it is about devices or about the hub itself. */
+/** Returns whether a tool of this hub does the same on another: not when it is about devices or about the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
 }
 
-/** Errors of a hub that has not let the call through, after which another one may. */
+/** Errors of a hub that has not accepted the call, after which another one may run it. */
 const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
-/** What a hub answers that was told to stop. */
+/** Errors of a hub to which a cancellation was sent. */
 const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
 
 /** Runs the call on another hub, which checks everything itself. Its errors as they are, with its id in the details. */
-export async function runOnHub(candidate: RouteCandidate, call: Call, router: CallRouter): Promise<Json> {
+export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, router: CallRouter): Promise<Json> {
   let isAccepted = false;
   const onAccept = () => {
     isAccepted = true;
-    call.isDispatched = true;
+    call.running.isDispatched = true;
   };
   try {
     const { result, nodeId, hops } = await router.forward(candidate.id, { ...forwardedCall(call), onAccept });
-    call.isDispatched = true;
-    call.ranOn = { ...candidate, id: nodeId, hops };
+    call.running.isDispatched = true;
+    call.running.ranOn = { ...candidate, id: nodeId, hops };
     return result;
   } catch (thrown) {
     const error = toAtmoError(thrown);
-    if (isAccepted && call.deadline.signal.aborted && STOPPED_CODES.has(error.code) && isActing(call.tool.definition))
+    if (isAccepted && call.running.deadline.signal.aborted && STOPPED_CODES.has(error.code) && isActing(call.tool.definition))
       throw outcomeUnknown(candidate, call);
     throw withHub(error, candidate);
   }
 }
 
-/** Whether the next hub may be tried after this error: never when the call may have taken effect twice then. */
-export function canTryNextHub(call: Call, thrown: unknown): boolean {
+/** Returns whether the next hub may be tried after this error: never when the call could then take effect twice. */
+export function canTryNextHub(call: ConfirmedCall, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
-  if (call.deadline.signal.aborted) return false;
-  // A hub on the way says so and nobody has signed it: if that is a lie, a call that acts would be made twice.
+  if (call.running.deadline.signal.aborted) return false;
+  // The error of a relaying hub is not signed: if it is a lie, a call that acts would be made twice.
   if (details.via !== undefined && isActing(call.tool.definition)) return false;
-  if (!call.isDispatched) return NEXT_HUB_CODES.has(code);
+  if (!call.running.isDispatched) return NEXT_HUB_CODES.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
 }
 
-function forwardedCall(call: Call): ForwardedCall {
+function forwardedCall(call: ConfirmedCall): ForwardedCall {
   const { idempotencyKey, principal, sessionId, version } = call.request;
   return {
     principal,
     tool: call.tool,
     ...(version !== undefined && { versionRange: version }),
     params: call.params,
-    requestId: call.requestId,
-    traceId: call.traceId,
+    requestId: call.running.requestId,
+    traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
     // A job that lives here waits for the other hub's answer.
-    mode: call.job ? 'sync' : call.mode,
-    deadlineMs: call.deadline.atMs,
+    mode: call.running.job ? 'sync' : call.running.mode,
+    deadlineMs: call.running.deadline.atMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    signal: call.deadline.signal,
-    onChunk: (chunk) => call.emitChunk(chunk),
+    signal: call.running.deadline.signal,
+    onChunk: (chunk) => call.running.emitChunk(call.tool, chunk),
   };
 }
 
-function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {
+function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError {
   const message = `${call.tool.id} was running on ${id} when this call ended; read the state before calling it again`;
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }
 
-/** Which hub wants the approval, has the device or refused, the caller could not tell otherwise. A bug stays one. */
+/** Adds the hub to the error: the caller could not tell otherwise which one refused or wants the approval. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
   if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
-  // Whatever it says: a command line that took it for the own hub's would have the owner approve there.
+  // Overwrites the hub's own details: a command line that took the approval for its own hub's would ask the owner there.
   const details = { ...error.details, node_id: id, node_name: name };
   return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
 
 type ObstacleContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
 
-/** Composed tools call composed tools so deep at most. */
+/** Deepest nesting of composed tools. */
 const MAX_DEPTH = 4;
 
 /**
- * Why no call of a tool would run now, whoever made it, by what calls themselves go by: the hubs that could, its device, and the tools
- * that it calls. Undefined where one would.
+ * Returns why no call of a tool would run now, whoever made it: no hub can run it, its device does not answer, or a tool that it calls
+ * has an obstacle. Undefined where a call would run.
  */
 export function obstacleTo(tool: RegisteredTool, context: ObstacleContext, depth = 0): string | undefined {
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
-/** Why no call of a tool will ever run as the hubs are now: what each of them is rules it out. Undefined for what may be over in a moment. */
+/** Returns why no call of a tool will run as long as the hubs stay as they are; undefined for an obstacle that may be over in a moment. */
 export function permanentObstacleTo(tool: RegisteredTool, context: ObstacleContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
@@ -245,7 +246,7 @@ function hubObstacle(tool: RegisteredTool, context: ObstacleContext): string | u
 }
 
 function deviceObstacle(tool: RegisteredTool): string | undefined {
-  // What is not configured here and runs elsewhere is judged by the hub that has it.
+  // The hub that has the tool knows its device, where this one only lacks the setting.
   if (tool.missingSetting?.() !== undefined || tool.isAvailable?.() !== false) return undefined;
   if (tool.definition.metadata.device !== undefined) return `its device (${tool.definition.metadata.device}) does not answer`;
   return 'what it works on cannot be reached';

@@ -6,19 +6,18 @@ import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
 import { judgeOf, placeholdersOf } from '../../tools/definition/tool-permissions.ts';
 import { isDeviceNamed, isInRoom } from '../../tools/names/resolve-names.ts';
-import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
-import type { Call } from '../call.ts';
-import { waitForAtMost } from '../call-time-limit.ts';
-import type { CallPeer, StageContext } from '../pipeline-context.ts';
+import type { Purpose, SupportedCall, ValidatedCall } from '../call.ts';
+import { waitForAtMost } from '../call-deadline.ts';
+import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
 import { isNamed } from './route-ranking.ts';
 
-/** What a tool says of a device that this hub does not have. */
+/** Errors of a tool for a device that this hub does not have. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
-/** Tag of a tool whose place may be a room. */
+/** Tag of a tool that takes a room as well as a device. */
 const ROOM = 'room';
 
-/** What a call is about: the text that the caller wrote, and the permission that it is filled into. */
+/** The device in the parameters of a call: the text that the caller wrote, and the permission that it is filled into. */
 interface Subject {
   readonly text: string;
   readonly template: string;
@@ -26,10 +25,14 @@ interface Subject {
 }
 
 /**
- * A device that this hub does not have may be another's: then the call is one of that hub's tool of the same id. Throws
- * `error`, for which the device was not found, when no reachable hub has both; AMBIGUOUS_DEVICE when several have.
+ * Returns the call as one of another hub's tool of the same id, where that hub has the device that this one lacks. Throws `error`, the
+ * original one, when no reachable hub has both; AMBIGUOUS_DEVICE when several have.
  */
-export async function redirectToDeviceHub(call: Call, context: StageContext, error: unknown): Promise<void> {
+export async function redirectToDeviceHub<P extends Purpose>(
+  call: ValidatedCall<P>,
+  context: StageContext,
+  error: unknown,
+): Promise<SupportedCall<P>> {
   const subject = NOT_FOUND_CODES.has(toAtmoError(error).code) ? subjectOf(call) : undefined;
   if (!subject) throw error;
   const hubs = hubsWith(subject, call, context);
@@ -37,13 +40,13 @@ export async function redirectToDeviceHub(call: Call, context: StageContext, err
   if (hub === undefined) throw error;
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
   const known = context.tools.awaitComplete(call.tool.id, { onlyNodes: [hub] });
-  if (known) await waitForAtMost(call, context, known);
-  // Others may have the same tool; the device is that one's.
-  call.setTool({ ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] });
+  if (known) await waitForAtMost(call.request, context.clock, known);
+  // Other hubs may have the same tool, but not the device.
+  return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
 }
 
-/** Tools of two devices are not followed: these may be on two hubs. */
-function subjectOf({ tool, params }: Pick<Call, 'tool' | 'params'>): Subject | undefined {
+/** Undefined for a tool of two devices: these may be on two hubs. */
+function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
   const [[template], [name]] = [templates, [...names]];
@@ -52,7 +55,7 @@ function subjectOf({ tool, params }: Pick<Call, 'tool' | 'params'>): Subject | u
   return typeof text === 'string' ? { text, template, name } : undefined;
 }
 
-function hubsWith(subject: Subject, call: Call, context: StageContext): readonly HubId[] {
+function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext): readonly HubId[] {
   const { principal } = call.request;
   const capable = context.tools.hubsOf(call.tool);
   const peers = context.mesh.peers();
@@ -64,11 +67,11 @@ function hubsWith(subject: Subject, call: Call, context: StageContext): readonly
   );
 }
 
-/** Whether a hub that is known, reachable or not, has the tool and the device that its parameters name, as far as the caller may know. */
+/** Returns whether a known hub, reachable or not, has the tool and the device that its parameters name, and the caller may see it. */
 export function isRemoteDevice(
-  call: Pick<Call, 'tool' | 'params'>,
+  call: Pick<ValidatedCall, 'tool' | 'params'>,
   caller: Caller,
-  { tools, peers }: { readonly tools: Pick<ToolDirectory, 'hubsOf'>; readonly peers: readonly CallPeer[] },
+  { tools, peers }: { readonly tools: Pick<CallableTools, 'hubsOf'>; readonly peers: readonly CallPeer[] },
 ): boolean {
   const subject = subjectOf(call);
   if (!subject) return false;
@@ -86,11 +89,11 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** A room that is named may be one of another hub: that has a device there with a tool about the same thing, which the caller may read. */
+/** Returns whether another hub has a device in the named room, with a tool of the same tags, that the caller may read. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,
-  { principal, authorizer, call, context }: Caller & { readonly call: Call; readonly context: StageContext },
+  { principal, authorizer, call, context }: Caller & { readonly call: ValidatedCall; readonly context: StageContext },
 ): boolean {
   const wanted = call.tool.definition.metadata.tags;
   if (!wanted.includes(ROOM)) return false;
@@ -103,13 +106,13 @@ function measuresIn(
   });
 }
 
-function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Call): boolean {
+function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: ValidatedCall): boolean {
   if (isNamed(peer, routing?.exclude_nodes ?? [])) return false;
   if (routing?.only_nodes && !isNamed(peer, routing.only_nodes)) return false;
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/** Devices that the caller may not see do not exist for it; a reading is named by its device's id, a slash and more. */
+/** Devices that the caller may not see do not exist for it; the name of a reading begins with its device's id and a slash. */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

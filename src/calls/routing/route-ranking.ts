@@ -1,6 +1,7 @@
 import { compareText } from '../../core/edit-distance.ts';
 import type { CapabilityConstraints } from '../../core/mesh-view.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import type { RoutingPreferences } from '../request-and-answer.ts';
 
 /** A hub that might run a call. */
 export interface RouteCandidate {
@@ -12,30 +13,21 @@ export interface RouteCandidate {
   readonly hops: number;
   readonly roundTripMs: number;
   readonly capabilities: readonly string[];
-  /** What holds for calls that need a capability, by its type. */
+  /** Bounds of calls that need a capability, by its type. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
-/** What the caller asks of the route (source 000 §4, `routing`). */
-export interface RoutingPreferences {
-  readonly prefer_nodes?: readonly string[];
-  readonly exclude_nodes?: readonly string[];
-  /** Ids or names of the only hubs that may run it. */
-  readonly only_nodes?: readonly string[];
-  readonly hop_budget?: number;
-}
-
-/** The same with what the caller's token allows. */
+/** The same within the limits of the caller's token. */
 export interface RouteConstraints extends RoutingPreferences {
   /** Ids of the only hubs that may act for the caller; all when absent. */
   readonly allowed_nodes?: readonly string[];
-  /** What the call itself takes of a hub. */
+  /** What the call itself needs of a hub. */
   readonly needs?: CallNeeds;
 }
 
-/** What the parameters of a call take of the hub that runs it, beyond the needs of its tool. */
+/** What the parameters of a call need of the hub that runs it, beyond the needs of its tool. */
 export interface CallNeeds {
-  /** Name of the model that is asked for. */
+  /** Name of the model in the parameters. */
   readonly model?: string;
   /** Bytes of the picture that the call carries. */
   readonly imageBytes?: number;
@@ -47,7 +39,7 @@ export interface RouteRefusal {
   readonly reason: string;
 }
 
-/** The hubs in the order in which to try them, and those that are out of the question. */
+/** The hubs in the order in which to try them, and those that cannot run the call. */
 export interface Route {
   /** Best first. */
   readonly ranked: readonly RouteCandidate[];
@@ -63,47 +55,47 @@ const HOP_FACTOR = 0.95;
 const LOCAL_FACTOR = 1.2;
 const PREFERENCE_FACTOR = 1.1;
 
-/** Which hubs can run a tool, best first by the score of source 000 §4; ties by latency, then id. */
-export function rankRoute(definition: ToolDefinition, wish: RouteConstraints, candidates: readonly RouteCandidate[]): Route {
+/** Returns the hubs that can run a tool, best score first; ties by latency, then id. */
+export function rankRoute(definition: ToolDefinition, constraints: RouteConstraints, candidates: readonly RouteCandidate[]): Route {
   const ranked: RouteCandidate[] = [];
   const refused: RouteRefusal[] = [];
   for (const candidate of candidates) {
-    const reason = obstacle(definition, wish, candidate);
+    const reason = obstacle(definition, constraints, candidate);
     if (reason === undefined) ranked.push(candidate);
     else refused.push({ node_id: candidate.id, reason });
   }
-  const score = (candidate: RouteCandidate) => routeScore(definition, wish, candidate);
+  const score = (candidate: RouteCandidate) => routeScore(definition, constraints, candidate);
   ranked.sort((a, b) => score(b) - score(a) || a.roundTripMs - b.roundTripMs || compareText(a.id, b.id));
   return { ranked, refused };
 }
 
-/** 0.95 per hop, times 1.2 here when the tool prefers that, 1.1 for preferred hubs, 1.1 for a GPU that the tool wishes for. */
-export function routeScore(definition: ToolDefinition, wish: RoutingPreferences, candidate: RouteCandidate): number {
-  const wishesGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
+/** 0.95 per hop, times 1.2 here when the tool prefers that, 1.1 for preferred hubs, 1.1 for a GPU that the tool prefers. */
+export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
+  const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
   const local = definition.routing.preferLocal && candidate.isLocal ? LOCAL_FACTOR : 1;
-  const preferred = isNamed(candidate, wish.prefer_nodes ?? []) ? PREFERENCE_FACTOR : 1;
-  const gpu = wishesGpu && candidate.capabilities.includes('gpu') ? PREFERENCE_FACTOR : 1;
+  const preferred = isNamed(candidate, constraints.prefer_nodes ?? []) ? PREFERENCE_FACTOR : 1;
+  const gpu = prefersGpu && candidate.capabilities.includes('gpu') ? PREFERENCE_FACTOR : 1;
   return HOP_FACTOR ** candidate.hops * local * preferred * gpu;
 }
 
-function obstacle(definition: ToolDefinition, wish: RouteConstraints, candidate: RouteCandidate): string | undefined {
+function obstacle(definition: ToolDefinition, constraints: RouteConstraints, candidate: RouteCandidate): string | undefined {
   const { requires, routing } = definition;
   const missing = requires.capabilities.filter((capability) => !candidate.capabilities.includes(capability));
   if (!candidate.isReachable) return NOT_REACHABLE;
-  if (wish.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
-  if (isNamed(candidate, wish.exclude_nodes ?? [])) return 'is excluded by the request';
-  if (wish.only_nodes && !isNamed(candidate, wish.only_nodes)) return 'is not among the hubs that the request names';
+  if (constraints.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
+  if (isNamed(candidate, constraints.exclude_nodes ?? [])) return 'is excluded by the request';
+  if (constraints.only_nodes && !isNamed(candidate, constraints.only_nodes)) return 'is not among the hubs that the request names';
   if (missing.length > 0) return `lacks ${missing.join(', ')}`;
-  const tooSmall = constraintBroken(requires.capabilities, wish.needs, candidate);
+  const tooSmall = constraintBroken(requires.capabilities, constraints.needs, candidate);
   if (tooSmall !== undefined) return tooSmall;
   if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';
   if (requires.network && !candidate.isOnline) return NO_NETWORK;
   if (routing.nodeAffinity.length > 0 && !hasRole(candidate, routing.nodeAffinity)) return `is none of ${routing.nodeAffinity.join(', ')}`;
-  if (candidate.hops > Math.min(wish.hop_budget ?? routing.hopLimit, routing.hopLimit)) return 'is too many hops away';
+  if (candidate.hops > Math.min(constraints.hop_budget ?? routing.hopLimit, routing.hopLimit)) return 'is too many hops away';
   return undefined;
 }
 
-/** Why the bounds that a hub tells of its capabilities rule a call out. Bounds that this hub does not know hold the other hub alone. */
+/** Returns why the announced bounds of a hub's capabilities exclude a call. Bounds that this hub does not know are checked by that hub. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},

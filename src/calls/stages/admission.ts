@@ -2,66 +2,76 @@ import { principalKey } from '../../core/auth/principal.ts';
 import { orAborted } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
-import type { RemoteResolveOptions } from '../../tools/registry/tool-directory.ts';
 import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../../tools/schema/plain-json.ts';
-import type { Call } from '../call.ts';
-import { startDeadline, waitForAtMost } from '../call-time-limit.ts';
+import {
+  type AcceptedCall,
+  type AuthorizedCall,
+  type CanonicalCall,
+  type ClaimedCall,
+  type CountedCall,
+  callHash,
+  type DiscoverableCall,
+  type EnabledCall,
+  type FeaturedCall,
+  isElsewhere,
+  type OpenCall,
+  type PermittedCall,
+  type Purpose,
+  type ReadCall,
+  type ReceivedCall,
+  type RepeatedCall,
+  type ResolvedCall,
+  type SupportedCall,
+  type ValidatedCall,
+  type ValidCall,
+} from '../call.ts';
+import { waitForAtMost } from '../call-deadline.ts';
 import { isListed, isOffered, missingFeatures } from '../offered-tools.ts';
-import type { StageContext } from '../pipeline-context.ts';
+import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { maxForwardedBytes } from '../routing/call-route.ts';
 import { redirectToDeviceHub } from '../routing/remote-device.ts';
-import { authorizeEffects, checkCanAttempt, checkStaticPermissions, requireValidToken } from './authorization.ts';
-import { applyRules, peekApproval, requireApproval } from './consent.ts';
+import { checkStaticPermissions } from './authorization.ts';
 
 const MAX_PARAMS_DEPTH = 32;
 
-/** One step that a call has to pass; it throws AtmoError to refuse. */
-export type Stage = (call: Call, context: StageContext) => void | Promise<void>;
-
-const OPENING: readonly Stage[] = [refuseWhileDraining, refuseWhileMemoryIsShort, requireValidToken];
-const ABOUT_TOOL: readonly Stage[] = [awaitRemoteTools, resolveTool, checkStaticPermissions, checkFeatures, refuseDisabledTools];
-const ABOUT_PARAMETERS: readonly Stage[] = [validateParameters, canonicalizeParameters, authorizeEffects];
-
-/** What is decided before a call may take anything of the hub, in the order of design 4. */
-export const ADMISSION_STAGES: readonly Stage[] = [
-  ...OPENING,
-  chargeRateLimit,
-  ...ABOUT_TOOL,
-  ...ABOUT_PARAMETERS,
-  claimIdempotencyKey,
-  applyRules,
-  requireApproval,
-];
-
-/** The same for a call that is only asked about: it charges nothing, claims nothing and uses no approval up. */
-export const PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, ...ABOUT_PARAMETERS, applyRules, peekApproval];
-
-/** What can be said of a tool before the parameters are known. */
-export const TOOL_PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, checkCanAttempt];
-
-function refuseWhileDraining({ request: { within } }: Call, context: StageContext): void {
+/** SHUTTING_DOWN while the hub stops. */
+export function refuseWhileDraining(call: ReceivedCall, context: StageContext): OpenCall {
+  const { within } = call.request;
   // A stopping hub waits for what runs, so it lets the steps of what runs pass as well.
-  if (!context.isDraining() || (within && context.running.has(within))) return;
+  if (!context.isDraining() || (within && context.running.has(within))) return call as OpenCall;
   throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
 }
 
-function refuseWhileMemoryIsShort(_call: Call, context: StageContext): void {
+/** RESOURCE_EXCEEDED while next to no memory is left. */
+export function refuseWhileMemoryIsShort(call: OpenCall, context: StageContext): AcceptedCall {
   context.memory.check();
+  return call as AcceptedCall;
 }
 
-function chargeRateLimit(call: Call, context: StageContext): void {
+/** RATE_LIMITED when the caller or its session has made too many calls. */
+export function chargeRateLimit(call: ValidCall, context: StageContext): CountedCall<'charged'> {
   const { principal, sessionId } = call.request;
   context.rateLimiter.charge(principal);
   context.sessions.charge(principal, sessionId);
+  return call as CountedCall<'charged'>;
 }
 
-/** A name that this hub has no tool of means nothing before the tools of the others are known. */
-function awaitRemoteTools(call: Call, context: StageContext): void | Promise<void> {
-  const known = context.tools.awaitComplete(call.request.tool, resolveOptions(call, context));
-  return known && waitForAtMost(call, context, known);
+/** A call that is only asked about counts for no limit, and can never run. */
+export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
+  return call as CountedCall<'asked'>;
 }
 
-function resolveOptions({ request: { version, principal, routing } }: Call, context: StageContext): RemoteResolveOptions {
+/** An unknown name may be a tool of another hub, so their tools have to be known first. */
+export function awaitRemoteTools<P extends Purpose>(
+  call: CountedCall<P>,
+  context: StageContext,
+): DiscoverableCall<P> | Promise<DiscoverableCall<P>> {
+  const ready = call as DiscoverableCall<P>;
+  const known = context.tools.awaitComplete(call.request.tool, lookupOf(call, context));
+  return known ? waitForAtMost(call.request, context.clock, known).then(() => ready) : ready;
+}
+
+function lookupOf({ request: { version, principal, routing } }: ValidCall, context: StageContext): ToolLookup {
   return {
     ...(version !== undefined && { versionRange: version }),
     ...(routing?.only_nodes && { onlyNodes: routing.only_nodes }),
@@ -70,43 +80,60 @@ function resolveOptions({ request: { version, principal, routing } }: Call, cont
   };
 }
 
-function resolveTool(call: Call, context: StageContext): void {
-  const { tool: name, timeoutMs } = call.request;
-  const tool = context.tools.resolve(name, resolveOptions(call, context));
+/** The tool that the name means to the caller; its time limit starts. */
+export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, context: StageContext): ResolvedCall<P> {
+  const { tool: name, timeoutMs, signal } = call.request;
+  const tool = context.tools.resolve(name, lookupOf(call, context));
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     throw new AtmoError('VALIDATION_ERROR', 'The timeout has to be a number of milliseconds above 0');
-  call.setTool(tool);
-  startDeadline(call, context, call.request.signal);
-  if (call.request.wantsChunks && !tool.definition.execution.isStreamSupported) {
-    throw new AtmoError('NOT_SUPPORTED', `The tool ${tool.id} has no partial results; call it without stream`);
-  }
-  if (call.mode === 'job' && !tool.definition.execution.isAsyncAllowed) {
-    throw new AtmoError('NOT_SUPPORTED', `The tool ${tool.id} does not run as a job; call it without async`);
-  }
+  call.running.startDeadline(tool, context, signal);
+  return { ...call, tool } as ResolvedCall<P>;
 }
 
-function checkFeatures(call: Call, context: StageContext): void {
+/** NOT_SUPPORTED for partial results or a job where the tool has none. */
+export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>): SupportedCall<P> {
+  const { id, definition } = call.tool;
+  if (call.request.wantsChunks && !definition.execution.isStreamSupported) {
+    throw new AtmoError('NOT_SUPPORTED', `The tool ${id} has no partial results; call it without stream`);
+  }
+  if (call.running.mode === 'job' && !definition.execution.isAsyncAllowed) {
+    throw new AtmoError('NOT_SUPPORTED', `The tool ${id} does not run as a job; call it without async`);
+  }
+  return call as SupportedCall<P>;
+}
+
+/** PERMISSION_DENIED names the features that the caller lacks. */
+export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context: StageContext): FeaturedCall<P> {
   const missing = missingFeatures(context.features, call.tool, call.request.principal);
-  if (missing.length === 0) return;
+  if (missing.length === 0) return call as FeaturedCall<P>;
   throw new AtmoError('PERMISSION_DENIED', `${call.tool.id} needs the feature ${missing.join(', ')}, which this caller does not have`, {
     features: missing,
   });
 }
 
-function refuseDisabledTools(call: Call, { disabledTools }: StageContext): void {
-  if (!isListed(disabledTools, call.tool)) return;
+/** RULE_BLOCKED for a tool that the owner has switched off. */
+export function refuseDisabledTools<P extends Purpose>(call: FeaturedCall<P>, { disabledTools }: StageContext): EnabledCall<P> {
+  if (!isListed(disabledTools, call.tool)) return call as EnabledCall<P>;
   throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
-function validateParameters(call: Call, context: StageContext): void {
-  const { parameters, execution } = call.tool.definition;
-  const ownBytes = execution.maxParamsBytes ?? context.maxParamsBytes;
-  const maxBytes = call.isElsewhere ? maxForwardedBytes(call.tool, context) : ownBytes;
-  const given = copyJsonObject(call.request.params ?? {}, { maxSize: ownBytes, maxDepth: MAX_PARAMS_DEPTH });
-  call.params = given;
-  call.paramsBytes = Buffer.byteLength(JSON.stringify(given));
-  if (call.paramsBytes > maxBytes) throw paramsTooLong(maxBytes, call.isElsewhere && ownBytes > maxBytes);
-  call.params = context.validator.parameters(parameters, given, LARGE_PARAMS_LIMITS);
+/** A copy of the parameters as they were given. An error of a later stage is redacted by the secrets among them. */
+export function readParameters<P extends Purpose>(call: EnabledCall<P>, context: StageContext): ReadCall<P> {
+  const params = copyJsonObject(call.request.params ?? {}, { maxSize: ownParamsBytes(call, context), maxDepth: MAX_PARAMS_DEPTH });
+  return { ...call, params, paramsBytes: Buffer.byteLength(JSON.stringify(params)) } as ReadCall<P>;
+}
+
+/** The parameters with their defaults. PAYLOAD_TOO_LARGE, VALIDATION_ERROR. */
+export function validateParameters<P extends Purpose>(call: ReadCall<P>, context: StageContext): ValidatedCall<P> {
+  const ownBytes = ownParamsBytes(call, context);
+  const maxBytes = isElsewhere(call) ? maxForwardedBytes(call.tool, context) : ownBytes;
+  if (call.paramsBytes > maxBytes) throw paramsTooLong(maxBytes, isElsewhere(call) && ownBytes > maxBytes);
+  const params = context.validator.parameters(call.tool.definition.parameters, call.params, LARGE_PARAMS_LIMITS);
+  return { ...call, params } as ValidatedCall<P>;
+}
+
+function ownParamsBytes({ tool }: ResolvedCall, { maxParamsBytes }: StageContext): number {
+  return tool.definition.execution.maxParamsBytes ?? maxParamsBytes;
 }
 
 function paramsTooLong(maxBytes: number, ofMesh: boolean): AtmoError {
@@ -114,22 +141,29 @@ function paramsTooLong(maxBytes: number, ofMesh: boolean): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
-async function canonicalizeParameters(call: Call, context: StageContext): Promise<void> {
-  if (!call.tool.canonicalize) return;
+/** The parameters with canonical ids; a device of another hub makes the call one of that hub's tool. */
+export async function canonicalizeParameters<P extends Purpose>(call: ValidatedCall<P>, context: StageContext): Promise<CanonicalCall<P>> {
+  if (!call.tool.canonicalize) return call as CanonicalCall<P>;
   try {
-    call.params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
+    const params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
+    return { ...call, params } as CanonicalCall<P>;
   } catch (error) {
-    await redirectToDeviceHub(call, context, error);
-    // The other hub's tool of this id may be defined otherwise.
-    for (const stage of [checkStaticPermissions, checkFeatures, refuseDisabledTools, validateParameters]) stage(call, context);
+    // The other hub's tool of this id may be defined otherwise, so it is checked from its permissions on.
+    const redirected = call.running.keep(await redirectToDeviceHub(call, context, error));
+    const permitted = checkFeatures(checkStaticPermissions(redirected, context), context);
+    const read = call.running.keep(readParameters(refuseDisabledTools(permitted, context), context));
+    return validateParameters(read, context) as CanonicalCall<P>;
   }
 }
 
-async function claimIdempotencyKey(call: Call, context: StageContext): Promise<void> {
+/** The right to run the call of an idempotency key, or the answer of its first call. */
+export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, context: StageContext): Promise<ClaimedCall | RepeatedCall> {
   const { idempotencyKey: key, principal } = call.request;
-  if (key === undefined) return;
-  const callHash = `${call.mode}:${call.hash(context.sealSecret)}`;
-  const result = context.idempotency.claim({ principalId: principalKey(principal), key, callHash });
-  if (result.kind === 'claimed') call.claim = result.claim;
-  else call.repeated = await orAborted(result.answer, call.deadline.signal);
+  const claimed = call as AuthorizedCall as ClaimedCall;
+  if (key === undefined) return claimed;
+  const hash = `${call.running.mode}:${callHash(call, context.sealSecret)}`;
+  const result = context.idempotency.claim({ principalId: principalKey(principal), key, callHash: hash });
+  if (result.kind === 'repeated') return { ...call, repeated: await orAborted(result.answer, call.running.deadline.signal) };
+  call.running.claim = result.claim;
+  return claimed;
 }

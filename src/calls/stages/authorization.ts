@@ -2,11 +2,25 @@ import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { effectsOf, filledPermissions, isTemplate, judgeOf } from '../../tools/definition/tool-permissions.ts';
-import type { Call } from '../call.ts';
+import {
+  type AcceptedCall,
+  type AttemptableCall,
+  type AuthorizedCall,
+  type AwaitedCall,
+  type CanonicalCall,
+  type EnabledCall,
+  isElsewhere,
+  type PermittedCall,
+  type Purpose,
+  type ReauthorizedCall,
+  type ResolvedCall,
+  type SupportedCall,
+  type ValidCall,
+} from '../call.ts';
 import type { StageContext } from '../pipeline-context.ts';
 
-/** A token that expired or was revoked opens nothing, not even what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
-export function requireValidToken(call: Call, { validity, nowMs }: StageContext): void {
+/** Rejects a token that expired or was revoked, also for what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
+export function requireValidToken(call: AcceptedCall, { validity, nowMs }: StageContext): ValidCall {
   const { principal } = call.request;
   if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= nowMs()) {
     throw new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has expired; ask for a new one`);
@@ -14,58 +28,60 @@ export function requireValidToken(call: Call, { validity, nowMs }: StageContext)
   if (!validity.isStillValid(principal)) {
     throw new AtmoError('TOKEN_INVALID', `The token of ${principal.id} no longer counts: it has expired or was revoked`);
   }
+  return call as ValidCall;
 }
 
-/** What the tool requires whatever its parameters are. */
-export function checkStaticPermissions(call: Call, context: StageContext): void {
+/** Checks the permissions that the tool requires whatever its parameters are. */
+export function checkStaticPermissions<P extends Purpose>(call: SupportedCall<P>, context: StageContext): PermittedCall<P> {
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
   requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
+  return call as PermittedCall<P>;
 }
 
-/** Is there anything at all that the caller may do with the tool? PERMISSION_DENIED names what is never granted. */
-export function checkCanAttempt(call: Call, { authorizer }: StageContext): void {
+/** Checks that some call of the tool is permitted; PERMISSION_DENIED names the permissions that no grant covers. */
+export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { authorizer }: StageContext): AttemptableCall<P> {
   const { principal } = call.request;
   const judge = judgeOf(call.tool, authorizer);
   const missing = call.tool.definition.requires.permissions.filter((permission) => !judge.mayTry(principal, permission));
-  if (missing.length === 0) return;
+  if (missing.length === 0) return call as AttemptableCall<P>;
   throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${missing.join(', ')} for any resource`, {
     required: missing,
     actual: principal.permissions,
   });
 }
 
-/** Permission and risk belong to what the call will really do, which only a hub that has the tool can tell. */
-export function authorizeEffects(call: Call, context: StageContext): void {
-  if (isJudgedRemotely(call)) checkCanAttempt(call, context);
-  else call.effects = authorizedEffects(call, context);
+/** Checks permission for the real effects of the call, which only a hub that has the tool knows. */
+export function authorizeEffects<P extends Purpose>(call: CanonicalCall<P>, context: StageContext): AuthorizedCall<P> {
+  if (isJudgedRemotely(call)) return checkCanAttempt(call, context) as EnabledCall as AuthorizedCall<P>;
+  return { ...call, effects: authorizedEffects(call, context) } as AuthorizedCall<P>;
 }
 
 /**
- * Devices, groups, grants and tokens change while a call waits: what is about to run has to be what was authorised.
- * CONFLICT when it reaches further now.
+ * Devices, groups, grants and tokens change while a call waits: the effects that it has now must have been authorised.
+ * CONFLICT for a new effect.
  */
-export function confirmEffects(call: Call, context: StageContext): void {
+export function confirmEffects(call: AwaitedCall, context: StageContext): ReauthorizedCall {
   requireValidToken(call, context);
-  if (isJudgedRemotely(call)) return;
+  if (isJudgedRemotely(call)) return call as ReauthorizedCall;
   const isSameTool = context.registry.get(call.tool.id) === call.tool;
   const known = new Set(call.effects.map(effectKey));
   const effects = isSameTool ? authorizedEffects(call, context) : [];
-  call.effects = effects;
-  if (isSameTool && effects.every((effect) => known.has(effectKey(effect)))) return;
+  const current = call.running.keep({ ...call, effects });
+  if (isSameTool && effects.every((effect) => known.has(effectKey(effect)))) return current as ReauthorizedCall;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
 }
 
-/** Here nothing is known of what a tool of another hub does, and of one that lacks its setting here. */
-function isJudgedRemotely({ isElsewhere, tool }: Call): boolean {
-  return isElsewhere || tool.missingSetting?.() !== undefined;
+/** Only other hubs know the effects of their tools, and of a tool that lacks its setting here. */
+function isJudgedRemotely(call: ResolvedCall): boolean {
+  return isElsewhere(call) || call.tool.missingSetting?.() !== undefined;
 }
 
 function effectKey({ permission, risk, target }: Effect): string {
   return `${risk} ${permission} ${target}`;
 }
 
-/** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
-function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
+/** Returns the present effects of the call; PERMISSION_DENIED when the caller may not cause all of them. */
+function authorizedEffects(call: CanonicalCall, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
   requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
   const effects = effectsOf(call.tool, call.params);
@@ -83,7 +99,7 @@ function requirePermissions(principal: Principal, permissions: readonly string[]
   });
 }
 
-/** What a group or scene reaches may be nothing that the caller knows of: then the refusal does not name it. */
+/** A group or scene may include devices that the caller may not see: the refusal does not name them. */
 function requireEffects(principal: Principal, effects: readonly Effect[], context: StageContext): void {
   const decision = context.authorizer.authorize(principal, [...new Set(effects.map((effect) => effect.permission))]);
   if (decision.allowed) return;

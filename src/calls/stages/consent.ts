@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
 import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall, PlannedProgram } from '../../core/auth/approvals.ts';
-import type { RuledCall, RuleVerdict } from '../../core/auth/authorizer.ts';
+import type { RuledCall as NamedCall, RuleVerdict } from '../../core/auth/authorizer.ts';
 import { readsIn } from '../../core/devices/action-descriptions.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
@@ -9,70 +9,78 @@ import { toPublicDefinition } from '../../tools/definition/public-definition.ts'
 import type { CallerView, InnerCall, RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../../tools/definition/tool-names.ts';
 import { callerView, canSeeTool, effectsOf } from '../../tools/definition/tool-permissions.ts';
-import type { RemoteResolveOptions } from '../../tools/registry/tool-directory.ts';
 import { copyJson, LARGE_PARAMS_LIMITS, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { hasSecrets, maskSecrets, secretTexts, withoutSecretTexts } from '../../tools/schema/secrets.ts';
-import type { Call } from '../call.ts';
-import { waitForAtMost } from '../call-time-limit.ts';
+import {
+  type ApprovableCall,
+  type ApprovedCall,
+  type AuthorizedCall,
+  type ConfirmedCall,
+  type ReauthorizedCall,
+  type RuledCall,
+  riskOf,
+} from '../call.ts';
+import { waitForAtMost } from '../call-deadline.ts';
 import { isOffered } from '../offered-tools.ts';
-import type { StageContext } from '../pipeline-context.ts';
+import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 
-/** The owner's rules over the call; RULE_BLOCKED names the one that forbids it. */
-export function applyRules(call: Call, context: StageContext): void {
-  if (call.repeated) return;
+/** Applies the owner's rules; RULE_BLOCKED names the one that forbids the call. */
+export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P>, context: StageContext): RuledCall<P> {
   const verdict = judgeByRules(call, context);
-  if (verdict.rule !== undefined) call.rule = verdict.rule;
-  call.personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
+  const personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
+  return { ...call, personsByRule, ...(verdict.rule !== undefined && { rule: verdict.rule }) } as RuledCall<P>;
 }
 
 /** Uses up the approval of a dangerous call, or of one that a rule wants approved. APPROVAL_REQUIRED while people are asked. */
-export async function requireApproval(call: Call, context: StageContext): Promise<void> {
-  if (call.repeated || personsNeeded(call) === 0) return;
+export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
+  if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
   const request = approvalRequest(call, context);
   const { approvalId: id, by } = requireApproved(call, await queueFor(call, context).check(request));
-  call.approval = { id, by, callHash: request.callHash };
-  call.plan = request.plan;
+  return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
 
 /** The same without using it up. */
-export async function peekApproval(call: Call, context: StageContext): Promise<void> {
-  if (personsNeeded(call) === 0) return;
+export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
+  if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
   requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
+  return call as ApprovableCall;
 }
 
-/** Rules may have changed while the call waited, the hour for which they hold may have begun, and what it runs may be another thing. */
-export function confirmRules(call: Call, context: StageContext): void {
-  if (call.risk === 'dangerous') requireKnownTime(call, context);
+/** Checks again right before the call runs: rules, their hours and the steps of the call may have changed while it waited. CONFLICT. */
+export function confirmRules(call: ReauthorizedCall, context: StageContext): ConfirmedCall {
+  if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
   requireApprovedPlan(call, context);
-  requirePlannedStep(call, context);
+  const step = plannedStep(call, context);
+  const plan = call.plan ?? step;
   const verdict = judgeByRules(call, context);
-  if (verdict.kind !== 'approve' || (call.approval?.by.length ?? 0) >= verdict.persons) return;
+  if (verdict.kind !== 'approve' || (call.approval?.by.length ?? 0) >= verdict.persons)
+    return { ...call, ...(plan && { plan }) } as ConfirmedCall;
   throw new AtmoError('CONFLICT', `The rule ${verdict.rule} now wants people to approve this call; nothing was done, call it again`, {
     rule: verdict.rule,
   });
 }
 
 /** People have agreed to programs and steps as they were then. */
-function requireApprovedPlan(call: Call, context: StageContext): void {
+function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): void {
   if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** A step of a call that people approved is one that they were shown, with the arguments that they were shown, and each runs once. */
-function requirePlannedStep(call: Call, context: StageContext): void {
-  const { within } = call.request;
-  const left = within && context.stepsLeft.get(within);
-  if (!left) return;
+/** A step of an approved call has to be one that people were shown, with the arguments that they were shown, and each runs once. */
+function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
+  const { running, request } = call;
+  const left = request.within && context.stepsLeft.get(request.within);
+  if (!left) return undefined;
   const now = planOf(call, context);
-  const step = call.step ?? takeStep(left, now);
-  if (!step || !isPlannedStep(step, now)) {
-    throw new AtmoError('CONFLICT', `${call.tool.id} is not the step that people approved; it was not run`);
+  const step = running.step ?? takeStep(left, now);
+  if (step && isPlannedStep(step, now)) {
+    running.step = step;
+    return now;
   }
-  call.step = step;
-  call.plan ??= now;
+  throw new AtmoError('CONFLICT', `${call.tool.id} is not the step that people approved; it was not run`);
 }
 
 function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefined {
@@ -80,25 +88,25 @@ function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefine
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** A step whose hub is still being read is not unknown to whoever has to approve it, and comes within seconds. */
-async function awaitStepTools(call: Call, context: StageContext): Promise<void> {
+/** The tools of a hub that joined are known within seconds; people approve the steps with their definitions. */
+async function awaitStepTools(call: RuledCall, context: StageContext): Promise<void> {
   if (!call.tool.innerCalls) return;
   let known: Promise<void> | undefined;
   planWith(call, context, (name, options) => {
     known ??= context.tools.awaitComplete(name, options);
     return stepTool(() => context.tools.find(name, options));
   });
-  if (known) await waitForAtMost(call, context, known);
+  if (known) await waitForAtMost(call.request, context.clock, known);
 }
 
-/** Steps mean what their names mean to the caller, as when they run. NODE_UNAVAILABLE for what may be a step on a hub that is not known whole. */
-function planOf(call: Call, context: StageContext): PlannedCall {
+/** The names of steps are resolved for the caller, as when they run. NODE_UNAVAILABLE for a step that may be on a hub whose tools are not known yet. */
+function planOf(call: AuthorizedCall, context: StageContext): PlannedCall {
   return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
 }
 
-type FindStep = (name: string, options: RemoteResolveOptions) => RegisteredTool | undefined;
+type FindStep = (name: string, options: ToolLookup) => RegisteredTool | undefined;
 
-function planWith({ tool, params, request: { principal } }: Call, context: StageContext, find: FindStep): PlannedCall {
+function planWith({ tool, params, request: { principal } }: AuthorizedCall, context: StageContext, find: FindStep): PlannedCall {
   const { authorizer, validator, sealSecret: seal } = context;
   const options = {
     isVisible: (candidate: RegisteredTool) => canSeeTool(candidate, principal, authorizer),
@@ -107,7 +115,7 @@ function planWith({ tool, params, request: { principal } }: Call, context: Stage
   return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
 }
 
-/** Undefined for a name that means nothing, or several things: the call of such a step is refused. */
+/** Undefined for an unknown or ambiguous name: the call of such a step is refused. */
 function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
   try {
     return find();
@@ -117,29 +125,29 @@ function stepTool(find: () => RegisteredTool | undefined, thrown: readonly Error
   }
 }
 
-function judgeByRules(call: Call, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> {
+function judgeByRules(call: AuthorizedCall, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> {
   const { principal } = call.request;
   const verdict = context.rules.judge({ principal, ...namesIn(call), effects: call.effects, params: call.params });
   if (verdict.kind !== 'deny') return verdict;
   throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`, { rule: verdict.rule });
 }
 
-function namesIn({ tool }: Call): Pick<RuledCall, 'toolId' | 'formerToolIds'> {
+function namesIn({ tool }: AuthorizedCall): Pick<NamedCall, 'toolId' | 'formerToolIds'> {
   return { toolId: tool.id, formerToolIds: formerToolIds(tool) };
 }
 
-function personsNeeded(call: Call): number {
-  const ofTool = call.risk === 'dangerous' ? (call.tool.definition.metadata.approvalsNeeded ?? 1) : 0;
+function personsNeeded(call: RuledCall): number {
+  const ofTool = riskOf(call) === 'dangerous' ? (call.tool.definition.metadata.approvalsNeeded ?? 1) : 0;
   return Math.max(ofTool, call.personsByRule);
 }
 
-function queueFor(call: Call, context: StageContext): ApprovalQueue {
-  if (call.risk === 'dangerous') requireKnownTime(call, context);
+function queueFor(call: RuledCall, context: StageContext): ApprovalQueue {
+  if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
   return context.approvals;
 }
 
 /** Without the time, an approval or a token that has expired could count again. */
-function requireKnownTime(call: Call, { time }: StageContext): void {
+function requireKnownTime(call: RuledCall, { time }: StageContext): void {
   if (time.isTrusted()) return;
   throw new AtmoError(
     'PERMISSION_DENIED',
@@ -148,7 +156,7 @@ function requireKnownTime(call: Call, { time }: StageContext): void {
   );
 }
 
-function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
+function approvalRequest(call: RuledCall, context: StageContext): ApprovalRequest {
   const { metadata, parameters } = call.tool.definition;
   const plan = planOf(call, context);
   return {
@@ -156,7 +164,7 @@ function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
     toolId: call.tool.id,
     title: metadata.title,
     params: displayedParams(maskSecrets(parameters, call.params)),
-    traceId: call.traceId,
+    traceId: call.running.traceId,
     callHash: approvalHash(plan),
     effects: call.effects,
     plan,
@@ -164,7 +172,7 @@ function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
   };
 }
 
-function requireApproved(call: Call, verdict: ApprovalStatus): Extract<ApprovalStatus, { state: 'approved' }> {
+function requireApproved(call: RuledCall, verdict: ApprovalStatus): Extract<ApprovalStatus, { state: 'approved' }> {
   if (verdict.state === 'approved') return verdict;
   if (verdict.state === 'denied') {
     const { approvalId, by, expiresAt } = verdict;
@@ -183,8 +191,8 @@ function requireApproved(call: Call, verdict: ApprovalStatus): Extract<ApprovalS
   });
 }
 
-function approvalReason(call: Call): string {
-  return call.risk === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
+function approvalReason(call: RuledCall): string {
+  return riskOf(call) === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
 }
 
 /** Composed tools may be registered four deep; a ring that was closed later ends here. */
@@ -193,19 +201,19 @@ const MAX_CALLS = 256;
 /** Longest JSON text of a plan that people are shown. */
 const MAX_PLAN_LENGTH = 262_144;
 
-/** What a plan is made with. */
+/** The context of a plan. */
 export interface PlanningContext {
-  /** The tool that the name of a step means to the caller now; undefined when there is none. */
+  /** Returns the tool that the name of a step means to the caller now; undefined when there is none. */
   find(name: string): RegisteredTool | undefined;
   readonly caller: CallerView;
   readonly validator: Pick<SchemaValidator, 'parameters'>;
-  /** What a secret value counts as in a hash that leaves the hub. */
+  /** Replaces a secret value in a hash that leaves the hub. */
   readonly seal: (value: Json) => string;
 }
 
 /**
- * What a call on canonical parameters is going to run: its program, or the calls that it makes, down to the definitions of the last
- * of them. RESOURCE_EXCEEDED for so much that no person could read it.
+ * Returns the plan of a call on canonical parameters: its program, or the calls that it makes, with the definition of each.
+ * RESOURCE_EXCEEDED for a plan too long for a person to read.
  */
 function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningContext): PlannedCall {
   const planned = new Planner(parts).of({ tool, params, written: params }, 0);
@@ -218,7 +226,7 @@ function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }
 
-/** Whether a call is the step that a plan has: the same in all, or filled into the places that results of earlier steps were to fill. */
+/** Returns whether a call is the planned step: equal, or with the results of earlier steps in the open places. */
 function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   if (!planned.open) return approvalHash(planned) === approvalHash(now);
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
@@ -277,7 +285,7 @@ class Planner {
     };
   }
 
-  /** As the step will have them. Parameters that the tool does not take, such as a device that there is not, are refused when the step runs. */
+  /** The parameters as the step will get them. Invalid ones, such as an unknown device, are refused when the step runs. */
   #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
     try {
       const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
@@ -294,7 +302,7 @@ class Planner {
   }
 }
 
-/** With its arguments filled in and no secret among them; the files that it takes are those of the real arguments. */
+/** The program with its arguments, without secrets; its files are those of the real arguments. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);
@@ -305,7 +313,7 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Parameters that fit no schema name nothing that could be touched: the call is refused before it runs. */
+/** Invalid parameters have no targets: the call is refused before it runs. */
 function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
   if (tool.hubs || !params) return { targets: [] };
   try {
@@ -333,8 +341,8 @@ const MAX_TEXT_LENGTH = 1_024;
 const HEAD_LENGTH = 256;
 
 /**
- * Parameters as an approval keeps and shows them: files among them by their beginnings, and only their length where even that is
- * too much. What is approved is the call by its hash.
+ * Returns the parameters for display in an approval: long texts by their beginnings, and only the length where even that is too long.
+ * The approval itself is for the hash of the call.
  */
 export function displayedParams(params: JsonObject): JsonObject {
   const { length } = JSON.stringify(params);

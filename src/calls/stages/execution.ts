@@ -5,112 +5,144 @@ import { retryDelayMs } from '../../tools/definition/invocation-policy.ts';
 import { boundedChunk, boundedMessage } from '../../tools/definition/notifications.ts';
 import { isActing, type ToolContext, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { copyJson, copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { withoutSecretTexts } from '../../tools/schema/secrets.ts';
 import { askCaller } from '../ask-caller.ts';
-import { boundedContext, type Call, type CallDeadline, newRun } from '../call.ts';
+import {
+  type ApprovedCall,
+  type AwaitedCall,
+  type CheckedCall,
+  type ConfirmedCall,
+  isElsewhere,
+  type QueuedCall,
+  type RanCall,
+  type RecordedCall,
+  type RemoteJobCall,
+  type RoutedCall,
+  type ScheduledCall,
+  secretsOf,
+} from '../call.ts';
 import { auditIntent, eventData, eventParams } from '../call-audit.ts';
+import type { CallDeadline } from '../call-deadline.ts';
 import { parseJobView } from '../jobs/job-store.ts';
 import { isListed } from '../offered-tools.ts';
 import type { StageContext } from '../pipeline-context.ts';
-import { normalizeResult } from '../request-and-answer.ts';
-import { canTryNextHub, chooseRoute, noCapableNode, runOnHub } from '../routing/call-route.ts';
+import { type NormalResult, normalizeResult } from '../request-and-answer.ts';
+import { canTryNextHub, noCapableNode, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import type { RouteCandidate, RouteRefusal } from '../routing/route-ranking.ts';
-import type { Stage } from './admission.ts';
+import { boundedContext, newRun } from '../run-context.ts';
 import { confirmEffects } from './authorization.ts';
 import { confirmRules } from './consent.ts';
 
-/** What may have changed while a call waited for its turn. */
-const CONFIRMATION_STAGES = [confirmEffects, confirmRules] as const;
-
-/** What happens to an admitted call, in the order of design 4. */
-export const EXECUTION_STAGES: readonly Stage[] = [
-  takeSlot,
-  chooseRoute,
-  writeIntent,
-  confirmCallerWaits,
-  ...CONFIRMATION_STAGES,
-  runTool,
-  checkResult,
-];
-
-/** The same for a call that becomes a job of another hub. */
-export const REMOTE_JOB_STAGES: readonly Stage[] = [...EXECUTION_STAGES.slice(0, -1), rememberJobLocation];
-
-async function takeSlot(call: Call, context: StageContext): Promise<void> {
-  const { within, principal } = call.request;
-  call.deadline.throwIfOver();
-  // A step that waited for a slot while the call around it holds one could wait for ever.
-  if (call.mode === 'sync' && within && context.running.has(within)) return;
-  call.onEnd(await context.gates.enter(principal, call.deadline.signal));
-  call.job?.running();
+/** Makes the call a job of this hub: from here on the job's signal ends it, not the request's. */
+export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
+  const { running, request, tool } = call;
+  running.deadline.throwIfOver();
+  const job = context.jobs.create(request.principal, tool);
+  running.job = job;
+  const view = copyJsonObject(job.view, RESULT_LIMITS);
+  running.settleClaim(view, view);
+  running.startDeadline(tool, context, job.signal);
+  return { ...call, job };
 }
 
-async function writeIntent(call: Call, context: StageContext): Promise<void> {
+/** Waits for a free slot of the hub and of the caller. RESOURCE_EXCEEDED when too many calls wait. */
+export async function takeSlot(call: ApprovedCall, context: StageContext): Promise<ScheduledCall> {
+  const { running, request } = call;
+  const { within, principal } = request;
+  running.deadline.throwIfOver();
+  // A step that waited for a slot while the call around it holds one could wait for ever.
+  if (running.mode === 'sync' && within && context.running.has(within)) return call as ScheduledCall;
+  running.onEnd(await context.gates.enter(principal, running.deadline.signal));
+  running.job?.running();
+  return call as ScheduledCall;
+}
+
+/** Chooses the hubs to try, best first. */
+export function chooseRoute(call: ScheduledCall, context: StageContext): RoutedCall {
+  return { ...call, route: rankedHubs(call, context) } as RoutedCall;
+}
+
+/** Writes the intent into the audit log; a dangerous call fails without it. */
+export async function writeIntent(call: RoutedCall, context: StageContext): Promise<RecordedCall> {
   const run = newRun(call.tool.definition, context.nowMs());
-  call.run = run;
   const intent = auditIntent(call, context, run);
   try {
     await context.audit.record(intent);
   } catch (error) {
     const failure = toAtmoError(error);
-    // The journal has told of a disk that takes no rows, and counts those that it could not write.
-    const isTold = failure.code === 'STORAGE_FAILED' && !intent.mustSync;
-    if (!isTold) context.logger.error('audit.intent_failed', { tool: call.tool.id, trace_id: call.traceId, dangerous: intent.mustSync });
+    // The audit log reports a disk that takes no rows itself, and counts those that it could not write.
+    const isReported = failure.code === 'STORAGE_FAILED' && !intent.mustSync;
+    if (!isReported)
+      context.logger.error('audit.intent_failed', { tool: call.tool.id, trace_id: call.running.traceId, dangerous: intent.mustSync });
     if (intent.mustSync) throw failure;
   }
+  return { ...call, run } as RecordedCall;
 }
 
-/** Nobody may wait any more for a call that has waited, and its time may be over. */
-function confirmCallerWaits(call: Call): Promise<void> {
-  return call.deadline.confirm(call.startedMs - call.waitedMs);
+/** Ends a call whose caller left or whose time is over while it waited. */
+export async function confirmCallerWaits(call: RecordedCall): Promise<AwaitedCall> {
+  const { deadline, startedMs, waitedMs } = call.running;
+  await deadline.confirm(startedMs - waitedMs);
+  return call as AwaitedCall;
 }
 
-async function runTool(call: Call, context: StageContext): Promise<void> {
-  call.claim?.dispatched();
+/** Runs the tool here or on another hub. */
+export async function runTool(call: ConfirmedCall, context: StageContext): Promise<RanCall> {
+  const { running, tool } = call;
+  running.claim?.dispatched();
   call.request.onDispatch?.();
-  context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...eventParams(call) });
-  const { definition } = call.tool;
+  context.events.emit('agi.tool.invoked', tool.id, { ...eventData(call), ...eventParams(call) });
+  const { definition } = tool;
   // A hub that runs the call repeats it itself where that makes sense.
   const retries = call.route[0]?.isLocal ? definition.execution.retries : 0;
-  const attempts = { definition, retries, deadline: call.deadline, clock: context.clock };
+  const attempts = { definition, retries, deadline: running.deadline, clock: context.clock };
   try {
-    call.rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
+    const rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
+    // The tool may have confirmed its effects again while it ran.
+    return { ...running.facts, rawResult } as RanCall;
   } catch (error) {
-    if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') call.isDispatched = true;
+    if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') running.isDispatched = true;
     throw error;
   }
 }
 
-function rememberJobLocation(call: Call, context: StageContext): void {
-  const job = parseJobView(call.rawResult);
-  if (!job) throw new AtmoError('RESULT_INVALID', `${call.ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
-  call.remoteJob = job;
-  call.result = normalizeResult(copyJson(job, RESULT_LIMITS));
-  context.jobPlaces.remember({ jobId: job.job_id, hubId: call.ranOn?.id ?? '', owner: call.request.principal });
+/** Remembers the hub on which the job lives. RESULT_INVALID when it did not return a job. */
+export function rememberJobLocation(call: RanCall, context: StageContext): RemoteJobCall {
+  const { ranOn } = call.running;
+  const remoteJob = parseJobView(call.rawResult);
+  if (!remoteJob) throw new AtmoError('RESULT_INVALID', `${ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
+  const ended = call.running.keep({ ...call, remoteJob, result: normalizeResult(copyJson(remoteJob, RESULT_LIMITS)) } as RemoteJobCall);
+  context.jobPlaces.remember({ jobId: remoteJob.job_id, hubId: ranOn?.id ?? '', owner: call.request.principal });
+  return ended;
 }
 
-function checkResult(call: Call, context: StageContext): void {
+/** Normalises the result and checks it by the tool's schema. RESULT_INVALID. */
+export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   const { id, definition } = call.tool;
+  let normal: NormalResult | undefined;
   try {
     const result = copyJson(call.rawResult, RESULT_LIMITS);
-    call.result = normalizeResult(result);
-    // The hub that has the tool has checked it; for the two of them a schema could be made that no check of a result ends with.
-    if (call.isElsewhere || Object.keys(definition.returns).length === 0) return;
+    normal = normalizeResult(result);
+    const checked = { ...call, result: normal } as CheckedCall;
+    // The hub that has the tool has checked it; a hostile hub could announce a schema whose check never ends.
+    if (isElsewhere(call) || Object.keys(definition.returns).length === 0) return checked;
     const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
-    if (!check.isValid) throw new AtmoError('RESULT_INVALID', check.problems.map((problem) => problem.message).join('; '));
+    if (check.isValid) return checked;
+    throw new AtmoError('RESULT_INVALID', check.problems.map((problem) => problem.message).join('; '));
   } catch (error) {
     const { message } = toAtmoError(error);
-    context.logger.warn('tool.result_invalid', { tool: id, trace_id: call.traceId, problem: message });
-    if (call.result && context.resultInvalid === 'warn') return;
+    context.logger.warn('tool.result_invalid', { tool: id, trace_id: call.running.traceId, problem: message });
+    if (normal && context.resultInvalid === 'warn') return { ...call, result: normal } as CheckedCall;
     const doubt = definition.execution.hasSideEffects ? '; it has run and may have taken effect' : '';
     throw new AtmoError('RESULT_INVALID', `The answer of ${id} breaks its own schema: ${message}${doubt}`);
   }
 }
 
 /** Tries hubs in order; the next one only while the one before has accepted nothing, or where twice is as good as once. */
-async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
+async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
   for (const [index, candidate] of call.route.entries()) {
-    call.ranOn = candidate;
+    call.running.ranOn = candidate;
     try {
       return await runOn(candidate, call, context);
     } catch (error) {
@@ -123,10 +155,10 @@ async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
 }
 
 /**
- * Whether a service that this hub cannot reach may be asked over another hub: where the owner lets what the call carries, such as a
- * question or a picture, leave this one. What acts may have reached the service all the same.
+ * Returns whether another hub may run the call when this one cannot reach the service: where the owner lets the parameters, such as a
+ * question or a picture, leave this hub. A call that acts may have reached the service all the same.
  */
-function canFailOverFromHere({ tool, deadline }: Call, { failOverTools }: StageContext, thrown: unknown): boolean {
+function canFailOverFromHere({ tool, running: { deadline } }: ConfirmedCall, { failOverTools }: StageContext, thrown: unknown): boolean {
   if (!isListed(failOverTools, tool) || isActing(tool.definition)) return false;
   return toAtmoError(thrown).code === 'SERVICE_UNAVAILABLE' && !deadline.signal.aborted;
 }
@@ -136,22 +168,22 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:; ?[\w.-]+=[\w."
 const MAX_MEDIA_TYPE = 255;
 const DETAILS_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
-function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
+function runOn(candidate: RouteCandidate, call: ConfirmedCall, context: StageContext): Promise<Json> {
   if (!candidate.isLocal) return runOnHub(candidate, call, context.router);
-  call.isDispatched = true;
+  call.running.isDispatched = true;
   return runLocally(call, context);
 }
 
-async function runLocally(call: Call, context: StageContext): Promise<Json> {
+async function runLocally(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const given = toolContext(call, context);
   context.running.add(given);
   if (call.plan?.steps) context.stepsLeft.set(given, [...call.plan.steps]);
-  call.onEnd(() => context.running.delete(given));
+  call.running.onEnd(() => context.running.delete(given));
   try {
     return await call.tool.handler(call.params, given);
   } catch (thrown) {
-    // What a handler throws once it was told to end says nothing of the tool: what ended the call does.
-    throw call.deadline.signal.aborted ? thrown : toAtmoError(thrown, `The tool ${call.tool.id}`);
+    // After an abort the error of the handler says nothing about the tool: the cause of the abort counts.
+    throw call.running.deadline.signal.aborted ? thrown : toAtmoError(thrown, `The tool ${call.tool.id}`);
   }
 }
 
@@ -160,42 +192,48 @@ function mediaType(text: string): string {
   throw new AtmoError('VALIDATION_ERROR', 'A content type is a media type such as text/markdown; charset=utf-8');
 }
 
-function toolContext(call: Call, context: StageContext): ToolContext {
-  const { principal, sessionId } = call.request;
-  const { determinism } = call.tool.definition.execution;
-  const run = call.run ?? newRun(call.tool.definition, context.nowMs());
-  const world = determinism === 'bounded' ? boundedContext(run) : { clock: context.clock, random: Math.random };
+function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
+  const { running, tool, run } = call;
+  const { principal, sessionId, callerData } = call.request;
+  const { determinism } = tool.definition.execution;
+  let confirmed = call;
   return {
     agentId: principal.id,
     principal,
     get role() {
       return context.roleOf(principal);
     },
-    sessionId: sessionId ?? call.traceId,
-    traceId: call.traceId,
-    requestId: call.requestId,
+    sessionId: sessionId ?? running.traceId,
+    traceId: running.traceId,
+    requestId: running.requestId,
     permissions: principal.permissions,
     nodeId: context.nodeId,
-    signal: call.deadline.signal,
-    deadlineMs: call.deadline.atMs,
-    ...world,
+    signal: running.deadline.signal,
+    deadlineMs: running.deadline.atMs,
+    ...(determinism === 'bounded' ? boundedContext(run) : { clock: context.clock, random: Math.random }),
     run,
-    logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
-    confirm: () => CONFIRMATION_STAGES.forEach((stage) => void stage(call, context)),
-    progress: (fraction, note, partial) => call.emitChunk(boundedChunk(fraction, note, partial)),
+    logger: context.logger.child({ tool: tool.id, trace_id: running.traceId }),
+    confirm() {
+      confirmed = running.keep(confirmRules(confirmEffects(confirmed, context), context));
+    },
+    progress: (fraction, note, partial) => running.emitChunk(tool, boundedChunk(fraction, note, partial)),
     ask: (question) => askCaller(call, question),
-    tell: (level, data) => call.emitMessage(boundedMessage(level, data)),
-    callerData: call.request.callerData,
+    tell(level, data) {
+      const message = boundedMessage(level, data);
+      if (running.hasEnded) return;
+      call.request.onMessage?.({ level: message.level, data: withoutSecretTexts(message.data, secretsOf(call)) });
+    },
+    callerData,
     contentType(type) {
-      call.contentType = mediaType(type);
+      running.contentType = mediaType(type);
     },
     details(details) {
-      call.resultDetails = copyJsonObject(details, DETAILS_LIMITS);
+      running.resultDetails = copyJsonObject(details, DETAILS_LIMITS);
     },
   };
 }
 
-/** How long a handler may take after the abort to say more precisely what happened. */
+/** How long a handler may take after the abort to report the outcome more precisely. */
 export const GRACE_MS = 250;
 
 /** Errors after which nothing of the call can still take effect. */
@@ -219,7 +257,7 @@ interface Attempts<T> {
 
 /**
  * Runs within the deadline and repeats by the policy: only where the tool allows it, the error says "later" and is not permanent, and nothing
- * was delivered or a repeat is harmless. Throws what `run` threw last; after an abort what ended the call, or what became of it.
+ * was delivered or a repeat is harmless. Throws the last error of `run`; after an abort its cause, or OUTCOME_UNKNOWN.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {
@@ -269,13 +307,13 @@ function runOnce<T>({ definition, deadline, clock, run }: Attempts<T>): Promise<
   });
 }
 
-/** A handler's own report after the abort wins where it is more precise than ours. */
+/** After the abort the handler's own error counts where it is more precise. */
 function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!(error instanceof AtmoError)) return endedEarly(definition, deadline);
   return error.code === 'CANCELLED' || error.code === 'TIMEOUT' ? deadline.error() : error;
 }
 
-/** Nobody can say what became of an abandoned call that acts: honest is only that it is unknown. */
+/** The outcome of an abandoned call that acts is unknown. */
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!isActing(definition)) return deadline.error();
   return new AtmoError(

@@ -1,5 +1,4 @@
-import type { CallAnswer, CallRequest } from '../../calls/request-and-answer.ts';
-import type { RoutingPreferences } from '../../calls/routing/route-ranking.ts';
+import type { CallAnswer, CallRequest, RoutingPreferences } from '../../calls/request-and-answer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { CallPort } from '../ports.ts';

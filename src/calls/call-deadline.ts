@@ -1,0 +1,145 @@
+import { TOKEN_SKEW_MS, type TokenFacts } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError } from '../core/errors.ts';
+import { pollSockets } from '../core/health.ts';
+import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
+import type { CallRequest } from './request-and-answer.ts';
+
+/** After a shorter wait the signals are taken as they are. */
+const UNCHECKED_WAIT_MS = 20;
+/** Turns of the event loop from the end of a connection to the abort of the caller's signal. */
+const TURNS_TO_ABORT = 4;
+
+/** Why a call has to end early. */
+export type EndCause = 'deadline' | 'caller' | 'revoked' | 'stopping';
+
+/** How long a call may take, and how much of that had passed before the hub received it; in milliseconds. */
+interface TimeLimit {
+  readonly timeoutMs: number;
+  readonly waitedMs?: number;
+}
+
+/**
+ * The deadline of one call: its signal aborts when the time is over and when the caller cancels. It counts by the wall clock too,
+ * since the monotonic one, and every timer with it, stands still while the machine sleeps.
+ */
+export class CallDeadline {
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** Rounded for messages: the remaining time of a call from another hub is a fraction. */
+  readonly timeoutMs: number;
+  readonly #atMonotonicMs: number;
+  readonly #clock: Clock;
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #stopTimer: () => void;
+  readonly #cancel = () => this.#end('caller');
+  #cause: EndCause | undefined;
+
+  constructor(clock: Clock, { timeoutMs, waitedMs = 0 }: TimeLimit, outer?: AbortSignal) {
+    const leftMs = Math.max(0, timeoutMs - waitedMs);
+    this.#clock = clock;
+    this.timeoutMs = Math.round(timeoutMs);
+    this.atMs = clock.now() + leftMs;
+    this.#atMonotonicMs = clock.monotonic() + leftMs;
+    this.#outer = outer;
+    this.#stopTimer = clock.after(leftMs, () => this.#end('deadline'));
+    if (outer?.aborted) this.#end('caller');
+    else outer?.addEventListener('abort', this.#cancel, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get cause(): EndCause | undefined {
+    return this.#cause;
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
+  }
+
+  /** Throws when the call has to end, even if the timer has not run yet. */
+  throwIfOver(): void {
+    if (this.remainingMs === 0) this.#end('deadline');
+    this.signal.throwIfAborted();
+  }
+
+  /**
+   * The same for a call that has waited since `sinceMs` of the monotonic clock: the event that its caller left may still be queued,
+   * above all after the process was suspended.
+   */
+  async confirm(sinceMs: number): Promise<void> {
+    if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
+    this.throwIfOver();
+  }
+
+  /** The error of a call that ended early and had no effect. */
+  error(): AtmoError {
+    if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
+    if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
+    // Not SHUTTING_DOWN: the call had begun, and other hubs make one elsewhere that was refused so.
+    if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
+    return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
+  }
+
+  /** Ends the call because its caller may no longer make it, or because the hub is stopping. */
+  abort(cause: 'revoked' | 'stopping'): void {
+    this.#end(cause);
+  }
+
+  /** Stops the timer; the signal stays as it is. */
+  [Symbol.dispose](): void {
+    this.#stopTimer();
+    this.#outer?.removeEventListener('abort', this.#cancel);
+  }
+
+  #end(cause: EndCause): void {
+    if (this.#cause !== undefined) return;
+    this.#cause = cause;
+    this.#controller.abort(this.error());
+  }
+}
+
+/** The time limit of tools that state none, and the best known time. */
+export interface TimeLimitContext {
+  readonly clock: Clock;
+  readonly defaultTimeoutMs: number;
+  readonly nowMs: () => number;
+}
+
+/**
+ * Returns the milliseconds that a call may take: as the caller asks, at most as the tool allows, never longer than the token lives or
+ * than the call around it (`parentDeadlineMs`) may take.
+ */
+export function timeLimitMs(
+  { execution: { timeoutMs, isTimeoutDefault } }: ToolDefinition,
+  { principal, timeoutMs: asked }: CallRequest,
+  {
+    clock,
+    defaultTimeoutMs,
+    nowMs,
+    parentDeadlineMs = Number.POSITIVE_INFINITY,
+  }: TimeLimitContext & { readonly parentDeadlineMs?: number },
+): number {
+  const ofTool = isTimeoutDefault ? defaultTimeoutMs : timeoutMs;
+  const ofToken = principal.token ? remainingTokenMs(principal.token, nowMs()) : ofTool;
+  return Math.max(0, Math.min(asked ?? ofTool, ofTool, ofToken, parentDeadlineMs - clock.now()));
+}
+
+/** Until the end of the token, and after it until the end of the allowed clock difference. */
+function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
+  return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
+}
+
+/** Waits before the tool and its limits are known: until `promise` resolves, at most as long as the caller gives the call. */
+export async function waitForAtMost({ timeoutMs, signal }: CallRequest, clock: Clock, promise: Promise<void>): Promise<void> {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;
+  const giveUp = () => resolve();
+  signal?.addEventListener('abort', giveUp);
+  if (!signal?.aborted) await Promise.race([promise, isOver]);
+  cancel?.();
+  signal?.removeEventListener('abort', giveUp);
+}
