@@ -43,9 +43,7 @@ const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
  * `assumed` comes from a hardware clock, a host or an issuer, and gives way when the network or the owner says otherwise.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
-  readonly #clock: Clock;
-  readonly #store: KeyValueStore;
-  readonly #evidence: ClockEvidence;
+  readonly #ports: TrustedClockServices;
   readonly #options: TrustedClockOptions;
   #proven: Mark;
   #assumed: Mark;
@@ -55,12 +53,10 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   #isRunning = false;
   readonly #cancel = new Map<'look' | 'save', () => void>();
 
-  constructor({ clock, store, evidence }: TrustedClockServices, options: TrustedClockOptions) {
-    this.#clock = clock;
-    this.#store = store;
-    this.#evidence = evidence;
+  constructor(ports: TrustedClockServices, options: TrustedClockOptions) {
+    this.#ports = ports;
     this.#options = options;
-    this.#proven = { timeMs: options.buildTimeMs, monotonicMs: clock.monotonic() };
+    this.#proven = { timeMs: options.buildTimeMs, monotonicMs: ports.clock.monotonic() };
     this.#assumed = this.#proven;
   }
 
@@ -85,7 +81,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
       nowMs: this.now(),
       isTrusted: this.isTrusted(),
       source: this.#source(),
-      systemMs: this.#clock.now(),
+      systemMs: this.#ports.clock.now(),
       floorMs: Math.floor(this.#floorMs()),
     };
   }
@@ -138,7 +134,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   #shownMs(): number {
-    return this.#ownerTime && !this.#isSystemRight() ? this.#passed(this.#ownerTime) : this.#clock.now();
+    return this.#ownerTime && !this.#isSystemRight() ? this.#passed(this.#ownerTime) : this.#ports.clock.now();
   }
 
   #floorMs(): number {
@@ -148,16 +144,16 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   #requireSystemTime(timeMs: number): void {
-    if (Math.abs(timeMs - this.#clock.now()) <= TOLERANCE_MS) return;
+    if (Math.abs(timeMs - this.#ports.clock.now()) <= TOLERANCE_MS) return;
     throw new AtmoError(
       'CONFLICT',
-      `The machine's clock is kept by the ${this.#source()} and shows ${isoTime(this.#clock.now())}; set it there, or confirm that time`,
+      `The machine's clock is kept by the ${this.#source()} and shows ${isoTime(this.#ports.clock.now())}; set it there, or confirm that time`,
     );
   }
 
   async #look(): Promise<void> {
     if (this.#options.trust !== 'auto') return;
-    const found = (await this.#evidence.detectSource()) ?? 'nothing';
+    const found = (await this.#ports.evidence.detectSource()) ?? 'nothing';
     if (!this.#isRunning) return;
     if (found === 'network') this.#ownerTime = undefined;
     this.#found = found;
@@ -184,38 +180,42 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
       if (this.#isSystemRight() || this.#ownerTime) this.#proven = shown;
       this.#assumed = shown;
     }
-    this.#store.set(SPACE, 'floor', {
+    this.#ports.store.set(SPACE, 'floor', {
       proven_ms: Math.floor(this.#passed(this.#proven)),
       assumed_ms: Math.floor(this.#passed(this.#assumed)),
     });
-    if (!this.#ownerTime) this.#store.delete(SPACE, 'owner');
+    if (!this.#ownerTime) this.#ports.store.delete(SPACE, 'owner');
     else {
       const timeMs = Math.floor(this.#passed(this.#ownerTime));
-      this.#store.set(SPACE, 'owner', { time_ms: timeMs, uptime_ms: this.#evidence.uptimeMs(), boot_id: this.#evidence.bootId() });
+      this.#ports.store.set(SPACE, 'owner', {
+        time_ms: timeMs,
+        uptime_ms: this.#ports.evidence.uptimeMs(),
+        boot_id: this.#ports.evidence.bootId(),
+      });
     }
   }
 
   #load(): void {
-    const floor = this.#store.get(SPACE, 'floor');
+    const floor = this.#ports.store.get(SPACE, 'floor');
     const provenMs = Math.max(this.#options.buildTimeMs, numberOf(floor, 'proven_ms'));
     this.#proven = this.#mark(provenMs);
     this.#assumed = this.#mark(Math.max(provenMs, numberOf(floor, 'assumed_ms')));
-    const owner = this.#store.get(SPACE, 'owner');
-    const bootId = this.#evidence.bootId();
+    const owner = this.#ports.store.get(SPACE, 'owner');
+    const bootId = this.#ports.evidence.bootId();
     if (!isJsonObject(owner) || bootId === '' || owner.boot_id !== bootId) return;
-    this.#ownerTime = this.#mark(numberOf(owner, 'time_ms') + this.#evidence.uptimeMs() - numberOf(owner, 'uptime_ms'));
+    this.#ownerTime = this.#mark(numberOf(owner, 'time_ms') + this.#ports.evidence.uptimeMs() - numberOf(owner, 'uptime_ms'));
   }
 
   #mark(timeMs: number): Mark {
-    return { timeMs, monotonicMs: this.#clock.monotonic() };
+    return { timeMs, monotonicMs: this.#ports.clock.monotonic() };
   }
 
   #passed({ timeMs, monotonicMs }: Mark): number {
-    return timeMs + this.#clock.monotonic() - monotonicMs;
+    return timeMs + this.#ports.clock.monotonic() - monotonicMs;
   }
 
   #after(name: 'look' | 'save', delayMs: number, work: () => void): void {
-    this.#cancel.set(name, this.#clock.after(delayMs, work));
+    this.#cancel.set(name, this.#ports.clock.after(delayMs, work));
   }
 }
 

@@ -166,22 +166,18 @@ interface RepositoryServices {
 
 /** The requests of a hub, on the disk before anybody learns of a change, and when each is too old. */
 export class ApprovalRepository {
-  readonly #store: KeyValueStore;
-  readonly #time: Pick<TrustedTime, 'now'>;
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
   /** Monotonic times after which a request is too old, whatever the wall clock says by then. */
   readonly #deadlinesMs = new Map<string, number>();
 
-  constructor({ store, time, clock }: RepositoryServices) {
-    this.#store = store;
-    this.#time = time;
-    this.#clock = clock;
+  constructor(ports: RepositoryServices) {
+    this.#ports = ports;
   }
 
   /** Takes over what an earlier process left. */
   load(): void {
-    const stored = this.#store.entries(SPACE).flatMap(({ value }) => readRecord(value) ?? []);
+    const stored = this.#ports.store.entries(SPACE).flatMap(({ value }) => readRecord(value) ?? []);
     for (const record of stored.sort((a, b) => a.createdMs - b.createdMs)) this.#remember(record);
   }
 
@@ -197,25 +193,25 @@ export class ApprovalRepository {
   /** Throws STORAGE_FAILED, and then nothing has changed. */
   save(record: ApprovalRecord): void {
     if (!this.#records.has(record.id)) this.#makeRoom();
-    const ttlMs = Math.max(0, record.expiresMs - this.#time.now()) + KEPT_CLOSED_MS;
-    this.#store.set(SPACE, record.id, record as unknown as Json, { ttlMs });
+    const ttlMs = Math.max(0, record.expiresMs - this.#ports.time.now()) + KEPT_CLOSED_MS;
+    this.#ports.store.set(SPACE, record.id, record as unknown as Json, { ttlMs });
     this.#remember(record);
   }
 
   /** Milliseconds until the request is too old; 0 or less when it is. */
   remainingMs(record: ApprovalRecord): number {
-    const nowMs = this.#time.now();
+    const nowMs = this.#ports.time.now();
     // A clock that stands well before the request was made has been turned back by an unknown time.
     if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
     const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
-    return Math.min(record.expiresMs - nowMs, deadlineMs - this.#clock.monotonic());
+    return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
   }
 
   #remember(record: ApprovalRecord): void {
     this.#records.set(record.id, record);
     if (this.#deadlinesMs.has(record.id)) return;
-    const leftMs = Math.min(record.expiresMs - this.#time.now(), record.expiresMs - record.createdMs);
-    this.#deadlinesMs.set(record.id, this.#clock.monotonic() + leftMs);
+    const leftMs = Math.min(record.expiresMs - this.#ports.time.now(), record.expiresMs - record.createdMs);
+    this.#deadlinesMs.set(record.id, this.#ports.clock.monotonic() + leftMs);
   }
 
   /** Forgets what nobody looks up any more, and the oldest where there are too many; denials are told until they expire. */
@@ -224,7 +220,7 @@ export class ApprovalRepository {
     const old = final.filter((record) => this.remainingMs(record) <= -KEPT_CLOSED_MS);
     const surplus = final.slice(0, Math.max(0, this.#records.size - MAX_RECORDS + 1));
     for (const { id } of new Set([...old, ...surplus])) {
-      this.#store.delete(SPACE, id);
+      this.#ports.store.delete(SPACE, id);
       this.#records.delete(id);
       this.#deadlinesMs.delete(id);
     }

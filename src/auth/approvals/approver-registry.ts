@@ -32,18 +32,14 @@ interface RegistryCollaborators {
 
 /** The persons whose signatures approve dangerous calls, with their keys. Lives in the store alone. */
 export class ApproverRegistry implements ApproverDirectory {
-  readonly #store: KeyValueStore;
-  readonly #time: Pick<TrustedTime, 'now'>;
-  readonly #audit: AuditSink;
+  readonly #ports: RegistryCollaborators;
 
-  constructor({ store, time, audit }: RegistryCollaborators) {
-    this.#store = store;
-    this.#time = time;
-    this.#audit = audit;
+  constructor(ports: RegistryCollaborators) {
+    this.#ports = ports;
   }
 
   list(): readonly EnrolledKey[] {
-    const keys = this.#store.entries(SPACE).flatMap(({ key, value }) => readKey(key, value) ?? []);
+    const keys = this.#ports.store.entries(SPACE).flatMap(({ key, value }) => readKey(key, value) ?? []);
     return keys.sort((a, b) => (a.person === b.person ? a.serial - b.serial : a.person < b.person ? -1 : 1));
   }
 
@@ -53,7 +49,7 @@ export class ApproverRegistry implements ApproverDirectory {
 
   /** Serial of the newest enrolment; 0 on a hub that never had one. */
   get lastSerial(): number {
-    const stored = this.#store.get(COUNTER.space, COUNTER.key);
+    const stored = this.#ports.store.get(COUNTER.space, COUNTER.key);
     return typeof stored === 'number' ? stored : 0;
   }
 
@@ -63,10 +59,10 @@ export class ApproverRegistry implements ApproverDirectory {
     const keyId = keyIdOf(key);
     this.#requireRoom(person, keyId);
     const serial = this.lastSerial + 1;
-    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#time.now()), serial };
+    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
     // The counter first: after a crash in between a serial is skipped, never given twice.
-    this.#store.set(COUNTER.space, COUNTER.key, serial);
-    this.#store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
+    this.#ports.store.set(COUNTER.space, COUNTER.key, serial);
+    this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
     await this.#note('approver.enrolled', enrolled);
     return enrolled;
   }
@@ -83,7 +79,7 @@ export class ApproverRegistry implements ApproverDirectory {
         `${keyId} is the last approver key: without it nobody could approve anything. Enrol another one first`,
       );
     }
-    this.#store.delete(SPACE, keyId);
+    this.#ports.store.delete(SPACE, keyId);
     await this.#note('approver.removed', removed);
     return removed;
   }
@@ -99,7 +95,13 @@ export class ApproverRegistry implements ApproverDirectory {
   }
 
   #note(event: string, { person, keyId, label }: EnrolledKey): Promise<void> {
-    return this.#audit.record({ kind: 'note', event, atMs: this.#time.now(), principalId: person, data: { person, key_id: keyId, label } });
+    return this.#ports.audit.record({
+      kind: 'note',
+      event,
+      atMs: this.#ports.time.now(),
+      principalId: person,
+      data: { person, key_id: keyId, label },
+    });
   }
 }
 
@@ -142,15 +144,11 @@ interface OwnerKeyCollaborators {
  * as long as the owner is an approver: who can delete it could also have read it.
  */
 export class OwnerApproverKey implements Service {
-  readonly #approvers: ApproverRegistry;
-  readonly #logger: Logger;
-  readonly #onRepaired: OnRepaired;
+  readonly #ports: OwnerKeyCollaborators;
   readonly #path: string;
 
-  constructor({ approvers, logger, onRepaired }: OwnerKeyCollaborators, stateDirectory: string) {
-    this.#approvers = approvers;
-    this.#logger = logger;
-    this.#onRepaired = onRepaired;
+  constructor(ports: OwnerKeyCollaborators, stateDirectory: string) {
+    this.#ports = ports;
     this.#path = join(stateDirectory, OWNER_KEY_FILE);
   }
 
@@ -159,19 +157,21 @@ export class OwnerApproverKey implements Service {
    * start completes: there is always an approver, and the owner, while one of them, signs with the key of the file.
    */
   async start(): Promise<void> {
-    const key = rawPublicKey(openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals", onRepaired: this.#onRepaired }));
-    const lost = this.#approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
-    if (this.#approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
+    const key = rawPublicKey(
+      openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals", onRepaired: this.#ports.onRepaired }),
+    );
+    const lost = this.#ports.approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
+    if (this.#ports.approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
     for (const { keyId } of lost) {
-      await this.#approvers.remove(keyId);
-      this.#logger.warn('approver.owner_key_replaced', { key_id: keyId });
+      await this.#ports.approvers.remove(keyId);
+      this.#ports.logger.warn('approver.owner_key_replaced', { key_id: keyId });
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #enrol(key: string): Promise<void> {
-    if (this.#approvers.list().some((known) => known.key === key)) return;
-    await this.#approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
+    if (this.#ports.approvers.list().some((known) => known.key === key)) return;
+    await this.#ports.approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
   }
 }

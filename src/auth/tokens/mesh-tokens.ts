@@ -34,16 +34,12 @@ interface CachedToken {
  * who has no token, gets one for ten minutes that only the executing hub takes and that holds what the mesh lets this hub give.
  */
 export class MeshTokens {
-  readonly #hub: MeshTokenCollaborators['hub'];
-  readonly #mesh: HubMembership;
-  readonly #time: TrustedTime;
+  readonly #ports: MeshTokenCollaborators;
   /** Of the owner, by executing hub. */
   readonly #kept = new Map<string, CachedToken>();
 
-  constructor({ hub, mesh, time }: MeshTokenCollaborators) {
-    this.#hub = hub;
-    this.#mesh = mesh;
-    this.#time = time;
+  constructor(ports: MeshTokenCollaborators) {
+    this.#ports = ports;
   }
 
   /**
@@ -54,42 +50,42 @@ export class MeshTokens {
     const { token, kind, id } = principal;
     if (kind === 'owner') return this.#ownersText(executor);
     if (!token) throw new AtmoError('PERMISSION_DENIED', `${id} has no token that another hub could know it by`);
-    if (token.keys.at(-1) === this.#hub.publicKey) return token.text;
+    if (token.keys.at(-1) === this.#ports.hub.publicKey) return token.text;
     const who = originOf(principal) === undefined ? 'a key of its own' : 'the key of another hub';
     throw new AtmoError(
       'PERMISSION_DENIED',
-      `The token of ${id} is bound to ${who}, so ${this.#hub.hubId} cannot speak for it on ${executor}; sign a child token that is bound to this hub's key (key: ${this.#hub.publicKey}) with a key of its own, and call with that and a proof by that key`,
-      { key: this.#hub.publicKey },
+      `The token of ${id} is bound to ${who}, so ${this.#ports.hub.hubId} cannot speak for it on ${executor}; sign a child token that is bound to this hub's key (key: ${this.#ports.hub.publicKey}) with a key of its own, and call with that and a proof by that key`,
+      { key: this.#ports.hub.publicKey },
     );
   }
 
   #ownersText(executor: string): string {
-    const permissions = this.#mesh.own()?.permissions;
-    const meshId = this.#mesh.meshId();
+    const permissions = this.#ports.mesh.own()?.permissions;
+    const meshId = this.#ports.mesh.meshId();
     if (!permissions || meshId === undefined) throw new AtmoError('CONFLICT', 'This hub is in no mesh; create one or join one first');
     const standing = JSON.stringify([meshId, permissions]);
     const kept = this.#kept.get(executor);
-    if (kept?.standing === standing && kept.expiresAtMs - this.#time.now() > RENEW_MS) return kept.text;
+    if (kept?.standing === standing && kept.expiresAtMs - this.#ports.time.now() > RENEW_MS) return kept.text;
     const fresh = { ...this.#mint(executor, permissions, meshId), standing };
     this.#keep(executor, fresh);
     return fresh.text;
   }
 
   #mint(executor: string, permissions: readonly string[], meshId: string): Pick<CachedToken, 'text' | 'expiresAtMs'> {
-    const issuedAt = Math.floor(this.#time.now() / 1000);
+    const issuedAt = Math.floor(this.#ports.time.now() / 1000);
     const expiresAt = issuedAt + LIFE_MS / 1000;
     const claims = {
-      issuer: this.#hub.hubId,
+      issuer: this.#ports.hub.hubId,
       subject: OWNER,
       audience: [executor],
       expiresAt,
       issuedAt,
       id: randomBytes(16).toString('hex'),
-      key: this.#hub.publicKey,
+      key: this.#ports.hub.publicKey,
       permissions,
       meshId,
     };
-    return { text: tokenText(signRoot(claims, this.#hub.privateKey)), expiresAtMs: expiresAt * 1000 };
+    return { text: tokenText(signRoot(claims, this.#ports.hub.privateKey)), expiresAtMs: expiresAt * 1000 };
   }
 
   #keep(executor: string, token: CachedToken): void {

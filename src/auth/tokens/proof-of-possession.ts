@@ -66,13 +66,11 @@ interface ProofCollaborators {
 
 /** Checks that whoever brings a token holds the key that its last link is bound to, and that nobody recorded it doing so. */
 export class ProofOfPossession {
-  readonly #replays: Pick<ReplayCache, 'use'>;
-  readonly #time: TrustedTime;
+  readonly #ports: ProofCollaborators;
   readonly #hubId: string;
 
-  constructor({ replays, time }: ProofCollaborators, hubId: string) {
-    this.#replays = replays;
-    this.#time = time;
+  constructor(ports: ProofCollaborators, hubId: string) {
+    this.#ports = ports;
     this.#hubId = hubId;
   }
 
@@ -85,13 +83,13 @@ export class ProofOfPossession {
     if (Buffer.compare(statement.tokenHash, sha256(tokenBytes(token.text))) !== 0) refuse('is about another token');
     if (statement.operation !== operation) refuse('is about another operation');
     if (statement.hubId !== this.#hubId) refuse(`is for another hub than this one, ${this.#hubId}`);
-    if (Math.abs(this.#time.now() - statement.atMs) > TOKEN_SKEW_MS) {
-      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#time.now())}`);
+    if (Math.abs(this.#ports.time.now() - statement.atMs) > TOKEN_SKEW_MS) {
+      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
     // Counted against the root: whoever holds a key can make as many child tokens as it likes. One millisecond more than
     // the moment up to which the proof would be taken again.
-    if (!this.#replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
+    if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
   }
 

@@ -54,35 +54,27 @@ interface RevocationCollaborators {
  * that issued the token's root, from one that holds a key of its chain, or from this one: no other can end somebody's token.
  */
 export class RevocationList implements Service {
-  readonly #hub: RevocationCollaborators['hub'];
-  readonly #issuers: TrustedIssuers;
-  readonly #store: KeyValueStore;
-  readonly #time: TrustedTime;
-  readonly #logger: Logger;
+  readonly #ports: RevocationCollaborators;
   /** By token id, who said so, and the second since 1970 until which it has to be remembered. */
   readonly #revoked = new Map<string, Map<string, number>>();
   /** Keys of the entries that the disk did not take. */
   readonly #unwritten = new Set<string>();
   readonly #listeners = new Set<(tokenId: string, issuer: string) => void>();
 
-  constructor({ hub, issuers, store, time, logger }: RevocationCollaborators) {
-    this.#hub = hub;
-    this.#issuers = issuers;
-    this.#store = store;
-    this.#time = time;
-    this.#logger = logger;
+  constructor(ports: RevocationCollaborators) {
+    this.#ports = ports;
   }
 
   /** Takes up what was revoked before the restart. STORAGE_FAILED. */
   async start(): Promise<void> {
-    for (const { key, value } of this.#store.entries(SPACE)) {
-      const [tokenId = '', issuer = this.#hub.hubId] = key.split('.');
+    for (const { key, value } of this.#ports.store.entries(SPACE)) {
+      const [tokenId = '', issuer = this.#ports.hub.hubId] = key.split('.');
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
         // A damaged statement still says which token it was about; to believe that token again would be the worse mistake.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
-        this.#logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
+        this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
     }
     this.#forgetEnded();
@@ -94,8 +86,8 @@ export class RevocationList implements Service {
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
-    const revocation = { issuer: this.#hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
-    return !this.#isWritten(revocation) && this.#add(revocation, sign(revocation, this.#hub.privateKey));
+    const revocation = { issuer: this.#ports.hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
+    return !this.#isWritten(revocation) && this.#add(revocation, sign(revocation, this.#ports.hub.privateKey));
   }
 
   /**
@@ -105,13 +97,13 @@ export class RevocationList implements Service {
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
     if (this.#isWritten(revocation)) return false;
-    if (revocation.issuer !== this.#hub.hubId) this.#requireBounds(revocation);
+    if (revocation.issuer !== this.#ports.hub.hubId) this.#requireBounds(revocation);
     return this.#add(revocation, statement);
   }
 
   /** What other hubs have to know: the statements that are still needed. */
   statements(): readonly Uint8Array[] {
-    return this.#store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
+    return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
   /** The first link of the token's chain that was revoked by somebody who may, by its id. */
@@ -134,11 +126,11 @@ export class RevocationList implements Service {
 
   /** Whoever holds the key of a link made what comes after it, and may give it up itself. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
-    return hubId === this.#hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
+    return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
 
   #requireBounds({ issuer, expiresAt }: Revocation): void {
-    if (this.#time.isTrusted() && expiresAt * 1000 > this.#time.now() + MAX_TTL_MS + KEPT_AFTER_END_MS)
+    if (this.#ports.time.isTrusted() && expiresAt * 1000 > this.#ports.time.now() + MAX_TTL_MS + KEPT_AFTER_END_MS)
       throw new AtmoError('VALIDATION_ERROR', `The statement of ${issuer} is about a token that would last longer than any token does`);
     const known = this.#revoked.values().reduce((count, said) => count + (said.has(issuer) ? 1 : 0), 0);
     if (known < MAX_OF_OTHER_HUB) return;
@@ -155,7 +147,7 @@ export class RevocationList implements Service {
     // A full disk lets nobody go on.
     for (const listener of this.#listeners) this.#tell(listener, revocation);
     // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
-    this.#store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
+    this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
     return true;
   }
@@ -171,7 +163,7 @@ export class RevocationList implements Service {
   }
 
   #keyOf({ tokenId, issuer }: Pick<Revocation, 'tokenId' | 'issuer'>): string {
-    return issuer === this.#hub.hubId ? tokenId : `${tokenId}.${issuer}`;
+    return issuer === this.#ports.hub.hubId ? tokenId : `${tokenId}.${issuer}`;
   }
 
   /** The token has ended whatever a listener makes of it. */
@@ -179,17 +171,17 @@ export class RevocationList implements Service {
     try {
       listener(tokenId, issuer);
     } catch (error) {
-      this.#logger.error('revocation.listener_failed', { token_id: tokenId, problem: String(error) });
+      this.#ports.logger.error('revocation.listener_failed', { token_id: tokenId, problem: String(error) });
     }
   }
 
   /** A clock that is not trusted could call a token ended that is believed again once the clock is right. */
   #forgetEnded(): void {
-    if (!this.#time.isTrusted()) return;
+    if (!this.#ports.time.isTrusted()) return;
     for (const [tokenId, said] of this.#revoked) {
       for (const [issuer, expiresAt] of said) {
         if (!this.#isOver(expiresAt)) continue;
-        this.#store.delete(SPACE, this.#keyOf({ tokenId, issuer }));
+        this.#ports.store.delete(SPACE, this.#keyOf({ tokenId, issuer }));
         said.delete(issuer);
       }
       if (said.size === 0) this.#revoked.delete(tokenId);
@@ -197,18 +189,18 @@ export class RevocationList implements Service {
   }
 
   #isOver(expiresAt: number): boolean {
-    return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#time.now();
+    return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#ports.time.now();
   }
 
   /** One of another hub was verified when it was taken; that hub may be trusted no more, or not be known yet. */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));
-    return content.issuer === this.#hub.hubId ? this.#read(statement) : content;
+    return content.issuer === this.#ports.hub.hubId ? this.#read(statement) : content;
   }
 
   #read(statement: Uint8Array): Revocation {
     const keyOf = ({ issuer }: Revocation): KeyObject | undefined => {
-      const raw = this.#issuers.get(issuer);
+      const raw = this.#ports.issuers.get(issuer);
       return raw === undefined ? undefined : publicKeyOf(raw);
     };
     return openSign1(statement, { read: parse, keyOf, externalAad: AAD });

@@ -20,20 +20,12 @@ interface AuthenticatorCollaborators {
  * with each request.
  */
 export class TokenAuthenticator implements Authenticator {
-  readonly #owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
-  readonly #verifier: TokenVerifier;
-  readonly #proofs: ProofOfPossession;
-  readonly #refusals: Pick<TokenRefusalLog, 'write'>;
-  readonly #seal: Pick<TokenSeal, 'isAsGivenOut' | 'isSealed'>;
+  readonly #ports: AuthenticatorCollaborators;
   readonly #hubKey: string;
 
   /** `hubKey`: this hub's raw public key, base64url. */
-  constructor({ owner, verifier, proofs, refusals, seal }: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
-    this.#owner = owner;
-    this.#verifier = verifier;
-    this.#proofs = proofs;
-    this.#refusals = refusals;
-    this.#seal = seal;
+  constructor(ports: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
+    this.#ports = ports;
     this.#hubKey = hubKey;
   }
 
@@ -41,24 +33,24 @@ export class TokenAuthenticator implements Authenticator {
     try {
       return await this.#authenticate(credentials);
     } catch (thrown) {
-      await this.#refusals.write(toAtmoError(thrown), credentials.operation);
+      await this.#ports.refusals.write(toAtmoError(thrown), credentials.operation);
       throw thrown;
     }
   }
 
   isStillValid(principal: Principal): boolean {
-    return principal.kind === 'owner' ? this.#owner.isStillValid(principal) : this.#verifier.isStillValid(principal);
+    return principal.kind === 'owner' ? this.#ports.owner.isStillValid(principal) : this.#ports.verifier.isStillValid(principal);
   }
 
   async #authenticate(credentials: Credentials): Promise<Authenticated> {
     const { bearer, proof, operation } = credentials;
-    if (!bearer?.startsWith('at1.')) return this.#owner.authenticate(credentials);
-    const { principal } = this.#verifier.verify(bearer);
+    if (!bearer?.startsWith('at1.')) return this.#ports.owner.authenticate(credentials);
+    const { principal } = this.#ports.verifier.verify(bearer);
     const { token } = principal;
     const who = { agent_id: principal.id, token_id: token.id };
     if (token.keys.at(-1) === this.#hubKey) {
-      if (!this.#seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
-      if (this.#seal.isSealed(bearer)) return { principal };
+      if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
+      if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
     // An agent that binds a child token to the hub's key signs it with the key before that in the chain. Whoever only saw the text of
     // the token does not have that key and cannot prove possession of it.
@@ -72,7 +64,7 @@ export class TokenAuthenticator implements Authenticator {
 
   #verifyProof(check: Parameters<ProofOfPossession['verify']>[0], who: { readonly agent_id: string; readonly token_id: string }): string {
     try {
-      return this.#proofs.verify(check);
+      return this.#ports.proofs.verify(check);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
       throw new AtmoError(code, message, { ...details, ...who }, { cause: thrown });

@@ -26,26 +26,13 @@ interface IssuerCollaborators {
 
 /** Makes tokens with the hub's key: roots for the owner, children of their own token for agents. */
 export class TokenIssuer implements TokenAuthority {
-  readonly #hub: IssuerCollaborators['hub'];
-  readonly #verifier: TokenVerifier;
-  readonly #revocations: RevocationList;
-  readonly #records: TokenRecords;
-  readonly #time: TrustedTime;
-  readonly #events: EventBus;
+  readonly #ports: IssuerCollaborators;
   readonly #seal: TokenSeal;
   readonly #meshId: () => string | undefined;
 
-  constructor(
-    { hub, verifier, revocations, records, time, events }: IssuerCollaborators,
-    { meshId = () => undefined }: { readonly meshId?: () => string | undefined } = {},
-  ) {
-    this.#hub = hub;
-    this.#verifier = verifier;
-    this.#revocations = revocations;
-    this.#records = records;
-    this.#time = time;
-    this.#events = events;
-    this.#seal = new TokenSeal(hub.privateKey);
+  constructor(ports: IssuerCollaborators, { meshId = () => undefined }: { readonly meshId?: () => string | undefined } = {}) {
+    this.#ports = ports;
+    this.#seal = new TokenSeal(ports.hub.privateKey);
     this.#meshId = meshId;
   }
 
@@ -60,70 +47,70 @@ export class TokenIssuer implements TokenAuthority {
       );
     }
     const text = tokenText(bytes);
-    const { principal } = this.#verifier.verifySignatures(text);
+    const { principal } = this.#ports.verifier.verifySignatures(text);
     this.#record(principal, request, by);
-    return { token: claims.key === this.#hub.publicKey ? this.#seal.seal(text) : text, principal };
+    return { token: claims.key === this.#ports.hub.publicKey ? this.#seal.seal(text) : text, principal };
   }
 
   principalOf(token: string): Principal {
-    return this.#verifier.verify(token).principal;
+    return this.#ports.verifier.verify(token).principal;
   }
 
   inspect(token: string): TokenInspection {
-    const { principal, chain, issuedAtMs, notBeforeMs } = this.#verifier.verifySignatures(token);
+    const { principal, chain, issuedAtMs, notBeforeMs } = this.#ports.verifier.verifySignatures(token);
     const facts = {
       principal,
       issuer: chain[0].issuer,
       issuedAtMs,
       notBeforeMs,
-      isBearer: chain.at(-1)?.key === this.#hub.publicKey && this.#seal.isSealed(token),
+      isBearer: chain.at(-1)?.key === this.#ports.hub.publicKey && this.#seal.isSealed(token),
     };
     try {
-      this.#verifier.verify(token);
+      this.#ports.verifier.verify(token);
       if (this.#seal.isAsGivenOut(token, principal)) return { state: 'valid', ...facts };
       return { state: 'unusable', reason: 'This text is not the one that the hub gave out: its end is missing or changed', ...facts };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
-      const isRevoked = this.#revocations.firstRevoked({ ...principal.token, issuer: chain[0].issuer }) !== undefined;
+      const isRevoked = this.#ports.revocations.firstRevoked({ ...principal.token, issuer: chain[0].issuer }) !== undefined;
       const state = isRevoked ? 'revoked' : code === 'TOKEN_EXPIRED' ? 'expired' : 'unusable';
       return { state, reason: message, ...facts };
     }
   }
 
   revoke(tokenId: string): boolean {
-    const record = this.#records.get(tokenId);
+    const record = this.#ports.records.get(tokenId);
     // A child that an agent made with its own key is in no record: remembered for as long as any token can last.
-    if (!this.#revocations.revoke(tokenId, record?.expiresAtMs ?? this.#time.now() + MAX_TTL_MS)) return false;
-    if (record) this.#records.save({ ...record, revokedAtMs: this.#time.now() });
-    this.#events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
+    if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
+    if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
+    this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
     return true;
   }
 
   /** Only of those that this hub says: what others say ends none of its own tokens. */
   onRevoked(listener: (tokenId: string) => void): () => void {
-    return this.#revocations.onRevoked((tokenId, issuer) => {
-      if (issuer === this.#hub.hubId) listener(tokenId);
+    return this.#ports.revocations.onRevoked((tokenId, issuer) => {
+      if (issuer === this.#ports.hub.hubId) listener(tokenId);
     });
   }
 
   find(tokenId: string): TokenRecord | undefined {
-    return this.#records.get(tokenId);
+    return this.#ports.records.get(tokenId);
   }
 
   list(): readonly TokenRecord[] {
-    return this.#records.list();
+    return this.#ports.records.list();
   }
 
   #claimsOf({ agentId, permissions, ttlMs, maxHops, allowedNodes, rateLimit, key }: TokenRequest): TokenClaims {
-    const issuedAt = Math.floor(this.#time.now() / 1000);
+    const issuedAt = Math.floor(this.#ports.time.now() / 1000);
     return {
-      issuer: this.#hub.hubId,
+      issuer: this.#ports.hub.hubId,
       subject: agentId,
       ...(allowedNodes && { audience: [...new Set(allowedNodes)] }),
       expiresAt: issuedAt + Math.floor(ttlMs / 1000),
       issuedAt,
       id: randomBytes(16).toString('hex'),
-      key: key ?? this.#hub.publicKey,
+      key: key ?? this.#ports.hub.publicKey,
       permissions,
       ...(maxHops !== undefined && { maxHops }),
       ...(rateLimit && { rateLimit: { calls: rateLimit.calls, seconds: rateLimit.seconds } }),
@@ -132,7 +119,7 @@ export class TokenIssuer implements TokenAuthority {
 
   #signRoot(claims: TokenClaims): Uint8Array {
     const meshId = this.#meshId();
-    return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#hub.privateKey);
+    return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#ports.hub.privateKey);
   }
 
   /** What the request leaves open is the parent's; what it asks for beyond the parent is refused, only the end is drawn in. */
@@ -148,15 +135,15 @@ export class TokenIssuer implements TokenAuthority {
     refuseExcess(claims, parent);
     // Here a guest may have less than its token says.
     refuseExcess(claims, { ...parent, permissions: by.permissions });
-    return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#hub.privateKey);
+    return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }
 
   /** The last link of the caller's own token. */
   #parentOf(by: Principal): TokenClaims {
     if (!by.token) throw denied(`${by.id} has no token that another could come from`);
-    const { chain }: VerifiedToken = this.#verifier.verify(by.token.text);
+    const { chain }: VerifiedToken = this.#ports.verifier.verify(by.token.text);
     const leaf = chain.at(-1) ?? chain[0];
-    if (leaf.key !== this.#hub.publicKey) {
+    if (leaf.key !== this.#ports.hub.publicKey) {
       throw denied(`The token of ${by.id} is bound to a key that this hub does not have; sign the child token with that key`);
     }
     if (chain.length >= MAX_TOKEN_DEPTH)
@@ -167,17 +154,17 @@ export class TokenIssuer implements TokenAuthority {
   #record(principal: VerifiedToken['principal'], { role }: TokenRequest, by: Principal): void {
     const { id: tokenId, chain, expiresAtMs } = principal.token;
     const parent = chain.at(-2);
-    this.#records.save({
+    this.#ports.records.save({
       id: tokenId,
       agentId: principal.id,
       permissions: principal.permissions,
-      issuedAtMs: this.#time.now(),
+      issuedAtMs: this.#ports.time.now(),
       expiresAtMs,
       issuedBy: principalKey(by),
       ...(role !== undefined && { role }),
       ...(parent !== undefined && { parent }),
     });
-    this.#events.emit('token.issued', tokenId, {
+    this.#ports.events.emit('token.issued', tokenId, {
       agent_id: principal.id,
       permissions: principal.permissions,
       expires_at: isoTime(expiresAtMs),

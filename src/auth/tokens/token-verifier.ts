@@ -36,10 +36,7 @@ export interface VerifierOptions {
 
 /** Turns the text of a token into the principal that bears it. */
 export class TokenVerifier {
-  readonly #issuers: TrustedIssuers;
-  readonly #revocations: Pick<RevocationList, 'firstRevoked'>;
-  readonly #time: TrustedTime;
-  readonly #onIssuedAt: (issuedAtMs: number) => void;
+  readonly #ports: VerifierCollaborators;
   readonly #hubId: string;
   readonly #meshId: () => string | undefined;
   readonly #maxCached: number;
@@ -48,14 +45,8 @@ export class TokenVerifier {
   /** Of tokens that say more than they may: who they make their bearer, the same from one call to the next. */
   readonly #heldBefore = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
-  constructor(
-    { issuers, revocations, time, onIssuedAt }: VerifierCollaborators,
-    { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions,
-  ) {
-    this.#issuers = issuers;
-    this.#revocations = revocations;
-    this.#time = time;
-    this.#onIssuedAt = onIssuedAt;
+  constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
+    this.#ports = ports;
     this.#hubId = hubId;
     this.#meshId = meshId;
     this.#maxCached = maxCached;
@@ -74,7 +65,7 @@ export class TokenVerifier {
     const known = this.#verified.get(text);
     this.#verified.delete(text);
     // A hub that is trusted no more takes its tokens with it.
-    const isCurrent = known !== undefined && this.#issuers.get(known.chain[0].issuer) === known.issuerKey;
+    const isCurrent = known !== undefined && this.#ports.issuers.get(known.chain[0].issuer) === known.issuerKey;
     const verified = isCurrent ? known : this.#verifyNew(text);
     this.#remember(text, verified);
     return verified;
@@ -86,17 +77,19 @@ export class TokenVerifier {
     if (!token) return true;
     const issuer = originOf(principal) ?? this.#hubId;
     if (issuer !== this.#hubId && this.#beyondTrust(issuer, principal.permissions).length > 0) return false;
-    return this.#time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#revocations.firstRevoked({ ...token, issuer }) === undefined;
+    return (
+      this.#ports.time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#ports.revocations.firstRevoked({ ...token, issuer }) === undefined
+    );
   }
 
   #verifyNew(text: string): VerifiedToken {
     let issuerKey = '';
     const chain = verifyChain(tokenBytes(text), (hubId) => {
-      const key = this.#issuers.get(hubId);
+      const key = this.#ports.issuers.get(hubId);
       if (key !== undefined) issuerKey = key;
       return key;
     });
-    this.#onIssuedAt(chain[0].issuedAt * 1000);
+    this.#ports.onIssuedAt(chain[0].issuedAt * 1000);
     let [notBefore, issuedAt] = [0, 0];
     for (const link of chain) {
       notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
@@ -110,14 +103,14 @@ export class TokenVerifier {
     const { chain, principal, notBeforeMs, issuedAtMs } = verified;
     const { token } = principal;
     const who = { agent_id: principal.id, token_id: token.id };
-    const nowMs = this.#time.now();
+    const nowMs = this.#ports.time.now();
     if (nowMs >= token.expiresAtMs + TOKEN_SKEW_MS) {
       refuseToken(`it expired at ${isoTime(token.expiresAtMs)}`, who, 'TOKEN_EXPIRED');
     }
     const startMs = Math.max(notBeforeMs, issuedAtMs);
     if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${isoTime(startMs)}`, who);
     const { issuer, meshId } = chain[0];
-    if (this.#revocations.firstRevoked({ ...token, issuer }) !== undefined)
+    if (this.#ports.revocations.firstRevoked({ ...token, issuer }) !== undefined)
       refuseToken('it, or a token that it comes from, was revoked', who);
     if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
     if (meshId !== undefined && meshId !== this.#meshId()) refuseToken('it is for another mesh', who);
@@ -132,7 +125,7 @@ export class TokenVerifier {
     const { issuer } = chain[0];
     const beyond = this.#beyondTrust(issuer, principal.permissions);
     if (beyond.length === 0) return verified;
-    const permissions = commonPermissions(principal.permissions, this.#issuers.permissionsOf?.(issuer) ?? []);
+    const permissions = commonPermissions(principal.permissions, this.#ports.issuers.permissionsOf?.(issuer) ?? []);
     if (permissions.length === 0) {
       const who = { agent_id: principal.id, token_id: principal.token.id };
       refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
@@ -146,8 +139,8 @@ export class TokenVerifier {
 
   /** What the issuer may not give to be used here: all of it once it is trusted no more. */
   #beyondTrust(issuer: string, permissions: readonly string[]): readonly string[] {
-    if (this.#issuers.get(issuer) === undefined) return permissions;
-    const ceiling = this.#issuers.permissionsOf?.(issuer);
+    if (this.#ports.issuers.get(issuer) === undefined) return permissions;
+    const ceiling = this.#ports.issuers.permissionsOf?.(issuer);
     return ceiling === undefined ? [] : excessPermissions(permissions, ceiling);
   }
 
