@@ -6,7 +6,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds on a clock that never jumps; only differences have meaning. */
   monotonic(): number;
-  /** Calls back once after `delayMs`; the answer cancels. Timers do not keep the process alive. */
+  /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
@@ -21,35 +21,35 @@ export const systemClock: Clock = {
   },
 };
 
-/** Port: whether the hub's clock can be believed. A board without a clock of its own may wake in the past. */
+/** Port: the hub's time, and whether it can be trusted. A board without a hardware clock may start in the past. */
 export interface TrustedTime {
-  /** Milliseconds since 1970, never before what is known to have passed. */
+  /** Milliseconds since 1970, never before a time that is known to have passed. */
   now(): number;
-  /** False until time came from the network or the owner: dangerous calls are refused until then. */
+  /** False until the network or the owner has set the time: dangerous calls are refused until then. */
   isTrusted(): boolean;
 }
 
 /**
- * What speaks for the hub's time: the owner set it or vouches for the machine's clock in the `configuration`, the machine
- * keeps it by the `network`, has a `hardware` clock, or is a `host`'s guest; `nothing` speaks for it.
+ * Where the hub's time comes from: the `owner` set it or trusts the machine's clock in the `configuration`, the machine
+ * synchronises it over the `network`, has a `hardware` clock, or is the guest of a `host`; or `nothing` confirms it.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 
-/** How the hub's time stands; times in milliseconds since 1970. */
+/** The hub's time and its source; times in milliseconds since 1970. */
 export interface TimeStatus {
   readonly nowMs: number;
   readonly isTrusted: boolean;
   readonly source: TimeSource;
-  /** What the machine's own clock shows. */
+  /** Time of the machine's own clock. */
   readonly systemMs: number;
-  /** What is known to have passed: a clock before it is wrong. */
+  /** The latest time that is known to have passed: a clock before it is wrong. */
   readonly floorMs: number;
 }
 
-/** Port: time that the owner can look at and set. */
+/** Port: time that the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /** VALIDATION_ERROR for a time that cannot be, CONFLICT where the machine's clock is known to be right and says otherwise. */
+  /** Throws VALIDATION_ERROR for an impossible time, CONFLICT for one that differs from a machine's clock that is known to be right. */
   set(timeMs: number): void;
 }
 
@@ -58,18 +58,21 @@ export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-/** The other way round. VALIDATION_ERROR names `what` it is: RFC 3339 knows times, such as leap seconds, that JavaScript does not. */
-export function parseIsoTime(text: string, what: string): number {
+/**
+ * Milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR naming `subject`: RFC 3339 has times, such as leap seconds, that
+ * JavaScript does not parse.
+ */
+export function parseIsoTime(text: string, subject: string): number {
   const atMs = Date.parse(text);
   if (!Number.isNaN(atMs)) return atMs;
-  throw new AtmoError('VALIDATION_ERROR', `${what} is no time that this hub knows; write one such as 2026-01-31T12:00:00Z`);
+  throw new AtmoError('VALIDATION_ERROR', `${subject} is not a time that this hub can read; write one such as 2026-01-31T12:00:00Z`);
 }
 
 /** Days of the week as people write them in rules and automations, Monday first. */
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** Resolves after `delayMs`, or earlier when the signal aborts; at once when it has aborted already. */
+/** Resolves after `delayMs`, or as soon as the signal aborts. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -83,7 +86,7 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Does the work again and again, `periodMs` after the time before; the answer ends it. */
+/** Runs `work` every `periodMs`; the returned function stops it. */
 export function repeat(clock: Clock, periodMs: number, work: () => void): () => void {
   let cancel = () => {};
   const wait = () => {
@@ -96,7 +99,7 @@ export function repeat(clock: Clock, periodMs: number, work: () => void): () => 
   return () => cancel();
 }
 
-/** Settles as `promise` does, or rejects with the signal's reason when that aborts before or has aborted already. */
+/** Settles as `promise` does, or rejects with the signal's reason as soon as the signal aborts. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

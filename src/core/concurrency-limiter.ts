@@ -2,21 +2,18 @@ import { type Principal, principalKey } from './auth/principal.ts';
 import { AtmoError } from './errors.ts';
 
 interface LimiterOptions {
-  /** Whose bound it is, for the refusal; default `The hub`. */
+  /** Owner of the bound, named in the refusal; default `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** How many may wait for a slot; the next one is refused. None is when absent. */
+  /** Calls that may wait for a slot; the next one is refused. No call is refused when absent. */
   readonly maxWaiting?: number;
 }
 
-interface Waiter {
-  readonly enter: () => void;
-}
-
-/** Lets a bounded number of calls run at once, others wait in order of arrival. */
+/** Lets a bounded number of calls run at once; the others wait in order of arrival. */
 export class ConcurrencyLimiter {
   readonly #options: LimiterOptions;
-  readonly #waiting = new Set<Waiter>();
+  /** Callbacks that give a waiting call its slot, in order of arrival. */
+  readonly #waiting = new Set<() => void>();
   #running = 0;
 
   constructor(options: LimiterOptions) {
@@ -31,7 +28,10 @@ export class ConcurrencyLimiter {
     return this.#waiting.size;
   }
 
-  /** Answers the function that gives the slot back; RESOURCE_EXCEEDED when the queue is full, the signal's reason when it aborts. */
+  /**
+   * Waits for a slot and returns the function that releases it. Throws RESOURCE_EXCEEDED when the queue is full, the signal's reason
+   * when it aborts.
+   */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();
@@ -44,7 +44,7 @@ export class ConcurrencyLimiter {
     return this.#wait(signal);
   }
 
-  /** Runs the work in a slot. Errors as those of `enter`. */
+  /** Runs the work in a slot. Rejects as `enter` does. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const leave = await this.enter(signal);
     try {
@@ -57,16 +57,14 @@ export class ConcurrencyLimiter {
   #wait(signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
-        this.#waiting.delete(waiter);
+        this.#waiting.delete(admit);
         reject(signal.reason);
       };
-      const waiter: Waiter = {
-        enter: () => {
-          signal.removeEventListener('abort', giveUp);
-          resolve(this.#take());
-        },
+      const admit = () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(this.#take());
       };
-      this.#waiting.add(waiter);
+      this.#waiting.add(admit);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
@@ -86,11 +84,11 @@ export class ConcurrencyLimiter {
     const next = this.#waiting.values().next().value;
     if (!next || this.#running >= this.#options.maxRunning) return;
     this.#waiting.delete(next);
-    next.enter();
+    next();
   }
 }
 
-/** How many calls may run at once and wait for that, in all and for one caller. */
+/** Calls that may run at once and wait for a slot, in all and for one caller. */
 interface CallerLimiterOptions {
   readonly maxRunning: number;
   readonly maxWaiting: number;
@@ -99,8 +97,8 @@ interface CallerLimiterOptions {
 }
 
 /**
- * Bounds the calls that run at once. Each caller waits in a queue of its own before it joins the common one with at most as
- * many calls as it may run, so nobody's queue stands in the way of somebody else's call.
+ * Bounds the calls that run at once. A call waits in the queue of its caller first, and in the common queue afterwards, which holds at
+ * most as many calls of one caller as may run: a long queue of one caller delays no other caller.
  */
 export class CallerConcurrencyLimiter {
   readonly #options: CallerLimiterOptions;
@@ -112,15 +110,15 @@ export class CallerConcurrencyLimiter {
     this.#hub = new ConcurrencyLimiter({ maxRunning: options.maxRunning, maxWaiting: options.maxWaiting });
   }
 
-  /** Callers with calls that run or wait. */
+  /** Number of callers with calls that run or wait. */
   get callers(): number {
     return this.#callers.size;
   }
 
-  /** Answers the function that gives the slot back; RESOURCE_EXCEEDED when a queue is full, the signal's reason when it aborts. */
+  /** As `ConcurrencyLimiter.enter`, for a call of this principal. */
   async enter(principal: Principal, signal: AbortSignal): Promise<() => void> {
     const key = callerKey(principal);
-    const own = this.#gateOf(key);
+    const own = this.#limiterOf(key);
     let leaveOwn = () => {};
     try {
       leaveOwn = await own.enter(signal);
@@ -137,22 +135,22 @@ export class CallerConcurrencyLimiter {
     }
   }
 
-  #gateOf(key: string): ConcurrencyLimiter {
+  #limiterOf(key: string): ConcurrencyLimiter {
     const known = this.#callers.get(key);
     if (known) return known;
     const { maxRunningPerCaller: maxRunning, maxWaitingPerCaller: maxWaiting } = this.#options;
-    const gate = new ConcurrencyLimiter({ holder: 'This caller', maxRunning, maxWaiting });
-    this.#callers.set(key, gate);
-    return gate;
+    const limiter = new ConcurrencyLimiter({ holder: 'This caller', maxRunning, maxWaiting });
+    this.#callers.set(key, limiter);
+    return limiter;
   }
 
   #forget(key: string): void {
-    const gate = this.#callers.get(key);
-    if (gate && gate.running + gate.waiting === 0) this.#callers.delete(key);
+    const limiter = this.#callers.get(key);
+    if (limiter && limiter.running + limiter.waiting === 0) this.#callers.delete(key);
   }
 }
 
-/** An agent and all that it spawned are one caller: nobody gets more by having children. */
+/** An agent and its descendants count as one caller, so that spawning children raises no bound. */
 function callerKey(principal: Principal): string {
   const root = principal.token?.chain[0];
   return root === undefined ? principalKey(principal) : `token:${root}`;

@@ -1,4 +1,4 @@
-/** Levenshtein distance of two short texts: how many letters to add, drop or change. */
+/** Levenshtein distance of two short texts: the number of letters to add, drop or change. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
@@ -12,7 +12,7 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? a.length;
 }
 
-/** True for texts that differ in at most so many letters; most are told by their length. */
+/** True for texts that differ in at most `most` letters. */
 export function isWithinDistance(a: string, b: string, most: number): boolean {
   return Math.abs(a.length - b.length) <= most && editDistance(a, b) <= most;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
 
-/** Every event that the hub emits. `agi.tool.*` are the names of the HTTP tool service, which its monitors know. */
+/** Every type of event that the hub emits. `agi.tool.*` are the names of the HTTP tool service, which its monitors know. */
 export const EVENT_TYPES = [
   'agi.tool.discovered',
   'agi.tool.created',
@@ -36,16 +36,16 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** What it is about: the id of a device, tool, sensor, job, approval, token, agent or hub. */
+  /** Id of the device, tool, sensor, job, approval, token, agent or hub that the event is about. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;
 }
 
-/** Hears events; what it throws reaches nobody. */
+/** Is called with each event; an error that it throws is dropped. */
 export type EventListener = (event: HubEvent) => void;
 
-/** Tells events to whoever listens, in order; one failing listener never stops another. */
+/** Emits events to its listeners in order; an error of one listener never stops another. */
 export class EventBus {
   readonly #listeners = new Set<EventListener>();
   readonly #source: string;
@@ -71,12 +71,12 @@ export class EventBus {
       try {
         listener(event);
       } catch {
-        // A listener's bug is its own; the others still hear the event.
+        // The other listeners still get the event.
       }
     }
   }
 
-  /** Listens to everything; the answer stops it. */
+  /** Subscribes to every event; the returned function unsubscribes. */
   listen(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

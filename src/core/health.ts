@@ -4,13 +4,13 @@ import { type Clock, repeat } from './clock.ts';
 import type { Service } from './lifecycle.ts';
 
 /**
- * What is wrong with the hub itself, one line for each subject: `/healthz`, `atmo doctor` and the page show it. Everyone may read
- * it, so a line names files and what to do, and never devices, people or secrets.
+ * Problems of the hub itself, one line for each subject: `/healthz`, `atmo doctor` and the page show them. Everyone may read
+ * a line, so it names files and the remedy, and never devices, people or secrets.
  */
 export class HubProblems {
   readonly #lines = new Map<string, string>();
 
-  /** Replaces what was said of the subject before. */
+  /** Adds the problem, in place of an earlier one of the same subject. */
   raise(subject: string, line: string): void {
     this.#lines.set(subject, line);
   }
@@ -25,19 +25,19 @@ export class HubProblems {
 }
 
 const BEAT_MS = 1_000;
-/** What a busy machine may be late by. */
+/** Delay of a timer that a busy machine explains. */
 const SLACK_MS = 500;
 
 /**
- * Notices when the process stood still: it was stopped, its memory was swapped out, or a slow disk held it up. What arrives right
- * afterwards may have waited in the kernel for as long, and nothing else tells since when.
+ * Detects that the process did not run for a while: it was stopped, its memory was swapped out, or a slow disk blocked it. Messages that
+ * arrive right afterwards may have waited in the kernel for as long.
  */
 export class StallDetector implements Service {
   readonly #clock: Clock;
   #stop = () => {};
   #beatMs: number | undefined;
-  /** Length of the standstill that the last beat noticed; 0 when it came in time. */
-  #stoodMs = 0;
+  /** Length of the stall that the last beat detected; 0 when it came in time. */
+  #stallMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -51,19 +51,19 @@ export class StallDetector implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop();
     this.#beatMs = undefined;
-    this.#stoodMs = 0;
+    this.#stallMs = 0;
   }
 
-  /** How long, in milliseconds, what arrives now may have waited; 0 while the process keeps pace. */
+  /** Milliseconds that a message that arrives now may have waited; 0 while the process is on time. */
   get waitedMs(): number {
     const sinceBeatMs = this.#sinceBeatMs();
-    // Timers run after sockets: the first that come to light do so before the beat.
-    return isLate(sinceBeatMs) || this.#stoodMs > 0 ? this.#stoodMs + sinceBeatMs : 0;
+    // Timers run after sockets: the first messages are read before the beat.
+    return isLate(sinceBeatMs) || this.#stallMs > 0 ? this.#stallMs + sinceBeatMs : 0;
   }
 
   #beat(): void {
     const sinceBeatMs = this.#sinceBeatMs();
-    this.#stoodMs = isLate(sinceBeatMs) ? sinceBeatMs : 0;
+    this.#stallMs = isLate(sinceBeatMs) ? sinceBeatMs : 0;
     this.#beatMs = this.#clock.monotonic();
   }
 
@@ -78,23 +78,21 @@ function isLate(sinceBeatMs: number): boolean {
 }
 
 /**
- * Lets the event loop look at all sockets, `turns` times: the end of a connection comes to light one turn after the bytes before it,
- * and what follows from it takes some more.
+ * Lets the event loop poll all sockets `turns` times: the end of a connection is read one turn after its last bytes, and its effects
+ * take some more turns.
  */
 export async function pollSockets(turns: number): Promise<void> {
   for (let turn = 0; turn <= turns; turn++) await nextTurn();
 }
 
-const BYTES_PER_KB = 1_024;
-
 /**
- * Memory that a process takes now (proc_pid_status(5), VmRSS); 0 when it has ended. Not by statm(5), which counts in pages: they have
- * 4 KiB on most boards, 16 KiB on a Raspberry Pi 5.
+ * Resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 when it has ended. statm(5) counts in pages, which have 4 KiB
+ * on most boards and 16 KiB on a Raspberry Pi 5.
  */
 export function residentBytes(pid: number | undefined): number {
   try {
     const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Number(kilobytes) * BYTES_PER_KB;
+    return Number(kilobytes) * 1_024;
   } catch {
     return 0;
   }

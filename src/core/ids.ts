@@ -7,7 +7,7 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type ToolId = Branded<'ToolId'>;
 /** Stable id of a device in this hub, `[a-z0-9][a-z0-9_-]{0,63}`; it survives renames. */
 export type DeviceId = Branded<'DeviceId'>;
-/** Id of a reading: `<device id>/<reading name>`, for example `hall-sensor/temperature`. */
+/** Id of a sensor: `<device id>/<reading name>`, for example `hall-sensor/temperature`. */
 export type SensorId = Branded<'SensorId'>;
 /** Id of one hub, `node_id` on the wire. */
 export type HubId = Branded<'HubId'>;
@@ -17,7 +17,7 @@ export type JobId = Branded<'JobId'>;
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const SENSOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){1,2}$/;
 
-/** Parses a device id; VALIDATION_ERROR names the allowed form. */
+/** Parses a device id. Throws VALIDATION_ERROR with the allowed form. */
 export function parseDeviceId(text: string): DeviceId {
   if (!DEVICE_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Device id ${JSON.stringify(text)} is not of the form ${DEVICE_ID.source}`);
@@ -25,7 +25,7 @@ export function parseDeviceId(text: string): DeviceId {
   return text as DeviceId;
 }
 
-/** Parses a sensor id; VALIDATION_ERROR names the allowed form. */
+/** Parses a sensor id. Throws VALIDATION_ERROR with the allowed form. */
 export function parseSensorId(text: string): SensorId {
   if (!SENSOR_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);

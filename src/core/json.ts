@@ -14,7 +14,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text; undefined for what is none. */
+type Present<Members> = { readonly [Name in keyof Members as undefined extends Members[Name] ? never : Name]: Members[Name] } & {
+  readonly [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<Members[Name], undefined>;
+};
+
+/** The object without its members of value undefined: a member that JSON does not have is absent. */
+export function present<Members extends object>(members: Members): Present<Members> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>;
+}
+
+/** Parses a JSON text (RFC 8259); undefined for any other text. */
 export function tryParseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
@@ -23,7 +32,7 @@ export function tryParseJson(text: string): Json | undefined {
   }
 }
 
-/** The keys that a JSON Pointer leads through (RFC 6901 §4). */
+/** The keys along a JSON Pointer, unescaped (RFC 6901 §4). */
 export function pointerKeys(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -31,12 +40,12 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** The value at a JSON Pointer; undefined where there is none. */
-export function valueAt(root: Json, pointer: string): Json | undefined {
-  return pointerKeys(pointer).reduce<Json | undefined>(memberOf, root);
+/** The value at a JSON Pointer (RFC 6901), or at its keys; undefined where there is none. */
+export function valueAt(root: Json, pointer: string | readonly string[]): Json | undefined {
+  return (typeof pointer === 'string' ? pointerKeys(pointer) : pointer).reduce<Json | undefined>(memberOf, root);
 }
 
 function memberOf(value: Json | undefined, key: string): Json | undefined {
-  if (Array.isArray(value)) return /^\d+$/.test(key) ? value[Number(key)] : undefined;
+  if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(key) ? value[Number(key)] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }

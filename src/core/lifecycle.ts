@@ -1,13 +1,13 @@
-/** Something that runs over time. A constructor does nothing observable; `start` once, dispose any number of times. */
+/** A part that runs over time. Its constructor does nothing observable; `start` is called once, dispose any number of times. */
 export interface Service extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Starts services in order and disposes them in reverse; a failed start disposes what had started. */
+/** Starts services in order and disposes them in reverse; a failed start disposes those that had started. */
 export class ServiceStack implements AsyncDisposable {
   readonly #started: AsyncDisposable[] = [];
 
-  /** Takes something that needs no start, to dispose it in its turn. */
+  /** Takes a part that needs no start, to dispose it in its turn. */
   own(part: AsyncDisposable): void {
     this.#started.push(part);
   }
@@ -35,7 +35,7 @@ export class ServiceStack implements AsyncDisposable {
   }
 }
 
-/** A value that is made when it is first asked for, and then kept: for tables that a hub may never look into. */
+/** Returns a function that makes a value at its first call and keeps it: for tables that a hub may never read. */
 export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
 
-/** Levels from the most talkative on. */
+/** Levels, the most verbose first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -14,7 +14,7 @@ export interface Logger {
   child(fields: JsonObject): Logger;
 }
 
-// Defence in depth: what looks like a Matter setup code, a hub token, a private key or a long hex secret is cut even if a caller slips.
+// Defence in depth: texts that look like a Matter setup code, a hub token, a private key or a long hex secret are cut even if a caller slips.
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
@@ -38,18 +38,18 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
-/** True for a number that is called `pin` and has two digits at most: a line of the board, and the PIN of no lock. */
+/** True for a number named `pin` with at most two digits: a GPIO line of the board, and never the PIN of a lock. */
 export function isTwoDigitPin(name: string, value: unknown): boolean {
   return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
 }
 
 function redactMember(key: string, item: unknown): unknown {
   if (SECRET_KEYS.test(key) && typeof item !== 'boolean' && !isTwoDigitPin(key, item)) return '[redacted]';
-  // What is called a hash is one: it is what ties a row of the journal to another.
+  // The hashes of audit rows link one row to the next and have to stay readable.
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
-/** A logger that writes JSON lines through `write`, from `level` up, which may change. */
+/** A logger that passes JSON lines of `level` and above to `write`; the level may change over time. */
 export function createLogger(
   level: LogLevel | (() => LogLevel),
   write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),
@@ -74,14 +74,14 @@ export function createLogger(
   };
 }
 
-/** A logger that says nothing. */
+/** A logger that writes nothing. */
 export const silentLogger: Logger = createLogger('error', () => {});
 
 const URGENT: ReadonlySet<LogLevel> = new Set(['warn', 'error']);
 
 /**
- * Lines of a log on their way to a file, a pipe or a terminal. Each write wakes who reads the other end: lines that say that all is
- * well wait for the end of the turn, so that a caller has its answer first, and go out together. A warning takes them along at once.
+ * Buffers log lines on their way to a file, a pipe or a terminal, since each write wakes the reader at the other end. Lines below
+ * `warn` are written together at the end of the turn, so that a caller has its answer first; a warning flushes them at once.
  */
 export class LogBuffer {
   readonly #write: (text: string) => void;
@@ -97,7 +97,7 @@ export class LogBuffer {
     if (URGENT.has(level)) this.flush();
   }
 
-  /** Writes what waits; also to be called when the process ends. */
+  /** Writes the buffered lines; also to be called when the process ends. */
   flush(): void {
     if (this.#waiting === '') return;
     const text = this.#waiting;

@@ -1,8 +1,8 @@
 import type { HubId } from './ids.ts';
 
 /**
- * How fresh the news of a hub are: heard of within 90 s, within 300 s, or not any more (and soon forgotten). A hub that said
- * goodbye has `left` at once.
+ * Age of the last message of a hub: `fresh` up to 90 s, `stale` up to 300 s, `gone` after that (and soon forgotten). A hub that
+ * announced its leave has `left` at once.
  */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
@@ -18,33 +18,33 @@ export interface PeerDevice {
 /** Bounds of a capability, such as `max_image_mb` or `model`. */
 export type CapabilityConstraints = Readonly<Record<string, string | number | boolean>>;
 
-/** What decides whether a call goes to another hub. */
+/** The facts by which a call is routed to another hub. */
 export interface RoutePeer {
   readonly id: HubId;
   readonly name: string;
-  /** A call can be sent there now, directly or over other hubs. */
+  /** True when a call can be sent there now, directly or over other hubs. */
   readonly isReachable: boolean;
   /** Absent while there is no direct connection. */
   readonly roundTripMs?: number;
   /** 1 = directly connected. */
   readonly hops: number;
   readonly capabilities: readonly string[];
-  /** False for a hub that says that it has no network. */
+  /** False for a hub that announces that it is offline. */
   readonly isOnline?: boolean;
-  /** What holds for calls that need a capability, by its type, as the hub announces it. */
+  /** Bounds of calls that need a capability, by the capability's type, as the hub announces them. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
-/** Another hub as the mesh room sees it. */
+/** Another hub of the mesh. */
 export interface Peer extends RoutePeer {
   readonly state: PeerState;
   readonly version: string;
-  /** When anything was last heard from it, milliseconds since 1970 by this hub's clock. */
+  /** Time of its last message, milliseconds since 1970 by this hub's clock. */
   readonly lastSeenMs: number;
   /** `host:port` of the direct connection. */
   readonly address?: string;
   readonly toolCount: number;
-  /** Tools of which the definition is not here yet. */
+  /** Tools whose definition has not arrived yet. */
   readonly missingTools: number;
   readonly devices: readonly PeerDevice[];
 }

@@ -1,27 +1,26 @@
 import { isJsonObject, type Json } from './json.ts';
 
 /**
- * Everything that a reader does not see in a text, or that changes how the rest of it looks: all of the Unicode category Other
- * (control, format, private use, unassigned, halves of surrogate pairs), line and paragraph separators, characters that are ignored
- * where they cannot be shown (variation selectors, fillers, joiners, the tag block), and the blank Braille pattern. Line feed and tab
- * are seen.
+ * Characters that a reader does not see, or that change the look of the rest of a text: the Unicode category Other (control, format,
+ * private use, unassigned, halves of surrogate pairs), line and paragraph separators, characters that are ignored where they cannot be
+ * shown (variation selectors, fillers, joiners, the tag block), and the blank Braille pattern. Line feed and tab count as visible.
  */
 const HIDDEN_SET = '\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
 const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
 /** Most texts are ASCII, and base64 of a picture is long. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
-/** Marks that are not seen take no room; what else is hidden may have stood between words. */
+/** Invisible marks have no width; other hidden characters may separate words. */
 const UNSEEN_MARKS = /(?!\p{C})\p{Default_Ignorable_Code_Point}/gu;
 const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 /**
- * Hidden characters that writing needs: one that says that a sign is a picture, one that joins two pictures, and one between two
- * letters, which Persian and the languages of India write with it.
+ * Hidden characters that writing needs: the selector that makes a sign an emoji, the joiner of two emoji, and the (non-)joiner between
+ * two letters in Persian and the languages of India.
  */
 const NEEDED =
   /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\ufe0f|(?<=\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f)?)\u200d(?=\p{Extended_Pictographic})|(?<=(?!\p{Script=Latin})\p{L}\p{M}*)[\u200c\u200d](?=(?!\p{Script=Latin})\p{L})/gu;
 
-/** Pattern of JSON Schema for one line without hidden characters, those apart that writing needs: what people call something. */
+/** Pattern of JSON Schema for a name: one line without hidden characters, except those that writing needs. */
 export const WRITTEN_LINE = `^(?:${NEEDED.source}|[^${HIDDEN_SET}])+$`;
 
 /** True for text in which a reader sees every character. */
@@ -29,12 +28,12 @@ export function isVisible(text: string): boolean {
   return !BEYOND_ASCII.test(text) || !HIDDEN.test(text);
 }
 
-/** True also for text with the hidden characters that pictures and the scripts of Asia are written with. */
+/** True for text whose only hidden characters are those that writing needs. */
 export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
 
-/** Text of another hub, a device or a service as it may be shown: without hidden characters, at most `limit` code points. */
+/** Text of another hub, a device or a service made safe to show: without hidden characters, at most `limit` code points. */
 export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): string {
   const visible = isVisible(text) ? text : text.replace(UNSEEN_MARKS, '').replace(HIDDEN_RUNS, ' ');
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
@@ -49,10 +48,10 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
-/** Of what is hidden, the characters that take no room: where two names differ in them alone, they are one name. */
+/** Hidden characters without width: names that differ in them alone are the same. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** What people call something, as it is kept: one line of what a reader sees. Empty where nobody would see anything. */
+/** A name as it is stored: one line of visible characters. Empty where the text has none. */
 export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
@@ -65,7 +64,7 @@ export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }
 
-/** The same without the quotation marks. */
+/** As `quoted`, without the quotation marks. */
 export function plain(text: string): string {
   const clean = visibleText(text)
     .replace(NOT_PLAIN, '')
@@ -75,25 +74,25 @@ export function plain(text: string): string {
   return [...clean].slice(0, 64).join('').trim();
 }
 
-/** JSON of another hub or a device with all its texts, names of members too, as `visibleText`. */
+/** JSON of another hub or a device with `visibleText` applied to all its texts and names of members. */
 export function visibleJson(value: Json): Json {
   return mapTexts(value, visibleText);
 }
 
-/** The text with every hidden character as `\u{e0041}`: two texts that are not the same never look it. */
+/** The text with every hidden character as `\u{e0041}`, so that two different texts never look the same. */
 export function escapeAllHidden(text: string): string {
   return text.replace(ALL_HIDDEN, codeOf);
 }
 
 /**
- * JSON for a model that reads it beside a person: hidden characters are written as `\u{e0041}`, so that both read the same, and nothing
- * is lost. Those that writing needs stay.
+ * JSON for a model, with hidden characters as `\u{e0041}`, so that model and person read the same text without loss. Hidden characters
+ * that writing needs stay.
  */
 export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));
 }
 
-/** Text that cannot steer the terminal that shows it: the same, with `\u009b`, which in JSON still means the hidden character. */
+/** Text without control sequences for a terminal: hidden characters as `\u009b`, which in JSON still means the character. */
 export function terminalText(text: string): string {
   return withHiddenAs(text, escapesOf);
 }

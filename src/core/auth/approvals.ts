@@ -4,14 +4,14 @@ import { escapeAllHidden } from '../untrusted-text.ts';
 import type { Effect, Risk } from './authorizer.ts';
 import type { Principal } from './principal.ts';
 
-/** How a request for approval stands. `approved` waits to be used; the last three are final. */
+/** State of a request for approval. An `approved` request waits to be used; the last three states are final. */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
-/** The name of a person who approves. */
+/** Form of the name of an approver. */
 export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
-/** What a person says to a request. */
+/** A person's decision about a request. */
 export type ApprovalDecision = 'approve' | 'deny';
 
 /** A program that a call starts. */
@@ -19,50 +19,50 @@ export interface PlannedProgram {
   /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
   readonly kind: 'cmd' | 'image' | 'module' | 'script';
   readonly program: string;
-  /** With places such as `{file}` where the parameters are not known yet. */
+  /** With placeholders such as `{file}` where the parameters are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** What the owner lets it use, by name and in words. Without any it reaches nothing of the home. */
+  /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
-  /** Marks of its code and of files among its arguments that somebody could write: another content, another mark. */
+  /** Digests of its code and of the writable files among its arguments. */
   readonly versions: readonly string[];
 }
 
-/** A call that will be made once a person agrees, with all that it makes in turn. */
+/** A call that will be made once a person approves it, with the calls that it makes in turn. */
 export interface PlannedCall {
-  /** Canonical id of the tool; the name as it was written where no tool has it now. */
+  /** Canonical id of the tool; the name as written where no tool has it now. */
   readonly tool: string;
   readonly title: string;
   /** Parameters with secrets masked; as they are written where results of earlier steps decide on them. */
   readonly params: JsonObject;
-  /** SHA-256, hex, over the tool's definition and all that it runs, whatever it is called with; empty where no tool has the name. */
+  /** SHA-256, hex, over the tool's definition and all that it runs, without the parameters; empty where no tool has the name. */
   readonly definition: string;
   /** SHA-256, hex, over all parameters in full, however short `params` shows them; secrets count sealed with a key of the hub. */
   readonly arguments: string;
-  /** Results of earlier steps fill places in `params`. */
+  /** Results of earlier steps fill placeholders in `params`. */
   readonly open?: true;
   readonly program?: PlannedProgram;
-  /** What is touched, as far as it is known. */
+  /** Targets of its effects, as far as they are known. */
   readonly targets: readonly string[];
-  /** Those of them that are only read; absent without any. */
+  /** The targets that are only read; absent without any. */
   readonly reads?: readonly string[];
   readonly steps?: readonly PlannedCall[];
 }
 
-/** A request for approval as people see it; snake_case since it leaves by every door. */
+/** A request for approval as people see it; in snake_case, since every interface returns it. */
 export interface ApprovalView {
   readonly approval_id: string;
   readonly state: ApprovalState;
-  /** Id of the agent that asks. */
+  /** Id of the requesting agent. */
   readonly agent_id: string;
   /** Canonical id of the tool. */
   readonly tool: string;
   readonly title: string;
   /** With secrets masked. */
   readonly params: JsonObject;
-  /** What will really be touched. */
+  /** The effects of the call. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
-  /** Devices among that, by the names and in the rooms that they have now. */
+  /** Devices among the targets, by the names and in the rooms that they have now. */
   readonly devices: readonly NamedDevice[];
   /** The program or the steps that will run; absent for a call that has neither. */
   readonly runs?: PlannedCall;
@@ -78,7 +78,7 @@ export interface ApprovalView {
   readonly trace_id: string;
 }
 
-/** One person's word about one request. */
+/** One person's signed decision about one request. */
 export interface SignedDecision {
   readonly approvalId: string;
   readonly decision: ApprovalDecision;
@@ -87,13 +87,13 @@ export interface SignedDecision {
   readonly signature: string;
 }
 
-/** A request and, as `principalKey`, whose it is. */
+/** A request with its requester. */
 export interface OwnedApproval {
   readonly principalKey: string;
   readonly view: ApprovalView;
 }
 
-/** Port: the requests that wait for people, and what people say to them. */
+/** Port: lists the requests for approval and takes the decisions of people. */
 export interface ApprovalService {
   /** Newest first; closed ones stay for an hour. */
   list(): readonly OwnedApproval[];
@@ -116,7 +116,7 @@ export interface ApproverKey {
   readonly enrolledAt: string;
 }
 
-/** Port: whose keys count. */
+/** Port: the keys of the approvers. */
 export interface ApproverDirectory {
   /** Sorted by person, then in the order of enrolment. */
   list(): readonly ApproverKey[];
@@ -126,7 +126,7 @@ export interface ApproverDirectory {
   remove(keyId: string): Promise<ApproverKey>;
 }
 
-/** A dangerous call that people have to agree to. */
+/** A dangerous call that people have to approve. */
 export interface ApprovalRequest {
   readonly principal: Principal;
   readonly toolId: string;
@@ -140,13 +140,13 @@ export interface ApprovalRequest {
    */
   readonly callHash: string;
   readonly effects: readonly Effect[];
-  /** What will run, with secrets masked. */
+  /** The planned call, with secrets masked. */
   readonly plan: PlannedCall;
   readonly personsNeeded: number;
   readonly traceId: string;
 }
 
-/** Where the approval of a call stands. */
+/** State of the approval of a call. */
 export type ApprovalStatus =
   | { readonly state: 'approved'; readonly approvalId: string; readonly by: readonly string[] }
   | {
@@ -157,30 +157,30 @@ export type ApprovalStatus =
       readonly given: number;
       /** The request in a sentence for people. */
       readonly summary: string;
-      /** What will run, a line for each program and step. */
+      /** A line for each program and step that will run. */
       readonly willDo: readonly string[];
     }
   | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
 
-/** Port: whether people have approved a dangerous call. An approval serves one call, of one principal, once. */
+/** Port: the approvals of dangerous calls. An approval serves one call of one principal once. */
 export interface ApprovalQueue {
-  /** Uses the approval up when there is one, else files the request and tells the admins. */
+  /** Consumes the approval when there is one, else files the request and notifies the admins. */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** The same without using it up: would it be approved now? Files the request as well. */
+  /** Returns the status without consuming the approval. Files the request as well. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** The call that used the approval up dispatched nothing: it may be tried again until the approval expires. */
+  /** Returns the approval of a call that dispatched nothing: the call may be tried again until the approval expires. */
   giveBack(approvalId: string): void;
 }
 
-/** Longest value of a parameter in a sentence; the whole stands in `params`. */
+/** Longest value of a parameter in a sentence; `params` has the whole. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
-/** What stands for a secret value. */
+/** Stands for a secret value. */
 const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];
 
-/** What people are asked, in one line: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. Ids stand in the request's members. */
+/** The request in one line, without ids: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. */
 export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
   const steps = runs?.steps?.length ?? 0;
   const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${counted(steps, 'step')}` : '';
@@ -188,7 +188,7 @@ export function approvalSummary({ agent_id: agent, effects, devices, runs, ...ca
   return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
 }
 
-/** What will run, one line for the program and each step, with all arguments; empty for a call that has neither. */
+/** One line for the program and for each step that will run, with all arguments; empty for a call that has neither. */
 export function plannedStepLines({ runs, devices }: Pick<ApprovalView, 'runs' | 'devices'>): readonly string[] {
   if (!runs) return [];
   return [...(runs.program ? [programLine(runs.program)] : []), ...stepLines(runs, devices, '')];
@@ -207,8 +207,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * What a call does, with its arguments. Its title is left out where the words for its effects say the same, and its id where it names
- * what it touches: a title says what the author of a tool wants it to say, and effects are what it does.
+ * A call in words, with its arguments. The effects come first, since the author of a tool chooses its title: the title is left out where
+ * the words for the effects say the same, and the id of the tool where the targets are named.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -237,7 +237,7 @@ function isTitleOfActions(title: string, targets: readonly string[]): boolean {
   return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
 }
 
-/** Parameters that say more than the words for the targets do. */
+/** Parameters that the words for the targets do not contain. */
 function furtherParams(
   params: JsonObject,
   { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
@@ -270,14 +270,14 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** Quoted unless it is one plain word: what an agent writes into a parameter must not read like part of the sentence. */
+/** A value, quoted unless it is one plain word: the text of a parameter must not read like part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;
   return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }
 
-/** The same without an end: what runs is never cut. */
+/** As `shortValue`, never cut: for programs and steps. */
 function fullValue(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return escapeAllHidden(JSON.stringify(value));

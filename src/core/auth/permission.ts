@@ -10,7 +10,7 @@ import { AtmoError } from '../errors.ts';
  *     ns:act:res      the action on this resource
  *     ns:act:path/*   the action on every resource below the path
  *     ns:act:@type/light, ns:act:@area/kitchen
- *                     the action on every device of a type or area, as they are when asked
+ *                     the action on every device that is of a type or in an area at the time of the call
  */
 export interface Permission {
   readonly namespace: string;
@@ -18,7 +18,7 @@ export interface Permission {
   readonly resource?: string;
 }
 
-/** What a grant covers, in a form that is compared without looking at its text again. */
+/** A parsed grant. */
 export type Grant =
   | { readonly kind: 'everything' }
   | { readonly kind: 'namespace'; readonly namespace: string }
@@ -35,12 +35,12 @@ export interface ResourceGroup {
   readonly name: string;
 }
 
-/** Port: which resources belong to a group now. A reading belongs where its device does. */
+/** Port: membership of resources in groups, as it is now. A reading belongs to the groups of its device. */
 export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
-/** Port: which devices of other hubs belong to a group, by what each hub tells of its own. */
+/** Port: membership of the devices of other hubs in groups, as each hub announces its own devices. */
 export interface RemoteGroups {
   isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
 }
@@ -51,22 +51,29 @@ const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
 const SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
 const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
 
-/** Nobody belongs to any group: for places that know no devices. */
+/** Groups without members, for callers that know no devices. */
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
 
-/** Requirements that were parsed before: every list of tools asks for the same ones. */
-const parsedPermissions = new Map<string, Permission>();
-const MAX_PARSED_PERMISSIONS = 8_192;
+/**
+ * Parses a required permission; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource.
+ * Results are kept, since every list of tools requires the same permissions.
+ */
+export const parsePermission = remembered(readPermission, 8_192);
 
-/** A requirement; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource. */
-export function parsePermission(text: string): Permission | undefined {
-  const known = parsedPermissions.get(text);
-  if (known) return known;
-  const permission = readPermission(text);
-  if (!permission || text.length > MAX_LENGTH) return permission;
-  if (parsedPermissions.size >= MAX_PARSED_PERMISSIONS) parsedPermissions.clear();
-  parsedPermissions.set(text, permission);
-  return permission;
+/** Parses a grant; undefined when any part of it is malformed. Results are kept, since most tokens hold the same few grants. */
+export const parseGrant = remembered(readGrant, 1_024);
+
+/** The function with its last `maxKept` results for texts of normal length. */
+function remembered<Parsed>(read: (text: string) => Parsed, maxKept: number): (text: string) => Parsed {
+  const known = new Map<string, Parsed>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined || known.has(text)) return found as Parsed;
+    const parsed = read(text);
+    if (known.size >= maxKept) known.clear();
+    if (text.length <= MAX_LENGTH) known.set(text, parsed);
+    return parsed;
+  };
 }
 
 function readPermission(text: string): Permission | undefined {
@@ -74,19 +81,6 @@ function readPermission(text: string): Permission | undefined {
   if (!WORD.test(namespace) || !WORD.test(action) || rest.length > 0) return undefined;
   if (resource === undefined) return { namespace, action };
   return isResource(resource) ? { namespace, action, resource } : undefined;
-}
-
-/** Grants that were parsed before: the same few come with every new token. */
-const parsedGrants = new Map<string, Grant | undefined>();
-const MAX_PARSED = 1_024;
-
-/** A grant; undefined when any part of it is malformed. */
-export function parseGrant(text: string): Grant | undefined {
-  if (parsedGrants.has(text)) return parsedGrants.get(text);
-  const grant = readGrant(text);
-  if (parsedGrants.size >= MAX_PARSED) parsedGrants.clear();
-  if (text.length <= MAX_LENGTH) parsedGrants.set(text, grant);
-  return grant;
 }
 
 function readGrant(text: string): Grant | undefined {
@@ -99,7 +93,7 @@ function readGrant(text: string): Grant | undefined {
   return parseResourceGrant({ namespace, action }, resource);
 }
 
-/** A grant of the owner's or a token's list; VALIDATION_ERROR names it and the forms that exist. */
+/** Parses a grant that must be well formed. Throws VALIDATION_ERROR with the allowed forms. */
 export function requireGrant(text: string): Grant {
   const grant = parseGrant(text);
   if (grant) return grant;
@@ -110,7 +104,7 @@ export function requireGrant(text: string): Grant {
   );
 }
 
-/** True when the grant gives what is required. */
+/** True when the grant covers the required permission. */
 export function covers(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything') return required.namespace !== ADMIN;
   if (grant.namespace !== required.namespace) return false;
@@ -131,7 +125,7 @@ export function covers(grant: Grant, required: Permission, groups: ResourceGroup
   }
 }
 
-/** True when whatever `child` covers, now and later, `parent` covers too. */
+/** True when `parent` covers every permission that `child` covers, now and later. */
 export function includesGrant(parent: Grant, child: Grant): boolean {
   if (child.kind === 'everything') return parent.kind === 'everything';
   if (parent.kind === 'everything') return child.namespace !== ADMIN;
@@ -152,7 +146,7 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
   }
 }
 
-/** Those of `permissions` that none of `held` includes: to give these away would be to give more than one has. VALIDATION_ERROR. */
+/** Those of `permissions` that no grant of `held` includes: their holder cannot pass them on. Throws VALIDATION_ERROR. */
 export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
   const grants = held.map(requireGrant);
   return permissions.filter((permission) => {
@@ -161,7 +155,7 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
-/** What both lists give: a grant of either that the other includes. Where two overlap in part only, nothing. VALIDATION_ERROR. */
+/** The grants of either list that the other list includes; none where two grants overlap only in part. Throws VALIDATION_ERROR. */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
   const common = permissions.flatMap((text) => {
@@ -172,7 +166,7 @@ export function commonPermissions(permissions: readonly string[], ceiling: reado
   return [...new Set(common)];
 }
 
-/** True when the grant is about the resource of the requirement, or could be, whatever its action. */
+/** True when the grant covers the resource of the requirement for some action. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);

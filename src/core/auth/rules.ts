@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject, valueAt } from '../json.ts';
 import type { RuledCall, RuleVerdict } from './authorizer.ts';
 
 /** One of the owner's rules, as its file states it. */
@@ -15,23 +15,23 @@ export interface ListedRule {
   readonly when: JsonObject;
 }
 
-/** The rules that hold now. */
+/** The rules in force. */
 export interface RuleListing {
   readonly file: string;
   /** SHA-256 of the file's bytes, hex; absent while there is no file. */
   readonly hash?: string;
-  /** IANA time zone in which times of day are meant. */
+  /** IANA time zone of the times of day. */
   readonly timezone: string;
-  /** What agents may do that no rule speaks of. */
+  /** Decision about calls of agents to which no rule applies. */
   readonly default: 'allow' | 'deny';
   readonly rules: readonly ListedRule[];
-  /** Why the file as it is now was refused; the rules from before hold on. */
+  /** Why the present file was refused; the earlier rules stay in force. */
   readonly problem?: string;
 }
 
-/** Why an effect of a call is decided as it is. */
+/** The decision about one effect of a call, and its reasons. */
 export interface EffectTestResult {
-  /** In words, such as `Unlock Front door (hall)`; absent for a call that touches nothing but its tool. */
+  /** In words, such as `Unlock Front door (hall)`; absent for a call without effects. */
   readonly does?: string;
   readonly target?: string;
   readonly permission?: string;
@@ -45,33 +45,33 @@ export interface EffectTestResult {
   readonly because: readonly string[];
 }
 
-/** What the rules would say to a call. */
+/** The verdict that the rules would give about a call. */
 export interface RuleTestResult {
   readonly verdict: RuleVerdict;
-  /** Day and time of day that were assumed, such as `fri 22:30`; absent while the hub's clock cannot be believed. */
+  /** Day and time of day that were assumed, such as `fri 22:30`; absent while the hub's clock is not trusted. */
   readonly at?: string;
   readonly effects: readonly EffectTestResult[];
 }
 
-/** Names that exist now, for finding those that a rule misspells. */
+/** Names that exist now, by which misspelt names in rules are found. */
 export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
   /** Types and families that a device has. */
   readonly types: readonly string[];
-  /** Names of what tools show and set. */
+  /** Names of the values that tools show and set. */
   readonly values: readonly string[];
   /** `namespace:name`. */
   readonly tools: readonly string[];
 }
 
-/** Something about a rule that is allowed and probably not meant. */
+/** A part of a rule that is allowed and probably a mistake. */
 export interface RuleWarning {
   readonly line: number;
   readonly message: string;
 }
 
-/** What a check of a rules file found. */
+/** The result of a check of a rules file. */
 export interface RuleCheck {
   readonly file: string;
   readonly count: number;
@@ -83,21 +83,16 @@ export interface RuleCheck {
 /** Port: the owner's rules as people administer them. */
 export interface RuleAdministration {
   list(): RuleListing;
-  /** Which rule would decide about the call, and why; nothing runs. `at` is an ISO 8601 time, or `[day ]HH:MM`. VALIDATION_ERROR. */
+  /** The rule that would decide about the call, and its reasons; nothing runs. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR. */
   test(call: RuledCall, at?: string): RuleTestResult;
-  /** Types of devices it knows itself. */
+  /** Warnings about the rules in force; the types of devices are added by the callee. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 
 /** The values that the result of a device's tool shows, from its schema. */
 export function shownValues(returns: unknown): readonly string[] {
-  const state = memberOf(memberOf(returns, 'properties'), 'state');
-  const values = memberOf(state, 'properties');
+  const values = isJsonObject(returns) ? valueAt(returns, '/properties/state/properties') : undefined;
   return isJsonObject(values) ? Object.keys(values) : [];
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isJsonObject(value) ? value[name] : undefined;
 }
 
 /** A scalar that a rule compares with. */

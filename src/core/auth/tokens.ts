@@ -1,9 +1,9 @@
 import type { Principal, RateLimit, TokenFacts } from './principal.ts';
 
-/** The longest that a token lasts, and an agent with it: 400 days. */
+/** Longest life of a token, and of its agent: 400 days. */
 export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
 
-/** What a new token is to allow. */
+/** A request for a new token. */
 export interface TokenRequest {
   /** `AGENT_NAME`; for a child, the part after its parent's id. */
   readonly agentId: string;
@@ -12,19 +12,19 @@ export interface TokenRequest {
   readonly maxHops?: number;
   readonly allowedNodes?: readonly string[];
   readonly rateLimit?: RateLimit;
-  /** Raw Ed25519 key of the agent's own, base64url; the hub's when absent, and then the token is a bearer token here. */
+  /** Raw Ed25519 key of the agent, base64url. Without one the token is bound to the hub's key and is a bearer token on this hub. */
   readonly key?: string;
   /** Role (named profile of the configuration) that the permissions came from; kept beside the token, not in it. */
   readonly role?: string;
 }
 
-/** A token that was just made: the only time its text is seen. */
+/** A new token; its text is returned only here. */
 export interface IssuedToken {
   readonly token: string;
   readonly principal: Principal;
 }
 
-/** What is known of a token that this hub made. */
+/** The record of a token that this hub issued. */
 export interface TokenRecord {
   readonly id: string;
   readonly agentId: string;
@@ -37,35 +37,35 @@ export interface TokenRecord {
   readonly revokedAtMs?: number;
 }
 
-/** What a token's text says of itself, and whether it may be used on this hub now. */
+/** The content of a token's text, and whether the token may be used on this hub now. */
 export interface TokenInspection {
   readonly state: 'valid' | 'expired' | 'revoked' | 'unusable';
-  /** Why it may not be used; absent while it is valid. */
+  /** Why the token may not be used; absent while it is valid. */
   readonly reason?: string;
   readonly principal: Principal & { readonly token: TokenFacts };
   readonly issuer: string;
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
-  /** True when nothing but the text is needed to use it; false when its bearer has to prove to hold a key. */
+  /** True when the text alone suffices to use the token; false when its bearer has to prove possession of a key. */
   readonly isBearer: boolean;
 }
 
 /**
- * Port: makes and ends tokens. Errors: VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent
+ * Port: issues and revokes tokens. Errors: VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent
  * has, or a parent whose key the hub does not hold), TOKEN_INVALID, TOKEN_EXPIRED, NOT_FOUND.
  */
 export interface TokenAuthority {
-  /** A token of its own for the owner, a child token for anybody else: never more than `by` has. */
+  /** Issues a root token for the owner, a child token for any other principal: never with more permissions than `by` has. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
   /** The principal of a token's text, verified anew. */
   principalOf(token: string): Principal;
-  /** What a token says whose signatures hold, also when it has ended; TOKEN_INVALID when they do not. */
+  /** Reads a token whose signatures are valid, also after its end; throws TOKEN_INVALID when they are not. */
   inspect(token: string): TokenInspection;
-  /** Ends a token (id: 32 hex digits), known here or not, and all that come from it; false when it had been revoked already. Survives a restart. */
+  /** Revokes a token (id: 32 hex digits), recorded here or not, and its descendants, for good; false when it was revoked already. */
   revoke(tokenId: string): boolean;
-  /** Hears each revocation; the answer stops it. */
+  /** Calls `listener` at each revocation; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
-  /** What is known of one token that this hub made. */
+  /** The record of one token that this hub issued. */
   find(tokenId: string): TokenRecord | undefined;
   /** Newest first. */
   list(): readonly TokenRecord[];
@@ -79,7 +79,7 @@ export interface TrustedHub {
   readonly permissions: readonly string[];
 }
 
-/** Port: whom this hub believes beyond itself. A certificate that expired or was revoked vouches for nobody. */
+/** Port: the other hubs that this hub trusts. A certificate that expired or was revoked vouches for no hub. */
 export interface MeshTrust {
   /** Undefined while the hub is in no mesh. */
   meshId(): string | undefined;
@@ -91,8 +91,8 @@ export interface MeshTrust {
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * What a hub signs with its key to show a caller that it is the one. The port is part of it: who listens elsewhere cannot
- * hand the challenge on to the hub and the answer back. No token or approval of the hub begins like this.
+ * The bytes that a hub signs with its key to prove its identity to a caller. They contain the port, so that a program on another port
+ * cannot relay the challenge to the hub. No token or approval of the hub begins like this.
  */
 export function challengeStatement(port: number, challenge: string): Uint8Array {
   return Buffer.from(`atmosphere-edge hub challenge v1\n${port}\n${challenge}`, 'utf8');

@@ -6,8 +6,8 @@ import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
 
 /**
- * Parses YAML (or JSON, its subset) and checks it against a JSON Schema; defaults of the schema are filled in.
- * Throws CONFIG_INVALID whose message names file, line, what is wrong and what is allowed.
+ * Parses YAML (or JSON, its subset), checks it against a JSON Schema and fills in the schema's defaults.
+ * Throws CONFIG_INVALID whose message names file, line, mistake and allowed values.
  */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file);
@@ -21,14 +21,14 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   throw invalid(file, line, missingKey(error, path) ?? describe(error, path, schema));
 }
 
-/** What a YAML text says, and where. */
+/** The value of a YAML text, with the lines of its parts. */
 export interface LocatedYaml {
   readonly value: unknown;
-  /** The line of a place, or of the nearest one around it that is there. */
+  /** The line of the part at `path`, or of the nearest existing part around it. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
-/** Parses YAML (or JSON) without a schema, for what is checked record by record. CONFIG_INVALID with file and line. */
+/** Parses YAML (or JSON) without a schema, for files that are checked record by record. Throws CONFIG_INVALID with file and line. */
 export function locatedYaml(text: string, file: string): LocatedYaml {
   const { document, lines, value } = parsed(text, file);
   return { value, lineOf: (path) => lineAt(document, lines, path) };
@@ -48,26 +48,26 @@ function parsed(text: string, file: string) {
   }
 }
 
-/** What the parser says, without its own place and picture. */
+/** The message of the parser, without its own position and excerpt. */
 function yamlMistake(message: string): string {
   const words = (message.split('\n')[0] ?? 'not YAML').replace(/ at line \d+, column \d+:?$/, '');
   return words.startsWith('Tabs') ? `${words}; use spaces` : words;
 }
 
-/** A member that nobody knows, or whose name is not allowed. */
+/** The name of a member that is unknown or not allowed. */
 function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
   const unknown: unknown = params.additionalProperty;
   return typeof unknown === 'string' ? unknown : propertyName;
 }
 
-/** Where a key itself stands; what belongs to it may begin lines below. */
+/** The line of a key itself; its value may begin lines below. */
 function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly string[], name: string): number {
   const map = document.getIn(path, true);
   const key = isMap(map) ? map.items.map((pair) => pair.key).find((node) => isScalar(node) && String(node.value) === name) : undefined;
   return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
 }
 
-/** The nearest place that there is, outwards. */
+/** The line of the part at `path`, or of the nearest existing part around it. */
 function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   const node = document.getIn(path, true);
   if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
@@ -75,12 +75,12 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 }
 
 /**
- * The schemas are our own, and tests hold them against the schema of schemas: that one takes longer to compile than they do. What was
- * compiled goes when the file was read.
+ * Tests validate our schemas against the metaschema, which takes longer to compile than they do. Compiled schemas are dropped once the
+ * file is read.
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** A key that is missing, with one that is not known in its place: most often the two are one, misspelled. */
+/** The message about a missing key. It names an unknown key beside it, which most often is the same key misspelt. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -102,7 +102,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/** The key that was meant, else all that there are; from the whole schema, since what was compiled lacks what the file lacks. */
+/** The nearest known key, else all of them; from the whole schema, since the compiled one lacks the keys that the file lacks. */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
@@ -125,8 +125,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * The part of a schema that a value can meet: members that the value lacks go, unless a default or the schema itself names them. It
- * decides, fills in and tells the same, and it takes a fraction of the time and memory to compile where the schema is large.
+ * The part of a schema that applies to a value: without the members that the value lacks, unless they have a default or are required. It
+ * gives the same results, and a large schema takes a fraction of the time and memory to compile.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;

@@ -7,7 +7,7 @@ import type { JsonSchema } from '../json.ts';
 export const section = (properties: Readonly<Record<string, JsonSchema>>) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** The same for a part that is only there where the owner wrote it. */
+/** As `section`, for a part without defaults, which is absent unless the owner wrote it. */
 export const optionalSection = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []) =>
   ({ type: 'object', additionalProperties: false, properties, required }) as const;
 
@@ -36,7 +36,7 @@ function camelCase(key: string): string {
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** JSON Schema of a setting that says where a secret is, and never what it is: the configuration file may be read by others. */
+/** JSON Schema of a setting that names the source of a secret and never holds the secret: others may read the configuration file. */
 export const SECRET_SOURCE = {
   type: 'string',
   pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|credential:[A-Za-z0-9._-]+)$',
@@ -46,13 +46,13 @@ const READABLE_BY_OTHERS = 0o077;
 
 /**
  * The secret of a setting: `env:NAME`, `file:/path` (its owner's alone, mode 0600) or `credential:NAME` (systemd.exec(5),
- * LoadCredential). White space around it is taken away. CONFIG_INVALID says which is missing, never what it held.
+ * LoadCredential), trimmed. Throws CONFIG_INVALID, which names the source and never the content.
  */
 export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
   const [kind, ...rest] = source.split(':');
   const place = rest.join(':');
   const secret = kind === 'env' ? env[place] : readFile(kind === 'credential' ? credentialPath(place, env) : place, kind === 'file');
-  if (secret === undefined || secret.trim() === '') throw invalid(`${source} holds no secret; set it, or take the setting away`);
+  if (secret === undefined || secret.trim() === '') throw invalid(`${source} holds no secret; set it, or remove the setting`);
   return secret.trim();
 }
 
@@ -76,10 +76,10 @@ function invalid(message: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', message);
 }
 
-/** What came of reading the configuration again: keys of the file, with dots. */
+/** The result of a reload of the configuration: keys of the file, with dots. */
 export interface ConfigReload {
-  /** They changed, and hold from now on. */
+  /** Keys that changed and are in force now. */
   readonly applied: readonly string[];
-  /** They differ from what the hub runs with, and hold after its next start. */
+  /** Keys that changed and are in force after the next start. */
   readonly needsRestart: readonly string[];
 }

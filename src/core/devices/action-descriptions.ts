@@ -1,24 +1,24 @@
 import { escapeAllHidden, isVisible } from '../untrusted-text.ts';
 import { readableWords } from './matter-names.ts';
 
-/** A device by what people call it, and where it is. */
+/** A device with its name and area for people. */
 export interface NamedDevice {
   readonly id: string;
   readonly name: string;
   readonly area?: string | null;
-  /** How many parts it has that a call may mean; not known when absent. */
+  /** Number of parts that a call can address; not known when absent. */
   readonly parts?: number;
-  /** Another device has the same name in the same room. */
+  /** True when another device has the same name in the same room. */
   readonly shares_name?: boolean;
 }
 
-/** An effect of a call, as far as words are found for it. */
+/** The parts of an effect that are described in words. */
 interface DescribedEffect {
   readonly target: string;
   readonly permission: string;
 }
 
-/** What commands and writes do to a device, and their paths; what is not here is named in the words of Matter. */
+/** Verbs for commands and writes, with their paths; all others are named in the words of Matter. */
 const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   'Turn on': 'OnOff/On',
   'Turn on for a time': 'OnOff/OnWithTimedOff',
@@ -60,7 +60,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
 );
 
 const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
-/** More than these are counted before some of them are named. */
+/** Of more targets than these, the number is given and some are named. */
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 
@@ -72,23 +72,23 @@ export interface DeviceElement {
   readonly element: string;
 }
 
-/** Undefined for a target that is another thing, such as a device as a whole, a program or a tool. */
+/** Parses a target; undefined for a target of another kind, such as a whole device, a program or a tool. */
 export function deviceElement(target: string): DeviceElement | undefined {
   const [device, part, cluster, element, ...rest] = target.split('/');
   if (!device || !part || !cluster || !element || rest.length > 0 || !/^\d+$/.test(part)) return undefined;
   return { device, part, cluster, element };
 }
 
-/** What it does to its device, such as `Unlock`; undefined where nobody has found a word for it yet. */
+/** Verb of the element, such as `Unlock`; undefined where the table has none. */
 export function verbOf({ cluster, element }: DeviceElement): string | undefined {
   return VERBS.get(`${cluster}/${element}`);
 }
 
 /** Targets of effects as a person reads them. */
 export interface TargetDescription {
-  /** What is done to devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; empty where no target says it. */
+  /** Actions on devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; empty without any. */
   readonly does: string;
-  /** Devices as a whole and other things, such as `Front door (hall)`; empty without any. */
+  /** Whole devices and other things, such as `Front door (hall)`; empty without any. */
   readonly touches: string;
 }
 
@@ -102,8 +102,8 @@ export function readsIn(effects: readonly DescribedEffect[]): ReadonlySet<string
 }
 
 /**
- * The targets in words: each device by name and room, what is done to several devices once before all of them. `reads` are those that are
- * only read.
+ * The targets in words: each device by name and room, with the verb once before all devices that share it. `reads` are the targets that
+ * are only read.
  */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
@@ -120,13 +120,13 @@ export function describeTargets(targets: readonly string[], devices: readonly Na
   return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
 }
 
-/** The same in one line. */
+/** As `describeTargets`, in one line. */
 export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
   const { does, touches } = describeTargets(targets, devices, reads);
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
-/** What a call did to devices, of the effects that the journal has of it; empty where it named none. */
+/** The actions of a past call on devices, from its effects in the audit log; empty without any. */
 export function describeCompleted(effects: unknown, devices: readonly NamedDevice[]): string {
   const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
     const { target, permission } = Object(effect);
@@ -136,7 +136,7 @@ export function describeCompleted(effects: unknown, devices: readonly NamedDevic
   return targetText(targets, devices, readsIn(all));
 }
 
-/** What a device calls itself, or an agent its tool, quoted unless it reads like nothing but a name. */
+/** A name that a device or an agent chose, quoted unless it has the form of a plain name. */
 export function nameText(name: string): string {
   return PLAIN_NAME.test(name) && isVisible(name) ? name : escapeAllHidden(JSON.stringify(name));
 }
@@ -155,13 +155,13 @@ export function deviceText(id: string, devices: readonly NamedDevice[]): string 
   return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
 }
 
-/** True for two devices that name and room do not tell apart. */
+/** True for two devices with the same name in the same room. */
 export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
-/** Devices, each part of one apart where several are meant. */
+/** Texts for devices, with the numbers of their parts where a device has several. */
 function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
   const parts = Map.groupBy(elements, ({ device }) => device);
   return [...parts].flatMap(([id, own]) => {
@@ -188,8 +188,8 @@ function listed(names: readonly string[]): string {
 
 function countedThings(names: readonly string[], things: readonly string[], devices: readonly NamedDevice[]): string {
   const areDevices = things.every((target) => devices.some(({ id }) => id === target.split('/', 1)[0]));
-  const places = areDevices && things.length > names.length ? ` in ${things.length} places` : '';
-  return `${names.length} ${areDevices ? 'devices' : 'things'}${places}: ${some(names)}`;
+  const targets = areDevices && things.length > names.length ? ` in ${things.length} places` : '';
+  return `${names.length} ${areDevices ? 'devices' : 'things'}${targets}: ${some(names)}`;
 }
 
 function some(names: readonly string[]): string {

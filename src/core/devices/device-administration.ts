@@ -2,10 +2,10 @@ import type { DeviceId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Device, Reachability } from './device-model.ts';
 
-/** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
+/** Policy for findings of device attestation (Core §6.2): refuse them, ask the person, or accept any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
 
-/** What a person gives to bring a device into this home: a code, or passcode and discriminator. */
+/** A request to commission a device, by a setup code or by passcode and discriminator. */
 export interface CommissionRequest {
   /** QR text `MT:…`, or a manual pairing code of 11 or 21 digits. Secret: never logged. */
   readonly code?: string;
@@ -21,21 +21,21 @@ export interface CommissionRequest {
   readonly wifi?: string;
   readonly thread?: string;
   readonly attestation?: AttestationPolicy;
-  /** Answers the `ask` policy in advance: findings seen before and accepted by a person. */
+  /** Accepts the findings under the `ask` policy in advance, after a person has seen them. */
   readonly acceptAttestation?: boolean;
 }
 
-/** Steps in the order in which a person waits for them. */
+/** Steps of a commissioning, in their order. */
 export const COMMISSION_STEPS = ['parse', 'discover', 'connect', 'attest', 'network', 'join', 'interview', 'record', 'done'] as const;
 export type CommissionStep = (typeof COMMISSION_STEPS)[number];
 
-/** A step of a commissioning, with a note for the person who waits. */
+/** A step of a commissioning, with a note for people. */
 export interface CommissionProgress {
   readonly step: CommissionStep;
   readonly note: string;
 }
 
-/** What a commissioning brought. */
+/** The result of a commissioning. */
 export interface CommissionResult {
   /** Node id on this hub's fabric, decimal. */
   readonly nodeId: string;
@@ -43,14 +43,14 @@ export interface CommissionResult {
   readonly devices: readonly Device[];
   /** Attestation findings that were accepted. */
   readonly findings: readonly string[];
-  /** Devices among them that seem to have been here before. */
+  /** Devices among them that seem to have been commissioned before. */
   readonly recognised: readonly RecognisedDevice[];
 }
 
-/** A device that seems to be one that was removed: by what it says of itself, which may be untrue. */
+/** A device that resembles a removed one by its own, unverified information. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
-  /** The id that it had, with the history and the grants of that. */
+  /** Its former id, which history and grants refer to. */
   readonly former: DeviceId;
   /** The name that a person had given it. */
   readonly name?: string;
@@ -63,13 +63,13 @@ export interface HalfCommissioned {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The step that it was interrupted in. */
+  /** The step at which it was interrupted. */
   readonly step: string;
-  /** What the person has to do. */
+  /** Instructions for the person. */
   readonly advice: string;
 }
 
-/** A fabric that a device belongs to, as its Node Operational Credentials cluster tells. */
+/** A fabric that a device belongs to, from its Node Operational Credentials cluster. */
 export interface FabricInfo {
   readonly fabricIndex: number;
   readonly label: string;
@@ -79,7 +79,7 @@ export interface FabricInfo {
   readonly isOurs: boolean;
 }
 
-/** What another controller needs to join (Core §5.1.3, §5.1.4). Secret until it expires. */
+/** Setup codes with which another controller can commission the device (Core §5.1.3, §5.1.4). Secret until they expire. */
 export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
@@ -93,7 +93,7 @@ export interface DeviceEndpoint {
   readonly endpoint: number;
 }
 
-/** Where a binding points: an endpoint, or one cluster of it. */
+/** Target of a binding: an endpoint, or one cluster of it. */
 export interface BoundEndpoint extends DeviceEndpoint {
   readonly cluster?: string;
 }
@@ -105,7 +105,7 @@ export interface GroupInfo {
   readonly members: readonly DeviceEndpoint[];
 }
 
-/** Network credentials under a name, as far as they may be shown. */
+/** The public part of named network credentials. */
 export interface CredentialSet {
   readonly name: string;
   readonly kind: 'wifi' | 'thread';
@@ -117,49 +117,50 @@ interface AdminOptions {
   readonly signal: AbortSignal;
 }
 
-/** Port: what an administrator does with devices. Errors as DeviceAccess, and COMMISSIONING_FAILED, CONFLICT, NOT_FOUND. */
+/** Port: administration of devices. Errors as those of DeviceAccess, and COMMISSIONING_FAILED, CONFLICT, NOT_FOUND. */
 export interface DeviceAdministration {
   commission(
     request: CommissionRequest,
     options: AdminOptions & { onProgress(progress: CommissionProgress): void },
   ): Promise<CommissionResult>;
-  /** What a crash left behind and adoption could not finish. */
+  /** Interrupted commissionings that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
   /** Forgets a half commissioned device after the person has reset it. NOT_FOUND for another id. */
   forget(id: string): void;
-  /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Answers the device ids that went. */
+  /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Returns the ids of the removed devices. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
   /** Writes NodeLabel where the device has one, and the hub's own name. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
-  /** Devices that seem to have been here before, and have not got their former ids back. */
+  /** Devices that seem to have been commissioned before and still have new ids. */
   recognised(): readonly RecognisedDevice[];
-  /** Gives a device that was recognised its former id, and name and area where it has none of its own. NOT_FOUND for any other device. */
+  /** Gives a recognised device its former id, and name and area where it has none of its own. NOT_FOUND for any other device. */
   restore(device: DeviceId): Device;
-  /** The area that the owner gives; null goes back to none. */
+  /** Sets the area that the owner chose; null removes it. */
   setArea(device: DeviceId, area: string | null): Device;
   /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). NOT_SUPPORTED where nothing identifies. */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
-  /** Time of one read of a small attribute over a session that stays open. */
+  /** Measures one read of a small attribute over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
   /** Reads everything again: structure, attributes, software version. */
   interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
   /** Opens an enhanced commissioning window for `seconds` (180 to 900). */
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
-  /** Ends the window of `share` before its time. */
+  /** Closes the window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
   /** All fabrics of the device, ours among them. */
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
   /** Removes another controller's fabric. CONFLICT for our own, which only `decommission` removes; NOT_FOUND for an absent one. */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
-  /** General, software, network diagnostics clusters as the device tells them. */
+  /** Reads the general, software and network diagnostics clusters. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
-  /** Thread and Wi-Fi networks as all devices tell; those that do not answer are named with the reason. */
+  /** Thread and Wi-Fi networks as all devices report them; those that do not answer are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
-  /** What the owner's folder of software images holds for the devices, and why images fit none. */
+  /** Images in the owner's folder that devices can install, and the reasons why other images fit none. */
   updates(): Promise<UpdateList>;
   /**
-   * Installs an image of the folder on the whole node and answers once it tells its new version; `file` names one, else the newest
-   * that fits. CONFLICT for one that does not fit or is damaged; DEVICE_UNREACHABLE, TIMEOUT, OUTCOME_UNKNOWN say how far it came.
+   * Installs an image of the folder on the whole node and resolves once the node reports its new version; `file` names the image, else
+   * the newest that fits is taken. CONFLICT for an image that does not fit or is damaged; the messages of DEVICE_UNREACHABLE, TIMEOUT
+   * and OUTCOME_UNKNOWN name the step that was reached.
    */
   update(
     device: DeviceId,
@@ -176,30 +177,30 @@ export interface DeviceAdministration {
 
   /** Access control entries of our fabric on the device, in the JSON form of AccessControl.Acl. */
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
-  /** Replaces them; refuses a list that would lock this hub out. */
+  /** Replaces the access control entries; refuses a list that would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
   /** Entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Binds a client endpoint to devices, and grants the source access on each target. */
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
-  /** Takes the binding away, and with the last one to a target the access that `bind` granted there. */
+  /** Removes the binding, and with the last one to a target the access that `bind` granted there. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
   setWifi(name: string, ssid: string, password: string): void;
   /** Operational dataset as TLV hex (Thread 1.3 §8.10). */
   setThread(name: string, datasetHex: string): void;
-  /** Takes the active dataset from an OpenThread Border Router's REST API. */
+  /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
   /** False when there was no set of this name. */
   removeCredentials(name: string): boolean;
 }
 
-/** What runs on a device and in what form people know it. */
+/** A software version, as a number and as text. */
 export interface SoftwareVersion {
   /** Greater is newer (Core §11.1.5.10). */
   readonly number: number;
-  /** As the manufacturer writes it; empty when not told. */
+  /** As the manufacturer writes it; empty when unknown. */
   readonly text: string;
 }
 
@@ -216,23 +217,23 @@ export interface UpdateOffer {
   readonly notesUrl?: string;
 }
 
-/** An image that no device can install now, and why. */
+/** An image that no device can install now, with the reason. */
 export interface UnfitImage {
   readonly file: string;
   readonly reason: string;
 }
 
-/** What the folder of images holds for the devices of this home. */
+/** Images of the folder, for the devices of this home. */
 export interface UpdateList {
   readonly folder: string;
   readonly offers: readonly UpdateOffer[];
   readonly unfit: readonly UnfitImage[];
 }
 
-/** Steps in the order in which a device goes through them. */
+/** Steps of an update, in their order. */
 export type UpdateStep = 'querying' | 'downloading' | 'applying' | 'done';
 
-/** How far an update is. */
+/** Progress of an update. */
 export interface UpdateProgress {
   readonly step: UpdateStep;
   /** 0 to 1 of the whole. */
@@ -240,7 +241,7 @@ export interface UpdateProgress {
   readonly note: string;
 }
 
-/** An update as the device itself confirmed it. */
+/** An update that the device has confirmed. */
 export interface UpdateResult {
   readonly device: DeviceId;
   readonly file: string;
@@ -248,10 +249,10 @@ export interface UpdateResult {
   readonly to: SoftwareVersion;
 }
 
-/** How a node reaches the hub. */
+/** Network by which a node reaches the hub. */
 export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 
-/** One radio of the home, as a device of ours or a neighbour of one tells. */
+/** One radio of the home, as one of our devices or a neighbour of one reports it. */
 export interface TopologyNode {
   /** The device's id, or `thread:<EUI-64 in hex>` for one that is not ours, such as a border router. */
   readonly id: string;
@@ -267,23 +268,23 @@ export interface TopologyNode {
   /** Of Wi-Fi, in dBm. */
   readonly rssi?: number;
   readonly reachability?: Reachability;
-  /** Why it did not tell more. */
+  /** Why its diagnostics could not be read. */
   readonly problem?: string;
 }
 
-/** A link over the air, as the node at `from` hears the one at `to`. */
+/** A radio link, as the node at `from` receives the node at `to`. */
 export interface TopologyLink {
   readonly from: string;
   readonly to: string;
-  /** Mean of what was received, in dBm. */
+  /** Mean received signal strength, in dBm. */
   readonly rssi?: number;
   /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); of a neighbour's frames 0 to 255. */
   readonly lqi?: number;
-  /** The node at `to` is a child of the one at `from`. */
+  /** True when the node at `to` is a child of the one at `from`. */
   readonly isChild: boolean;
 }
 
-/** Who hears whom. */
+/** The radios of the home and the links between them. */
 export interface NetworkTopology {
   readonly nodes: readonly TopologyNode[];
   readonly links: readonly TopologyLink[];

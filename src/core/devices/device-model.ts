@@ -7,8 +7,8 @@ export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
 /*
  * Names: clusters, attributes, commands, events and enum values as the Matter specification writes them
  * (`MoveToLevel`); fields of commands, events and structs and flags of bitmaps in camelCase (`transitionTime`).
- * Schemas carry `x-unit` and `x-scale` where a number has a unit. Enums of what devices say (attributes that cannot be
- * written, responses, events) are `anyOf` [names, integer], since a device may be newer than the model.
+ * Schemas carry `x-unit` and `x-scale` where a number has a unit. Enums that devices report (read-only attributes, responses,
+ * events) are `anyOf` [names, integer], since a device may be newer than the model.
  */
 
 /** One attribute that a device has, with the schema of its JSON form in raw Matter units. */
@@ -21,7 +21,7 @@ export interface AttributeDescription {
   readonly writable: boolean;
   readonly readPrivilege: Privilege;
   readonly writePrivilege?: Privilege;
-  /** Unit that one unit of `value * scale` has, where the data model states it. */
+  /** Unit of `value * scale`, where the data model states it. */
   readonly unit?: string;
   readonly scale?: number;
   /** The device does not report changes (quality C); the value has to be polled. */
@@ -51,7 +51,7 @@ export interface EventDescription {
   readonly priority: 'debug' | 'info' | 'critical';
 }
 
-/** One server cluster on one endpoint, narrowed to what this very device supports. */
+/** One server cluster on one endpoint, narrowed to the elements that this device supports. */
 export interface ClusterDescription {
   readonly id: number;
   /** Name in the Matter specification, such as `OnOff`; unknown manufacturer clusters are `Cluster0x<hex>`. */
@@ -85,24 +85,24 @@ export interface EndpointDescription {
   readonly endpoint: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
   readonly tags: readonly SemanticTag[];
-  /** What it is called among its likes, such as `Panel 1` or `left`: what people wrote into the device, its tags, its maker's words. */
+  /** Labels that tell it from similar endpoints, such as `Panel 1` or `left`: user labels, tags, fixed labels. */
   readonly labels?: readonly string[];
   readonly clusters: readonly ClusterDescription[];
 }
 
-/** Whether a device answers; `unknown` until it was heard or missed for the first time since the hub's start. */
+/** Whether a device answers; `unknown` until its first answer or timeout since the hub's start. */
 export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
 /** A device as people see it: a Matter node, one bridged device, or one logical part of a composed device. */
 export interface Device {
   readonly id: DeviceId;
-  /** Name that people use; unique names are not guaranteed, ids are. At most 64 characters, no control characters. */
+  /** Name for people, which need not be unique. At most 64 characters, no control characters. */
   readonly name: string;
-  /** True where a person gave the name here; absent where it is what the device says of itself. */
+  /** True where a person gave the name on this hub; absent where the device reports it. */
   readonly isNamedHere?: true;
   readonly area?: string;
-  /** `board`: no Matter device, but a chip, a probe or a line of the board itself. */
+  /** `board` is no Matter device, but a chip, a probe or a line of the board itself. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   /** Operational node id in this hub's fabric, decimal text; empty for the board's own. */
   readonly nodeId: string;
@@ -112,22 +112,22 @@ export interface Device {
   readonly product: { readonly id: number; readonly name: string };
   readonly serial?: string;
   readonly softwareVersion?: string;
-  /** Leading device type first: what a person would call it. */
+  /** Primary device type first. */
   readonly deviceTypes: readonly string[];
   readonly reachability: Reachability;
-  /** When the device last answered or reported, ms since 1970; 0 when never since the hub knows it. */
+  /** Time of the last answer or report, ms since 1970; 0 before the first. */
   readonly lastSeenMs: number;
   /** Battery devices that sleep answer late; their availability classes are longer. */
   readonly isSleepy: boolean;
 }
 
-/** Everything a device has; `endpoints` holds application endpoints only, endpoint 0 when the device is the node itself. */
+/** A device with its application endpoints; endpoint 0 is among them when the device is the node itself. */
 export interface DeviceDescription {
   readonly device: Device;
   readonly endpoints: readonly EndpointDescription[];
 }
 
-/** Where an attribute is. */
+/** Path of an attribute. */
 export interface AttributePath {
   readonly device: DeviceId;
   readonly endpoint: number;
@@ -136,7 +136,7 @@ export interface AttributePath {
   readonly attribute: string;
 }
 
-/** Where a command is. */
+/** Path of a command. */
 export interface CommandPath {
   readonly device: DeviceId;
   readonly endpoint: number;
@@ -148,7 +148,7 @@ export interface CommandPath {
 export interface AttributeReading {
   readonly path: AttributePath;
   readonly value: Json;
-  /** When the device last said so, ms since 1970. */
+  /** Time of the last report, ms since 1970. */
   readonly atMs: number;
   readonly reachability: Reachability;
 }
@@ -163,10 +163,10 @@ export interface DeviceEvent {
   readonly atMs: number;
 }
 
-// Bits that change how a command works; without any of them it works as usual. A bitmap that says what a command is about has no default.
+// Bitmaps whose bits modify a command, empty by default. A bitmap that is the subject of a command has no default.
 const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
 
-/** Raw fields of a command with its options empty where the caller left them out; `required` are the fields that the command demands. */
+/** Raw fields of a command, with empty options where the caller left them out; `required` lists the mandatory fields of the command. */
 export function withDefaultOptions(fields: JsonObject, required: readonly string[]): JsonObject {
   const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
   return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };

@@ -1,27 +1,19 @@
 import { slug } from '../ids.ts';
 import type { NamedDevice } from './action-descriptions.ts';
 
-/** Port: what permissions and rules may say of a device beside its id. */
+/** Port: properties of devices by which grants and rules select them. */
 export interface DeviceFacts {
   /** Key of its area as `areaKey` makes it; undefined without an area or without the device. */
   areaOf(device: string): string | undefined;
-  /** The key of the area that a key in a grant or a rule means: a room that was renamed keeps the grants and rules that name it. */
+  /** The present key of the area that a key in a grant or a rule names: a renamed room keeps its grants and rules. */
   areaMeant(key: string): string;
-  /** The device as people are told of it; undefined without it. */
+  /** The device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
   /** Slugs of its Matter device types (`dimmable-light`) and of the families that they belong to (`light`). */
   typesOf(device: string): ReadonlySet<string>;
 }
 
-/** For places that know no devices. */
-export const NO_DEVICE_FACTS: DeviceFacts = {
-  areaOf: () => undefined,
-  areaMeant: (key) => key,
-  namedDevice: () => undefined,
-  typesOf: () => new Set(),
-};
-
-/** `DimmableLight` of the device library as hubs tell it each other, `dimmable_light`. */
+/** A device type of the Matter device library as hubs announce it: `DimmableLight` as `dimmable_light`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -29,45 +21,45 @@ export function announcedType(deviceType = 'unknown'): string {
     .slice(0, 64);
 }
 
-/** The name that `announcedType` was made from, as far as it can be told. */
+/** The name in the device library of an announced type. */
 export function libraryType(announced: string): string {
   return announced.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** By this areas are compared: `Kids' room` and `kids-room` are one; names without Latin letters stay as they are. */
+/** The key by which areas are compared: `Kids' room` and `kids-room` are the same; names without Latin letters are kept in lower case. */
 export function areaKey(name: string): string {
   return slug(name, '-') || name.trim().toLowerCase();
 }
 
-/** What people call an area beside its name. */
+/** Further names of an area. */
 export interface AreaNames {
-  /** `Upstairs`, `Ground floor`; absent where nobody said. */
+  /** `Upstairs`, `Ground floor`; absent when not set. */
   readonly floor?: string;
   readonly aliases: readonly string[];
 }
 
 /** Port: names beside those that devices have themselves. Areas are the same by `areaKey`. */
 export interface HomeNames {
-  /** Another number after every change: whoever keeps what it made of the names looks again then. */
+  /** Changes with every change of a name, so that caches can be renewed. */
   readonly revision: number;
   deviceAliases(device: string): readonly string[];
-  /** How the names of a device's tools begin, whatever the device is called; undefined for one without such tools. */
+  /** Fixed prefix of the names of a device's tools; undefined for a device without one. */
   toolPrefix(device: string): string | undefined;
-  /** What a device was called before: a name that somebody wrote down means it still. */
+  /** Earlier names of a device, which still resolve to it. */
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
-  /** The area that a name means today: one that was renamed or joined to another keeps its names. Others mean themselves. */
+  /** The present area of a name: a renamed or merged area keeps its earlier names. Unknown names are returned unchanged. */
   areaToday(area: string): string;
 }
 
-/** Port: what changes the names of areas. */
+/** Port: notifies of renamed areas. */
 export interface AreaChanges {
   areaToday(area: string): string;
-  /** Is called after areas got other names, or former names mean them no more; the answer stops it. */
+  /** Calls `listener` after present or earlier names of areas changed; the returned function unsubscribes. */
   onAreaRenamed(listener: () => void): () => void;
 }
 
-/** For places where nobody gives names. */
+/** A home without given names. */
 export const NO_HOME_NAMES: HomeNames = {
   revision: 0,
   deviceAliases: () => [],
@@ -77,7 +69,7 @@ export const NO_HOME_NAMES: HomeNames = {
   areaToday: (area) => area,
 };
 
-/** By this names that people write are compared: case, spaces around them and forms of Unicode make no difference (NFKC, UAX #15). */
+/** The form in which names are compared: without differences of case, surrounding spaces and Unicode forms (NFKC, UAX #15). */
 export function foldedName(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();
 }

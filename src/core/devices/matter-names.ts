@@ -8,12 +8,12 @@ export function snakeCase(name: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
-/** What a name is called that only its manufacturer has: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
+/** An element that only its manufacturer names: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
 const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
 /** Clusters of manufacturers begin here (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
-/** `snake`, where what has no name is called by its number: `Cluster0xfff1fc01` → `vendor_1`, `Attr0xfff10002` → `attribute_2`. */
+/** As `snakeCase`; elements without a name get their number: `Cluster0xfff1fc01` → `vendor_1`, `Attr0xfff10002` → `attribute_2`. */
 export function readableName(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   if (kind === undefined) return snakeCase(name);
@@ -22,7 +22,7 @@ export function readableName(name: string): string {
   return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
 }
 
-/** The same with the number of the manufacturer, where two of them use one number: `vendor_65521_1`. */
+/** As `readableName`, with the manufacturer's number, for two manufacturers that use the same number: `vendor_65521_1`. */
 export function readableNameWithVendor(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   const [first, ...rest] = readableName(name).split('_');
@@ -34,7 +34,7 @@ function unnamed(name: string): { readonly kind: string; readonly id: number } |
   return kind === undefined ? undefined : { kind, id: Number.parseInt(hex, 16) };
 }
 
-/** Two names as one in which no words stand twice in a row: `account_login` and `login` are `account_login`. */
+/** Two names joined without repeated words: `account_login` and `login` give `account_login`. */
 export function joinNames(first: string, second: string): string {
   const [before, after] = [first.split('_'), second.split('_')];
   const repeated = after.findLastIndex((_, at) => before.slice(-at - 1).join('_') === after.slice(0, at + 1).join('_'));
@@ -47,8 +47,8 @@ export function readableWords(name: string): string {
 }
 
 /**
- * Words that values of devices had before they were called plainly, and the words of today. What an owner wrote into rules, grants,
- * automations and calls with the former ones means the same; `rename` in device-profiles says the same for what devices tell.
+ * Former words for values of devices, with the present ones. Rules, grants, automations and calls that use the former words mean the
+ * same; `rename` in device-profiles does the same for reported values.
  */
 export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   is_charging: 'charging',
@@ -88,7 +88,7 @@ export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   f4_yellow: 'yellow',
 };
 
-/** The word of today for a word that a value has or had, in any letter case; every other text in lower case. */
+/** The present word for a present or former word of a value, in any letter case; any other text in lower case. */
 export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;

@@ -5,13 +5,13 @@ import { checkRulesFile } from '../../../src/auth/rules/rule-compiler.ts';
 import { RuleStore } from '../../../src/auth/rules/rule-store.ts';
 import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
-import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-names.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { listAuthorizer, makeTool } from '../../calls/pipeline-fixture.ts';
 import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const rulesCheck: NonNullable<CliIo['rulesCheck']> = async (file, known) => checkRulesFile(file, known);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-names.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { LocalDeviceGroups, typesAndFamilies } from '../../../src/profiles/home/device-groups.ts';
@@ -9,6 +8,7 @@ import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { callOf, effectOn } from '../../auth/rules/rule-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';
 
