@@ -1,27 +1,22 @@
 import { AtmoError } from '../core/errors.ts';
 
-// Primary result codes of https://sqlite.org/rescode.html; extended ones keep them in the low byte.
-const BUSY = 5;
-const READONLY = 8;
-const IOERR = 10;
-/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow, which is a full disk as well. */
-const IOERR_SHMSIZE = 4874;
-const CORRUPT = 11;
-const FULL = 13;
-const CANTOPEN = 14;
-const NOTADB = 26;
-
 type Cause = 'full' | 'not-writable' | 'damaged' | 'in-use' | 'disk-fault' | 'no-file';
 
+/**
+ * Primary result codes (https://sqlite.org/rescode.html; extended ones keep them in the low byte): SQLITE_BUSY, READONLY, IOERR,
+ * CORRUPT, FULL, CANTOPEN, NOTADB.
+ */
 const BY_SQLITE: Readonly<Record<number, Cause>> = {
-  [BUSY]: 'in-use',
-  [READONLY]: 'not-writable',
-  [IOERR]: 'disk-fault',
-  [CORRUPT]: 'damaged',
-  [FULL]: 'full',
-  [CANTOPEN]: 'not-writable',
-  [NOTADB]: 'damaged',
+  5: 'in-use',
+  8: 'not-writable',
+  10: 'disk-fault',
+  11: 'damaged',
+  13: 'full',
+  14: 'not-writable',
+  26: 'damaged',
 };
+/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow, which is a full disk as well. */
+const IOERR_SHMSIZE = 4874;
 
 const BY_ERRNO: Readonly<Record<string, Cause>> = {
   ENOSPC: 'full',
@@ -45,7 +40,7 @@ const REMEDY: Readonly<Record<Cause, string>> = {
   'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
 };
 
-/** True when a database's content, not its surroundings, is at fault. */
+/** True when the content of a database is damaged. */
 export function isDamage(thrown: unknown): boolean {
   return causeOf(thrown) === 'damaged';
 }
@@ -55,7 +50,7 @@ export function isFull(thrown: unknown): boolean {
   return causeOf(thrown) === 'full';
 }
 
-/** True for an error of SQLite that neither the disk nor another process brought about. */
+/** True for an error of SQLite that neither the disk nor another process caused. */
 export function isOfContent(thrown: unknown): boolean {
   const cause = causeOf(thrown);
   return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
@@ -66,7 +61,7 @@ export function isInUse(thrown: unknown): boolean {
   return causeOf(thrown) === 'in-use';
 }
 
-/** The error to throw when a file that was found broken must be told apart from one that cannot be reached. */
+/** STORAGE_FAILED for a file whose content is damaged. */
 export function damagedError(path: string, finding: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, {
     path,
@@ -75,15 +70,15 @@ export function damagedError(path: string, finding: string): AtmoError {
   });
 }
 
-/** What to do about a disk that refuses writes, in the words of `/healthz`; undefined for another failure. */
+/** The remedy for a disk that refuses writes, in the words of `/healthz`; undefined for another failure. */
 export function storageProblem(thrown: unknown): string | undefined {
   const cause = thrown instanceof AtmoError && thrown.code === 'STORAGE_FAILED' ? thrown.details.cause : undefined;
   return cause === 'full' || cause === 'not-writable' || cause === 'disk-fault' ? REMEDY[cause] : undefined;
 }
 
 /**
- * What SQLite or the file system threw as STORAGE_FAILED, with what to do; `details.cause` is one of full,
- * not-writable, damaged, in-use, disk-fault, no-file. Anything else, a bug, comes back as it was thrown.
+ * An error of SQLite or the file system as STORAGE_FAILED, with the remedy; `details.cause` is one of full, not-writable, damaged,
+ * in-use, disk-fault, no-file. Any other error, a bug, is returned unchanged.
  */
 export function toStorageError(thrown: unknown, path: string): unknown {
   const cause = causeOf(thrown);
@@ -92,7 +87,7 @@ export function toStorageError(thrown: unknown, path: string): unknown {
   return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY[cause]} (${reason})`, { path, cause }, { cause: thrown });
 }
 
-/** Runs work on the file at `path`; what its storage throws becomes STORAGE_FAILED. */
+/** Runs work on the file at `path`; errors of the storage become STORAGE_FAILED. */
 export function guardStorage<Result>(path: string, work: () => Result): Result {
   try {
     return work();

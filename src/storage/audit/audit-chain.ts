@@ -1,9 +1,9 @@
 import { sha256Hex } from '../../codec/hashes.ts';
 import { isoTime } from '../../core/clock.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, present } from '../../core/json.ts';
 import type { AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
 
-/** What a row says, before it has a place in the chain. */
+/** The content of a row, before it has a place in the chain. */
 export interface AuditFields {
   readonly kind: AuditRow['kind'];
   /** Whole milliseconds since 1970. */
@@ -25,39 +25,29 @@ export interface ChainLink {
   readonly hash: string;
 }
 
-/** What the first row of a hub's chain follows. */
+/** The link before the first row of a hub's chain. */
 export function genesis(hub: string): ChainLink {
   return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
 }
 
-/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row as `rowText` writes it. */
+/** The link of the next row: SHA-256 over the previous hash (hex) followed by the row as `rowText` writes it. */
 export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
   const seq = previous.seq + 1;
   return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
 }
 
-/** The row as readers get it. */
+/** The row as the AuditLog port returns it. */
 export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields): AuditRow {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
-  const [token, ...chain] = tokens ?? [];
-  return {
-    seq,
-    at: isoTime(atMs),
-    kind,
-    hash,
-    hub,
-    ...(agent !== undefined && { agent }),
-    ...(token !== undefined && { token, chain }),
-    ...(tool !== undefined && { tool }),
-    ...(request !== undefined && { request }),
-    ...(trace !== undefined && { trace }),
-    content: JSON.parse(content) as JsonObject,
-  };
+  const [token, ...rest] = tokens ?? [];
+  const chain = token === undefined ? undefined : rest;
+  const named = present({ agent, token, chain, tool, request, trace });
+  return { seq, at: isoTime(atMs), kind, hash, hub, ...named, content: JSON.parse(content) as JsonObject };
 }
 
 /**
- * The RFC 8785 form of the row as readers get it, without its hash: whoever has an export can recompute the chain. It is put
- * together by hand, with the stored content as it is.
+ * The RFC 8785 form of `rowOf` without its hash, so that the holder of an export can recompute the chain. It is assembled by hand around
+ * the stored content.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];
@@ -78,15 +68,15 @@ function last(name: string, value: string | undefined): string {
 
 type Problem = NonNullable<AuditVerification['problem']>;
 
-/** Notes that the journal writes about itself. */
+/** Notes that the audit log writes about itself. */
 export const AUDIT_LOG_NOTES = {
   began: 'audit.began',
   opened: 'audit.opened',
   pruned: 'audit.pruned',
   resumed: 'audit.resumed',
-  /** What follows was written by a hub that came back from a backup. */
+  /** The rows after this one are of a hub that was restored from a backup. */
   restored: 'audit.restored',
-  /** Rows are gone for good, or do not fit: a check tells it as long as the note itself is kept. */
+  /** Rows are lost, or do not fit; a check reports this as long as the note itself is kept. */
   lost: 'audit.lost',
 } as const;
 
@@ -96,17 +86,17 @@ interface CheckStart {
   readonly after: ChainLink;
   /** Heads that were taken earlier and kept elsewhere. */
   readonly witnesses: readonly ChainLink[];
-  /** From the first row that is kept to the last: then what was pruned must have been told. */
+  /** True for a check of all stored rows, where a note must account for pruned ones. */
   readonly isWhole: boolean;
 }
 
-/** Recomputes a chain row by row; remembers the first row that does not fit, and why. */
+/** Recomputes a chain row by row and keeps the first row that does not fit, with the reason. */
 export class AuditCheck {
   readonly #start: CheckStart;
   #last: ChainLink;
   #rows = 0;
   #problem: Problem | undefined;
-  /** A row that does not fit what is before it; the next one tells whether only its content is wrong. */
+  /** A row that does not fit the one before it; the next row shows whether only its content is wrong. */
   #suspect: ChainLink | undefined;
   #loss: Problem | undefined;
   #pruneNote: ChainLink | undefined;
@@ -121,12 +111,12 @@ export class AuditCheck {
     return this.#rows;
   }
 
-  /** Something does not fit already. */
+  /** True once a row did not fit. */
   get isBroken(): boolean {
     return this.#problem !== undefined || this.#suspect !== undefined;
   }
 
-  /** To be told of every row after the start, in the order of their numbers. */
+  /** Checks the next row; to be called with every row after the start, in order. */
   take(link: ChainLink, fields: AuditFields): void {
     if (this.#problem) return;
     const expectedSeq = this.#last.seq + 1;
@@ -137,19 +127,19 @@ export class AuditCheck {
     else this.#suspect = link;
   }
 
-  /** Answers the problem, if any, when the rows have ended; `headSeq` is the number that the last row should have. */
+  /** Returns the problem, if any, after the last row; `headSeq` is the expected number of the last row. */
   finish(headSeq: number): Problem | undefined {
     return this.finishRows(headSeq) ?? this.#loss;
   }
 
-  /** The same without losses that the journal itself tells of. */
+  /** As `finish`, without losses that the audit log itself has noted. */
   finishRows(headSeq: number): Problem | undefined {
     if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
     const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
     if (highest > this.#last.seq) {
       this.#problem ??= { seq: this.#last.seq + 1, reason: `the rows after ${this.#last.seq} were cut off: there were ${highest}` };
     }
-    this.#problem ??= this.#untoldPruning();
+    this.#problem ??= this.#unnotedPruning();
     return this.#problem;
   }
 
@@ -170,7 +160,7 @@ export class AuditCheck {
     if (!witness || witness.hash === link.hash) return;
     this.#problem = {
       seq: link.seq,
-      reason: `the row is not the one of the head that was kept (${witness.hash}): the journal was rewritten`,
+      reason: `the row is not the one of the head that was kept (${witness.hash}): the audit log was rewritten`,
     };
   }
 
@@ -180,7 +170,7 @@ export class AuditCheck {
     if (event === AUDIT_LOG_NOTES.lost) this.#loss ??= { seq: Number(data?.seq), reason: String(data?.reason) };
   }
 
-  #untoldPruning(): Problem | undefined {
+  #unnotedPruning(): Problem | undefined {
     const { isWhole, after } = this.#start;
     const { seq, hash } = after;
     if (!isWhole || seq === 0 || (this.#pruneNote?.seq === seq && this.#pruneNote.hash === hash)) return undefined;
@@ -188,7 +178,7 @@ export class AuditCheck {
   }
 
   #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
-    // A time that is none comes from somebody's hand.
+    // The hub never writes an invalid time.
     return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
   }
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { present } from '../../core/json.ts';
 import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
 import type { FileMark } from '../../core/storage/file-anchor.ts';
 import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
@@ -8,7 +9,7 @@ import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.
  * audit.db. `kind` is a place in AUDIT_KINDS. Names that repeat (agents, tools, chains of tokens) are numbers of the table
  * `word`; names of tools that callers made up are texts in their row. There is no index on the columns of `entry`: ids of
  * requests are random, and one changed index page for each row costs more than the row itself. `block` stands for one: what
- * occurs in each stretch of rows, written once when the stretch is full.
+ * occurs in each range of rows, written once when the range is full.
  */
 export const AUDIT_MIGRATIONS = [
   `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
@@ -34,43 +35,28 @@ export const AUDIT_MIGRATIONS = [
   )`,
 ];
 
-/** A row of `entry` with its words spelled out, as SQLite answers it. */
-type StoredRow = Readonly<Record<string, unknown>>;
-
-/** How rows are read wherever they are. */
-const ROW_COLUMNS =
-  'e.seq, e.at, e.kind, a.text AS agent, k.text AS tokens, coalesce(t.text, e.tool) AS tool, e.request, e.trace, e.content, e.hash';
-/** The tables that go with `ROW_COLUMNS`. */
-const ROW_TABLES =
-  "entry e LEFT JOIN word a ON a.id = e.agent LEFT JOIN word k ON k.id = e.tokens LEFT JOIN word t ON t.id = e.tool AND typeof(e.tool) = 'integer'";
+/** Selects rows of `entry` with their words spelled out. */
+const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS tokens, coalesce(t.text, e.tool) AS tool, e.request, e.trace, e.content, e.hash
+  FROM entry e LEFT JOIN word a ON a.id = e.agent LEFT JOIN word k ON k.id = e.tokens
+  LEFT JOIN word t ON t.id = e.tool AND typeof(e.tool) = 'integer'`;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TRACE = /^[0-9a-f]{32}$/;
 
-/** Ids in their short form: a UUID is 16 bytes, a trace id of W3C Trace Context 16 after a zero byte, any other a text. */
+/** An id in its short form: a UUID is 16 bytes, a trace id of W3C Trace Context 16 after a zero byte, any other a text. */
 function packId(id: string | undefined): Uint8Array | string | null {
   if (id === undefined) return null;
   if (id.length === 36 && UUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
   return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
 }
 
-/** Reads a row without believing it: what no hub writes comes back as something that does not fit its hash. */
-function parseRow(row: StoredRow): { readonly link: ChainLink; readonly fields: AuditFields } {
-  const [agent, tool] = [optional(row.agent), optional(row.tool)];
-  const [request, trace] = [unpackId(row.request), unpackId(row.trace)];
-  const tokens = tokenList(row.tokens);
+/** Parses an untrusted row: a row that no hub writes comes out as one that does not fit its hash. */
+function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
+  const [agent, tool, tokens] = [optional(row.agent), optional(row.tool), optional(row.tokens)?.split(' ')];
+  const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
   return {
     link: { seq: Number(row.seq), hash: hexOf(row.hash) },
-    fields: {
-      kind: AUDIT_KINDS[Number(row.kind)] ?? 'note',
-      atMs: Number(row.at),
-      ...(agent !== undefined && { agent }),
-      ...(tokens && { tokens }),
-      ...(tool !== undefined && { tool }),
-      ...(request !== undefined && { request }),
-      ...(trace !== undefined && { trace }),
-      content: String(row.content),
-    },
+    fields: { kind: AUDIT_KINDS[Number(row.kind)] ?? 'note', atMs: Number(row.at), ...named, content: String(row.content) },
   };
 }
 
@@ -90,17 +76,13 @@ function optional(value: unknown): string | undefined {
   return value === null || value === undefined ? undefined : String(value);
 }
 
-function tokenList(value: unknown): readonly string[] | undefined {
-  return value === null || value === undefined ? undefined : String(value).split(' ');
-}
-
-/** A row with its place. */
+/** A row with its link in the chain. */
 export interface ChainedRow {
   readonly link: ChainLink;
   readonly fields: AuditFields;
 }
 
-/** Where the chain in a file begins. */
+/** The beginning of the chain in a file. */
 export interface ChainStart {
   /** The hub that began it. */
   readonly hub: string;
@@ -108,16 +90,16 @@ export interface ChainStart {
   readonly pruned: ChainLink;
 }
 
-/** When rows are given up. */
+/** Bounds beyond which rows are pruned. */
 export interface Retention {
   readonly maxBytes: number;
   readonly olderThanMs: number;
 }
 
-/** Rows that one transaction gives up, and that one turn of the event loop looks at. */
+/** Rows that one transaction prunes, and that one turn of the event loop checks. */
 export const SLICE_ROWS = 1_000;
 
-/** The start of the chain in the file, which begins one for `hub` when there is none. */
+/** The beginning of the chain in the file; starts a chain for `hub` when there is none. */
 export function openChain(database: DatabaseSync, hub: string): ChainStart {
   const row = database.prepare('SELECT hub, pruned_seq, pruned_hash FROM chain').get();
   if (row) return { hub: String(row.hub), pruned: { seq: Number(row.pruned_seq), hash: hexOf(row.pruned_hash) } };
@@ -126,33 +108,33 @@ export function openChain(database: DatabaseSync, hub: string): ChainStart {
   return { hub, pruned };
 }
 
-/** How far the chain in a file is. */
+/** The progress of the chain in a file. */
 export function measureAudit(database: DatabaseSync): FileMark {
   const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
   return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
 }
 
-/** The last row; what the chain begins after when there is none. */
+/** The link of the last row, or of the last pruned one when there is none. */
 export function lastLink(database: DatabaseSync, { pruned }: ChainStart): ChainLink {
   const row = database.prepare('SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1').get();
   return row ? { seq: Number(row.seq), hash: hexOf(row.hash) } : pruned;
 }
 
-/** The row of this number. */
+/** The link of the row with this number. */
 export function linkAt(database: DatabaseSync, seq: number): ChainLink | undefined {
   const row = database.prepare('SELECT hash FROM entry WHERE seq = ?').get(seq);
   return row && { seq, hash: hexOf(row.hash) };
 }
 
-/** Rows in the order in which they were written, after one and up to another, at most a slice. */
+/** Rows after one number and up to another, in order, at most a slice. */
 export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: number): readonly ChainedRow[] {
   return database
-    .prepare(`SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${SLICE_ROWS}`)
+    .prepare(`${SELECT_ROWS} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${SLICE_ROWS}`)
     .all(afterSeq, untilSeq)
     .map(parseRow);
 }
 
-/** The last of the oldest rows that are to go now, at most a slice; the newest slice always stays. */
+/** The last of the oldest rows to prune now, at most a slice; the newest slice always stays. */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
   const first = Number(edges?.first);
@@ -164,7 +146,7 @@ export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }:
   return end > first ? linkAt(database, end - 1) : undefined;
 }
 
-/** Gives up all rows up to this one; what the chain begins after is kept. To be run inside a transaction. */
+/** Deletes all rows up to this one and stores its link as the beginning of the chain. To be run inside a transaction. */
 export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): void {
   database.prepare('DELETE FROM entry WHERE seq <= ?').run(seq);
   database.prepare('DELETE FROM block WHERE last <= ?').run(seq);
@@ -178,15 +160,9 @@ function usedBytes(database: DatabaseSync): number {
 
 const MAX_KNOWN_WORDS = 5_000;
 
-interface Statements {
-  readonly insert: StatementSync;
-  readonly findWord: StatementSync;
-  readonly addWord: StatementSync;
-}
-
-/** Puts chained rows into audit.db. */
+/** Inserts chained rows into audit.db. */
 export class AuditWriter {
-  readonly #statements: Statements;
+  readonly #statements: Readonly<Record<'insert' | 'findWord' | 'addWord', StatementSync>>;
   readonly #words = new Map<string, bigint>();
   readonly #block: OpenBlock;
 
@@ -199,7 +175,7 @@ export class AuditWriter {
     this.#block = new OpenBlock(database);
   }
 
-  /** To be run inside a transaction; call `forget` when that is undone. */
+  /** To be run inside a transaction; call `forget` when it is rolled back. */
   insert(rows: readonly ChainedRow[]): void {
     for (const row of rows) {
       this.#insert(row);
@@ -207,7 +183,7 @@ export class AuditWriter {
     }
   }
 
-  /** Forgets what it remembers of the file. */
+  /** Drops cached content of the file. */
   forget(): void {
     this.#words.clear();
     this.#block.reload();
@@ -221,7 +197,7 @@ export class AuditWriter {
       AUDIT_KINDS.indexOf(kind),
       this.#word(agent),
       this.#word(tokens?.join(' ')),
-      // Refused callers invent names of tools, and a word stays for ever.
+      // Refused callers can invent names of tools, and words are never deleted.
       kind === 'refusal' ? (tool ?? null) : this.#word(tool),
       packId(request),
       packId(trace),
@@ -243,17 +219,11 @@ export class AuditWriter {
   }
 }
 
-/** The rows that fit, newest first, at most `query.limit`. */
-export function readRows(
-  database: DatabaseSync,
-  { hub, headSeq }: { hub: string; headSeq: number },
-  query: AuditQuery,
-): readonly AuditRow[] {
+/** The rows that match the query, newest first, at most `query.limit`. */
+export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string; headSeq: number }, query: AuditQuery) {
   const tools = query.tool === undefined ? undefined : toolsNamed(database, query.tool);
   const { conditions, values } = conditionsOf(query, tools);
-  const select = database.prepare(
-    `SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq BETWEEN ? AND ?${conditions} ORDER BY e.seq DESC LIMIT ?`,
-  );
+  const select = database.prepare(`${SELECT_ROWS} WHERE e.seq BETWEEN ? AND ?${conditions} ORDER BY e.seq DESC LIMIT ?`);
   const rows: AuditRow[] = [];
   const before = query.before ?? headSeq + 1;
   for (const { first, last } of rowRangesFor(database, query, { headSeq, tools })) {
@@ -265,8 +235,8 @@ export function readRows(
 }
 
 /**
- * What rows may have as the tool of this name: the id itself, and for a name without a version (`namespace:name`, or the name alone)
- * each id that ever had it, since a tool that is gone can still be asked for.
+ * Ids under which rows may have a tool: the id itself, and for a name without a version (`namespace:name`, or the name alone) each id
+ * that ever had it, since calls of a removed tool can still be queried.
  */
 function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   if (name.includes('@')) return [name];
@@ -278,13 +248,7 @@ function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   return [name, ...ids.map(({ text }) => String(text))];
 }
 
-function conditionsOf(
-  query: AuditQuery,
-  tools: readonly string[] | undefined,
-): {
-  readonly conditions: string;
-  readonly values: readonly (string | number | Uint8Array | null)[];
-} {
+function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
   const parts = [
     ...(query.sinceMs === undefined ? [] : [{ sql: 'e.at >= ?', value: query.sinceMs }]),
     ...(query.untilMs === undefined ? [] : [{ sql: 'e.at <= ?', value: query.untilMs }]),
@@ -299,18 +263,18 @@ function conditionsOf(
 /** Rows in a block. */
 const BLOCK_ROWS = 256;
 
-/** Numbers of the first and last row of a stretch. */
+/** Numbers of the first and last row of a range. */
 interface RowRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** Last row that a block covers; rows after it are few and looked through one by one. */
+/** Last row that a block covers; the few rows after it are searched one by one. */
 function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
 }
 
-/** What occurs in the rows since the last block that was written. */
+/** The index of the rows since the last block that was written. */
 class OpenBlock {
   readonly #database: DatabaseSync;
   #first = 0;
@@ -323,7 +287,7 @@ class OpenBlock {
     this.reload();
   }
 
-  /** To be told of each row once it is inserted; writes the block when it is full. To be run inside a transaction. */
+  /** Adds an inserted row and writes the block when it is full. To be run inside a transaction. */
   add(seq: number, fields: AuditFields): void {
     this.#minAtMs = Math.min(this.#minAtMs, fields.atMs);
     this.#maxAtMs = Math.max(this.#maxAtMs, fields.atMs);
@@ -331,11 +295,11 @@ class OpenBlock {
     if (seq - this.#first + 1 >= BLOCK_ROWS) this.#seal(seq);
   }
 
-  /** Reads from the file what there is to remember, also after a transaction was undone. */
+  /** Reads the rows since the last block, also after a rollback. */
   reload(): void {
     const sealed = sealedUntil(this.#database);
     this.#begin(sealed + 1);
-    const rows = this.#database.prepare(`SELECT ${ROW_COLUMNS} FROM ${ROW_TABLES} WHERE e.seq > ?`).all(sealed);
+    const rows = this.#database.prepare(`${SELECT_ROWS} WHERE e.seq > ?`).all(sealed);
     for (const { link, fields } of rows.map(parseRow)) this.add(link.seq, fields);
   }
 
@@ -353,7 +317,7 @@ class OpenBlock {
   }
 }
 
-/** Stretches that may hold a row of one of `tools` (any tool where absent) that fits, newest first; others certainly do not. */
+/** Ranges that may hold a matching row of one of `tools` (any tool where absent), newest first; all others hold none. */
 function* rowRangesFor(
   database: DatabaseSync,
   { tool: _, ...query }: AuditQuery,
@@ -374,7 +338,7 @@ function* rowRangesFor(
   }
 }
 
-/** Short stand-ins; two names that share one only cost a look into a block for nothing. */
+/** Hashes of the names in a row; a collision only costs a needless search of a block. */
 function keysOf({ agent, tool, request }: { readonly agent?: string; readonly tool?: string; readonly request?: string }): number[] {
   const keys = [];
   if (agent !== undefined) keys.push(crc32(agent, 1));

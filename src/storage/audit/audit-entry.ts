@@ -2,27 +2,27 @@ import { canonicalJson } from '../../codec/canonical-json.ts';
 import type { Effect } from '../../core/auth/authorizer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, present } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/audit-sink.ts';
 import type { AuditFields } from './audit-chain.ts';
 
-/** Anything that the hub may write to its journal. */
+/** An entry of the audit log. */
 export type AuditEntry = AuditIntent | AuditOutcome | AuditNote;
 
 const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
-// Setup codes and tokens, which no identifier looks like. Doors and pipeline mask by schema; this catches what slips through.
+// Setup codes and tokens, which no identifier resembles. Endpoints and pipeline mask secrets by schema; this is the second defence.
 const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
-/** What most names consist of: no other has to be looked at twice. */
+/** Most names match this and need no further check. */
 const PLAIN = /^[a-z0-9:@_/-]*$/;
 
 /** Members of an object in the order of their names, each as RFC 8785 text: every call waits for this, so only what callers sent is sorted. */
 type Members = Readonly<Record<string, string | undefined>>;
 
-/** An entry as a row keeps it: ids of principal and tokens, never their text; notes and messages redacted as in the log. */
+/** An entry as the fields of a row: ids of principal and tokens, never their text; notes and messages redacted as in the log. */
 export function fieldsOf(entry: AuditEntry): AuditFields {
   if (entry.kind === 'note') return noteFields(entry);
   const { kind, principal, toolId, requestId, traceId } = entry;
@@ -49,16 +49,17 @@ function noteFields({ event, atMs, principalId, traceId, data }: AuditNote): Aud
   };
 }
 
-/** The token's own id first, then those that it comes from. */
+/** The token's own id, then the ids of its chain. */
 function tokenIds({ id, chain }: NonNullable<Principal['token']>): readonly string[] {
   return [id, ...chain].map((tokenId) => name(tokenId).replace(/\s/g, '_'));
 }
 
 function intentContent({ principal, argumentsHash, params, effects, decision, run, mustSync, nodeId }: AuditIntent): Members {
   const { runId, logicalTimeMs, randomSeed } = run;
+  const { approvedBy, approvalId, rule } = decision;
   return {
     arguments_hash: JSON.stringify(argumentsHash),
-    decision: Object.keys(decision).length > 0 ? canonical(decisionContent(decision)) : undefined,
+    decision: Object.keys(decision).length > 0 ? canonical(present({ approved_by: approvedBy, approval_id: approvalId, rule })) : undefined,
     effects: effects.length > 0 ? canonical(effects.map(effectContent)) : undefined,
     must_sync: mustSync ? 'true' : undefined,
     node_id: nodeId && JSON.stringify(nodeId),
@@ -69,22 +70,7 @@ function intentContent({ principal, argumentsHash, params, effects, decision, ru
 }
 
 function effectContent({ permission, risk, target, device, values, unforeseen }: Effect): JsonObject {
-  return {
-    permission,
-    risk,
-    target,
-    ...(device !== undefined && { device }),
-    ...(values && { values }),
-    ...(unforeseen && { unforeseen }),
-  };
-}
-
-function decisionContent({ approvedBy, approvalId, rule }: AuditIntent['decision']): JsonObject {
-  return {
-    ...(approvedBy && { approved_by: approvedBy }),
-    ...(approvalId !== undefined && { approval_id: approvalId }),
-    ...(rule !== undefined && { rule }),
-  };
+  return present({ permission, risk, target, device, values, unforeseen });
 }
 
 function outcomeContent({ principal, error, message, responseHash, result, durationMs, nodeId }: AuditOutcome): Members {
@@ -99,7 +85,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** What does not fit is left out and named: a row must never be refused for what a caller sent. */
+/** The members as text. Members that are too long are left out and named: a row must never be refused for the content of a call. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;
@@ -132,7 +118,7 @@ function wellFormed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
 }
 
-/** Without control characters: SQLite ends a text at a zero byte, and the row would no longer fit its hash. */
+/** A name without control characters: SQLite ends a text at a zero byte, and the row would no longer fit its hash. */
 function name(text: string): string {
   if (text.length <= MAX_NAME_LENGTH && PLAIN.test(text)) return text;
   return scrubbed(

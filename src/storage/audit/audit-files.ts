@@ -21,34 +21,34 @@ import {
 import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-front.ts';
 import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
 
-/** Then the front is committed before the next row: some hundred rows hold the event loop up for two milliseconds. */
+/** A front file of this size is committed before the next row: some hundred rows block the event loop for two milliseconds. */
 const FULL_FRONT_BYTES = 131_072;
 
 interface AuditFilesOptions {
   readonly file: SqliteFile;
   readonly front: AuditFront;
-  /** Tells how many rows there are, those in the front among them. */
+  /** Stores the number of rows, those in the front file among them. */
   readonly anchor: FileAnchor;
   readonly clock: Clock;
   readonly hub: string;
-  /** Hears of the first of several rows that cannot be written. */
+  /** Is called for the first of several rows that cannot be written. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The chain in its open files: appends to the front, commits to the database, reads, gives up what is old. */
+/** The chain in its open files: appends to the front file, commits to the database, reads and prunes. */
 export class AuditFiles {
   readonly #parts: AuditFilesOptions;
   #ledger: ChainStart;
   #head: ChainLink;
   #headAtMs = 0;
   #writer: AuditWriter | undefined;
-  /** Rows that are in the front only: first those that have their place in the chain already. */
+  /** Rows that are in the front file only and have their link in the chain already. */
   #chained: ChainedRow[] = [];
   #waiting: AuditFields[] = [];
-  /** Of the last line of the front. */
+  /** Check of the last line of the front file. */
   #check = 0;
   #openIntents = new OpenIntents();
-  /** What the journal has to say about itself as soon as it can be written. */
+  /** Notes of the audit log about itself that could not be written yet. */
   #owed: readonly AuditFields[] = [];
   #missed = 0;
 
@@ -58,7 +58,7 @@ export class AuditFiles {
     this.#ledger = { hub: parts.hub, pruned: this.#head };
   }
 
-  /** `examine` looks at what is there before anything new is written. */
+  /** Opens the files; `examine` is called before the first write. */
   open<Finding>(examine: (chain: OpenedChain) => Finding): Finding {
     return this.#parts.file.use((database) => {
       this.#ledger = openChain(database, this.#parts.hub);
@@ -70,7 +70,7 @@ export class AuditFiles {
     });
   }
 
-  /** What was not committed stays in the front for the next start. */
+  /** Closes the files. Rows that are not committed stay in the front file for the next start. */
   close(): void {
     this.#writer = undefined;
     this.#parts.front.close();
@@ -85,13 +85,13 @@ export class AuditFiles {
     return this.#ledger;
   }
 
-  /** No row before this one is an intent that waits for its outcome. */
+  /** Every intent before this row has an outcome. */
   get openFromSeq(): number {
     this.#chain();
     return this.#openIntents.first() ?? this.#head.seq + 1;
   }
 
-  /** Appends to the front, or throws STORAGE_FAILED or SHUTTING_DOWN and has not appended it. */
+  /** Appends a row to the front file, or throws STORAGE_FAILED or SHUTTING_DOWN and has appended nothing. */
   append(fields: AuditFields): void {
     this.#openWriter();
     try {
@@ -106,7 +106,7 @@ export class AuditFiles {
     }
   }
 
-  /** Appends now, or before the first row that can be appended. */
+  /** Appends the rows now, or before the next row that can be appended. */
   owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
     this.#openIntents = openIntents;
     this.#owed = rows;
@@ -114,7 +114,7 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** Brings what is in the front only into the database. Throws STORAGE_FAILED; then it stays where it is. */
+  /** Commits the rows of the front file to the database. Throws STORAGE_FAILED, and then they stay in the front file. */
   commit(): void {
     this.#commitRows();
     this.#clearFront();
@@ -126,12 +126,12 @@ export class AuditFiles {
     return this.#parts.file.use((database) => readRows(database, chain, query));
   }
 
-  /** Of what is committed. */
+  /** Committed rows. */
   slice(afterSeq: number, untilSeq: number): readonly ChainedRow[] {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }
 
-  /** Gives up the oldest rows, at most a slice, and says so in the chain; false when nothing has to go. Throws STORAGE_FAILED. */
+  /** Prunes the oldest rows, at most a slice, with a note in the chain; false when no row is beyond the bounds. Throws STORAGE_FAILED. */
   prune(retention: Retention): boolean {
     this.commit();
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
@@ -146,7 +146,7 @@ export class AuditFiles {
     return true;
   }
 
-  /** Goes on where a killed hub stopped; answers what of the front does not fit. */
+  /** Takes the rows that a killed hub left in the front file; returns the first fault. */
   #takeFront(database: DatabaseSync): OpenedChain['problem'] {
     const { front, clock } = this.#parts;
     const { hub, pruned } = this.#ledger;
@@ -164,7 +164,7 @@ export class AuditFiles {
     const aside = `${front.path}.damaged-${isoTime(clock.now()).replaceAll(':', '')}`;
     front.setAside(aside);
     this.#check = frontCheck(this.#head);
-    return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };
+    return { seq: problem.seq, reason: `${problem.reason}. The file was renamed to ${aside}` };
   }
 
   /** A full disk must not keep a hub from starting. */
@@ -204,7 +204,7 @@ export class AuditFiles {
   }
 
   #openWriter(): AuditWriter {
-    if (!this.#writer) throw new AtmoError('SHUTTING_DOWN', 'The journal is not open: the hub is starting or stopping');
+    if (!this.#writer) throw new AtmoError('SHUTTING_DOWN', 'The audit log is not open: the hub is starting or stopping');
     return this.#writer;
   }
 
@@ -216,13 +216,13 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** In a place that is there already: the number of rows that a full disk did not take outlives the process too. */
+  /** Anchors the number of rows, and of rows that a full disk did not take, in space that is allocated already. */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });
   }
 
-  /** Gives what was written its place in the chain. */
+  /** Links the written rows into the chain. */
   #chain(): void {
     for (const fields of this.#waiting) {
       const row = { link: nextLink(this.#head, this.#ledger.hub, fields), fields };

@@ -1,24 +1,25 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { type WriteBytes, writeAll } from '../../core/files/file-system.ts';
+import { present, tryParseJson } from '../../core/json.ts';
 import { AUDIT_KINDS, type AuditVerification } from '../../core/storage/audit-log.ts';
 import { guardStorage } from '../storage-error.ts';
 import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-database.ts';
 
 /**
- * The file before audit.db: lines that were not committed yet, each given to the kernel by one write, which survives the end
- * of the process and costs a tenth of a commit. It is never synced: what has to survive a power cut is committed first.
+ * The file `audit.front` before audit.db: lines that are not committed yet, each passed to the kernel by one write, which survives the
+ * end of the process and costs a tenth of a commit. It is never synced: rows that must survive a power cut are committed first.
  */
 export class AuditFront {
   readonly path: string;
   readonly #write: WriteBytes | undefined;
   #descriptor: number | undefined;
   #lengthBytes = 0;
-  /** A write was cut off in the middle, as on a full disk. */
+  /** True after a partial write, as on a full disk. */
   #isTorn = false;
 
-  /** `write`: that of the file system when absent. */
+  /** `write`: the function of the file system when absent. */
   constructor(path: string, write?: WriteBytes) {
     this.path = path;
     this.#write = write;
@@ -28,14 +29,14 @@ export class AuditFront {
     return this.#lengthBytes;
   }
 
-  /** The whole lines, without their ends. A rest without an end is of a write that nobody was told of. Throws STORAGE_FAILED. */
+  /** The complete lines, without line feeds. A partial last line is of a write that failed. Throws STORAGE_FAILED. */
   read(): readonly string[] {
     const bytes = guardStorage(this.path, () => (existsSync(this.path) ? readFileSync(this.path) : Buffer.alloc(0)));
     this.#lengthBytes = bytes.length;
     return bytes.toString('utf8').split('\n').slice(0, -1);
   }
 
-  /** Adds a line, which brings its own end, or throws STORAGE_FAILED and has added nothing that `read` would find. */
+  /** Appends a line with its line feed, or throws STORAGE_FAILED and has added nothing that `read` would return. */
   append(line: string): void {
     if (this.#isTorn) this.cut(this.#lengthBytes);
     guardStorage(this.path, () => {
@@ -48,7 +49,7 @@ export class AuditFront {
     });
   }
 
-  /** Leaves the first so many bytes. Throws STORAGE_FAILED. */
+  /** Truncates the file to `lengthBytes`. Throws STORAGE_FAILED. */
   cut(lengthBytes: number): void {
     if (lengthBytes === this.#lengthBytes && !this.#isTorn) return;
     guardStorage(this.path, () => ftruncateSync(this.#opened(), lengthBytes));
@@ -56,7 +57,7 @@ export class AuditFront {
     this.#isTorn = false;
   }
 
-  /** Puts the file away under another name, for people to look at; the next line begins a new one. Throws STORAGE_FAILED. */
+  /** Renames the file, for people to examine; the next line begins a new one. Throws STORAGE_FAILED. */
   setAside(path: string): void {
     this.close();
     guardStorage(this.path, () => renameSync(this.path, path));
@@ -69,14 +70,14 @@ export class AuditFront {
     this.#descriptor = undefined;
   }
 
-  /** Not at start, so that a full disk keeps no hub from starting. */
+  /** Opens the file at the first write, so that a full disk does not keep a hub from starting. */
   #opened(): number {
     this.#descriptor ??= openSync(this.path, 'a', 0o600);
     return this.#descriptor;
   }
 }
 
-/** What audit.db holds already. */
+/** The state of audit.db. */
 interface FrontContext {
   readonly hub: string;
   readonly head: ChainLink;
@@ -84,7 +85,7 @@ interface FrontContext {
   readonly linkAt: (seq: number) => ChainLink | undefined;
 }
 
-/** What of the lines continues the chain. */
+/** The lines that continue the chain. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
   /** Bytes of the lines up to the last that fits, and its check. */
@@ -101,14 +102,14 @@ interface ParsedLine {
   readonly fields: AuditFields;
 }
 
-/** What the check of the first line continues: a front belongs behind one row and no other. */
+/** The seed of the first line's check: a front file fits after one row of audit.db and no other. */
 export function frontCheck({ hash }: ChainLink): number {
   return crc32(hash);
 }
 
 /**
- * A row as a line of the front: a CRC-32 that goes on over all lines, and what `rowsOfFront` makes the row of. The chain with its
- * SHA-256 is made when rows are committed, many at once, because every call waits for its line.
+ * A row as a line of the front file: a CRC-32 that continues over all lines, and the fields. The SHA-256 chain is computed when rows
+ * are committed, many at once, because every call waits for its line.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
@@ -119,8 +120,8 @@ export function frontLine(check: number, seq: number, fields: AuditFields): { re
 }
 
 /**
- * The rows that follow on what audit.db holds. Lines of rows that are in audit.db as well are passed over when they are the same:
- * the hub was killed between the commit and the cut of the front.
+ * The rows after the last one in audit.db. Lines of rows that are in audit.db as well are skipped when they are the same: the hub was
+ * killed between the commit and the truncation of the front file.
  */
 export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: FrontContext): FrontRows {
   const rows: ChainedRow[] = [];
@@ -141,33 +142,22 @@ export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: Fro
 }
 
 function problemAfter({ seq }: ChainLink): NonNullable<FrontRows['problem']> {
-  return { seq: seq + 1, reason: `what audit.front holds does not follow on row ${seq}: it was changed, or rows before it are gone` };
+  return { seq: seq + 1, reason: `the content of audit.front does not follow row ${seq}: it was changed, or rows before it are gone` };
 }
 
-/** Without believing anything: what does not come out as it was written does not fit its check. */
+/** Parses an untrusted line; undefined for a line that no hub writes. */
 function parseLine(line: string): ParsedLine | undefined {
   const [check = '', head = '', content = ''] = line.split('\t');
   const [seq, kind, atMs, agent, tokens, tool, request, trace] = parsedList(head);
   const kindName = AUDIT_KINDS.find((known) => known === kind);
   if (typeof seq !== 'number' || typeof atMs !== 'number' || !kindName || parsedList(`[${content}]`).length !== 1) return undefined;
-  const fields: AuditFields = {
-    kind: kindName,
-    atMs,
-    ...(typeof agent === 'string' && { agent }),
-    ...(Array.isArray(tokens) && { tokens: tokens.map(String) }),
-    ...(typeof tool === 'string' && { tool }),
-    ...(typeof request === 'string' && { request }),
-    ...(typeof trace === 'string' && { trace }),
-    content,
-  };
-  return { check: Number(check), body: `${head}\t${content}`, seq, fields };
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const tokenIds = Array.isArray(tokens) ? tokens.map(String) : undefined;
+  const named = present({ agent: text(agent), tokens: tokenIds, tool: text(tool), request: text(request), trace: text(trace) });
+  return { check: Number(check), body: `${head}\t${content}`, seq, fields: { kind: kindName, atMs, ...named, content } };
 }
 
 function parsedList(text: string): readonly unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
+  const parsed = tryParseJson(text);
+  return Array.isArray(parsed) ? parsed : [];
 }

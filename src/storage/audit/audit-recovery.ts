@@ -6,26 +6,26 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
 import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAfter } from './audit-database.ts';
 
-/** What is wrong with a file that was opened: for the log and the event `hub.warning`, and as a note in the chain. */
+/** A fault of an opened audit log: for the log, the event `hub.warning`, and a note in the chain. */
 export interface Loss {
   readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
   readonly seq: number;
   readonly reason: string;
 }
 
-/** A chain that was opened and not written to yet. */
+/** An opened chain before the first write. */
 export interface OpenedChain {
   readonly database: DatabaseSync;
   readonly ledger: ChainStart;
   /** The last row, wherever it is. */
   readonly head: ChainLink;
-  /** Rows that the disk keeps from being committed. */
+  /** Rows that could not be committed yet. */
   readonly waiting: readonly ChainedRow[];
-  /** What is wrong with the front. */
+  /** Fault of the front file. */
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
-/** What a start found in the files. */
+/** The result of `examineChain`. */
 interface OpeningReport {
   readonly losses: readonly Loss[];
   readonly openIntents: OpenIntents;
@@ -34,11 +34,11 @@ interface OpeningReport {
 interface ChainAnchors {
   readonly hub: string;
   readonly anchor: AuditAnchor;
-  /** Number of the last row that was given to the disk, as another file tells it. */
+  /** Number of the last row that was written, from another file. */
   readonly rowsGiven: number;
 }
 
-/** Looks through the end of the chain, holds it against its anchors, and finds the calls without an outcome. */
+/** Checks the end of the chain, compares it with its anchors, and finds the calls without an outcome. */
 export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: ChainAnchors): OpeningReport {
   const { database, ledger, problem, waiting } = chain;
   const inFront: Loss | undefined = problem && { warning: 'audit_damaged', ...problem };
@@ -51,14 +51,14 @@ export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: Cha
   return { losses, openIntents };
 }
 
-/** A note that the journal writes about itself. Hashes stay, which in notes of others would be cut. */
+/** A note that the audit log writes about itself. Its hashes are not redacted, as they are in other notes. */
 export function auditNote(event: (typeof AUDIT_LOG_NOTES)[keyof typeof AUDIT_LOG_NOTES], atMs: number, data: JsonObject): AuditFields {
   return { kind: 'note', atMs, content: canonicalJson({ event, data }) };
 }
 
 function foreign({ hub: beganBy }: ChainStart, hub: string): Loss | undefined {
   if (beganBy === hub) return undefined;
-  return { warning: 'audit_foreign', seq: 0, reason: `the journal was begun by ${beganBy}, and this hub is ${hub}` };
+  return { warning: 'audit_foreign', seq: 0, reason: `the audit log was begun by ${beganBy}, and this hub is ${hub}` };
 }
 
 function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditAnchor, rowsGiven: number): Loss | undefined {
@@ -99,14 +99,14 @@ function intentsSince(database: DatabaseSync, afterSeq: number): OpenIntents {
 const SPACE = 'audit';
 const KEY = 'head';
 
-/** Where the chain stood, kept in another file than the chain. */
+/** The head of the chain, stored outside of it. */
 interface Anchor {
   readonly head: ChainLink;
-  /** No intent before this row was without an outcome. */
+  /** Every intent before this row has an outcome. */
   readonly openFromSeq: number;
 }
 
-/** Keeps the head of the chain outside of audit.db: rows that are cut off there are missed here. */
+/** Stores the head of the chain outside of audit.db, so that truncation is detected. */
 export class AuditAnchor {
   readonly #store: KeyValueStore;
   #kept: Anchor | undefined;
@@ -120,7 +120,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Throws STORAGE_FAILED. The head must be on the disk already, else a power cut would look like a cut journal. */
+  /** Throws STORAGE_FAILED. The head must be on the disk already, else a power cut would look like truncation. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
@@ -143,13 +143,13 @@ interface OpenIntent {
   readonly fields: AuditFields;
 }
 
-/** Which calls were begun and have not been told the end of. */
+/** The intents without an outcome. */
 export class OpenIntents {
-  // Callers choose ids of requests, and may use one twice. An outcome closes the newest of them: then counting again from the
-  // first that is open comes to the same.
+  // Callers choose ids of requests and may use one twice. An outcome closes the newest intent, so that counting again from the first
+  // open one gives the same result.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
-  /** To be told of every row, in order. */
+  /** To be called with every row, in order. */
   track(seq: number, fields: AuditFields): void {
     const { kind, request, agent, tool } = fields;
     if (kind === 'note') return;
@@ -175,17 +175,12 @@ export class OpenIntents {
   }
 }
 
-/** What is written for a call that a stop of the hub cut off. */
+/** The outcome that is written for a call which the end of the process interrupted. */
 export function unknownOutcome({ seq, fields }: OpenIntent, atMs: number): AuditFields {
-  const { agent, tokens, tool, request, trace } = fields;
   return {
+    ...fields,
     kind: 'outcome',
     atMs,
-    ...(agent !== undefined && { agent }),
-    ...(tokens && { tokens }),
-    ...(tool !== undefined && { tool }),
-    ...(request !== undefined && { request }),
-    ...(trace !== undefined && { trace }),
     content: `{"duration_ms":0,"error":"OUTCOME_UNKNOWN","intent":${seq},"message":"The hub stopped while the call ran; it may or may not have taken effect"}`,
   };
 }

@@ -20,60 +20,60 @@ import { AuditFront } from './audit-front.ts';
 import { AuditAnchor, auditNote, examineChain, type Loss, unknownOutcome } from './audit-recovery.ts';
 import { WalSync } from './wal-sync.ts';
 
-/** Where the journal lies, whose it is, and how much of it is kept. */
+/** Files, hub and bounds of the audit log. */
 export interface AuditStoreOptions {
   /** Folder that holds `audit.db` and `audit.front`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly hubId: string;
-  /** Beyond this the oldest rows go; default 256 MB. */
+  /** The oldest rows are pruned beyond this size; default 256 MB. */
   readonly maxBytes?: number;
-  /** Rows older than this go; default 365. */
+  /** Older rows are pruned; default 365. */
   readonly keepDays?: number;
   readonly snapshotEveryMs?: number;
 }
 
 interface AuditCollaborators extends StorageServices {
-  /** Keeps the head of the chain in another file. */
+  /** Stores the head of the chain in another file. */
   readonly anchors: KeyValueStore;
 }
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
-/** The head in the store tells who wrote rows anew; how many there are is anchored with each of them. It is a page of the card each time. */
+/** The stored head reveals rewritten rows; the number of rows is anchored with each of them. Each write of the head costs a page of the card. */
 const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
-/** When the start is over; then a hundred rows, some milliseconds of a small board, in each twentieth of a second. */
+/** The check of older rows begins after the start: a hundred rows, some milliseconds of a small board, in each twentieth of a second. */
 const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
 const OLDER_ROWS_REST_MS = 50;
 
-/** How much of the journal is looked at before others have their turn. */
+/** Pace of a check: rows at once, and the pause between. */
 interface CheckPace {
   readonly rowsAtOnce: number;
   readonly rest: () => Promise<void>;
 }
 
 /**
- * The journal of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves a
- * row is in `audit.front` and no end of the process can take it back; it is in `audit.db` and on the disk within 250 ms, and at
- * once where the entry says so.
+ * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves, the
+ * row is in `audit.front` and survives the end of the process; it is in `audit.db` and on the disk within 250 ms, and at once for a
+ * dangerous intent.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #collaborators: AuditCollaborators;
   readonly #options: AuditStoreOptions;
   readonly #file: SqliteFile;
-  readonly #tape: AuditFiles;
+  readonly #files: AuditFiles;
   readonly #anchor: AuditAnchor;
   readonly #sync: WalSync;
   readonly #frontAnchor: FileAnchor;
   #checksRunning = 0;
   #headKeptMs = Number.NEGATIVE_INFINITY;
-  /** The last row that is known to be on the disk. */
+  /** Number of the last row that is on the disk. */
   #syncedSeq = -1;
   #closing = new AbortController();
-  /** Resolves when the rows that the start did not look at were looked at. */
+  /** Resolves when the rows that the start did not check are checked. */
   #olderRows: Promise<void> = Promise.resolve();
   #cancelUpkeep: () => void = () => {};
 
@@ -98,17 +98,10 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     });
     const front = new AuditFront(join(options.directory, 'audit.front'));
     this.#frontAnchor = collaborators.fileAnchors.of('audit.front');
-    const parts = { file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId };
-    this.#tape = new AuditFiles({
-      file: parts.file,
-      front: parts.front,
-      anchor: parts.anchor,
-      clock: parts.clock,
-      hub: parts.hub,
-      onFailure: this.#warner('audit_not_written'),
-    });
+    const onFailure = this.#warner('audit_not_written');
+    this.#files = new AuditFiles({ file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId, onFailure });
     this.#anchor = new AuditAnchor(collaborators.anchors);
-    this.#sync = new WalSync({ clock, path, commit: () => this.#tape.commit(), onFailure: this.#warner('audit_not_synced') });
+    this.#sync = new WalSync({ clock, path, commit: () => this.#files.commit(), onFailure: this.#warner('audit_not_synced') });
   }
 
   async start(): Promise<void> {
@@ -116,14 +109,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.#file.start();
     const hub = this.#options.hubId;
     const rowsGiven = this.#frontAnchor.least()?.generation ?? 0;
-    const { losses, openIntents } = this.#tape.open((chain) => examineChain(chain, { hub, anchor: this.#anchor, rowsGiven }));
+    const { losses, openIntents } = this.#files.open((chain) => examineChain(chain, { hub, anchor: this.#anchor, rowsGiven }));
     const nowMs = this.#collaborators.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
-    this.#tape.owe(
-      [...this.#restoreNotes(nowMs), this.#openingNote(nowMs), ...losses.map((loss) => this.#tellLoss(loss, nowMs)), ...unknown],
+    this.#files.owe(
+      [...this.#restoreNotes(nowMs), this.#openingNote(nowMs), ...losses.map((loss) => this.#reportLoss(loss, nowMs)), ...unknown],
       openIntents,
     );
-    // From here on the chain itself tells of the loss.
+    // From here on the chain itself has the note about the loss.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
     this.#scheduleUpkeep();
@@ -138,11 +131,11 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   read(query: AuditQuery): readonly AuditRow[] {
-    return this.#tape.read({ ...query, limit: Math.min(query.limit, MAX_READ_ROWS) });
+    return this.#files.read({ ...query, limit: Math.min(query.limit, MAX_READ_ROWS) });
   }
 
   head(): AuditHead {
-    return this.#tape.head;
+    return this.#files.head;
   }
 
   async verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification> {
@@ -156,15 +149,15 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Copies the database now, with every row there is. Throws STORAGE_FAILED. */
   async snapshot(): Promise<Snapshot> {
-    this.#tape.commit();
+    this.#files.commit();
     return await this.#file.snapshot();
   }
 
-  /** Gives up what is too old or too much, in slices. Throws STORAGE_FAILED. */
+  /** Prunes rows beyond the bounds, in slices. Throws STORAGE_FAILED. */
   async prune(): Promise<void> {
     const olderThanMs = this.#collaborators.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
-    // A check that is under way still has to see the rows.
-    while (this.#file.isOpen && this.#checksRunning === 0 && this.#tape.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
+    // A running check still has to read the rows.
+    while (this.#file.isOpen && this.#checksRunning === 0 && this.#files.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
       this.#sync.soon();
       await nextTurn();
     }
@@ -175,19 +168,19 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     this.#closing.abort();
     await this.#olderRows;
     if (this.#file.isOpen) await this.#keepHead();
-    this.#tape.close();
+    this.#files.close();
     await this.#sync[Symbol.asyncDispose]();
     await this.#file[Symbol.asyncDispose]();
   }
 
-  /** Calls go on without their rows while the disk takes none; the hub says so as long as it lasts. */
+  /** Appends a row. Calls continue without rows while the disk takes none; the hub reports the problem meanwhile. */
   #append(fields: AuditFields): void {
     const { problems } = this.#collaborators;
     try {
-      this.#tape.append(fields);
+      this.#files.append(fields);
     } catch (error) {
       const problem = storageProblem(error);
-      if (problem !== undefined) problems.raise(NOT_WRITTEN, `Calls are not written to the journal: ${problem}`);
+      if (problem !== undefined) problems.raise(NOT_WRITTEN, `Calls are not written to the audit log: ${problem}`);
       throw error;
     }
     problems.clear(NOT_WRITTEN);
@@ -198,29 +191,29 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async #verify(expected: ChainLink | undefined): Promise<AuditVerification> {
-    this.#tape.commit();
-    const { head, ledger } = this.#tape;
+    this.#files.commit();
+    const { head, ledger } = this.#files;
     const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
-    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not looked at the whole journal; ask again when it runs');
+    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not checked the whole audit log; try again when it runs');
     const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
     return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
   }
 
-  /** The rows that the start did not look at. There may be a million of them, and the board has other things to do. */
+  /** Checks the rows that the start did not check: there may be a million, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
     const { clock } = this.#collaborators;
     await pause(clock, OLDER_ROWS_AFTER_MS, signal);
     if (signal.aborted) return;
     this.#checksRunning++;
     try {
-      this.#tape.commit();
-      const { seq } = this.#tape.head;
+      this.#files.commit();
+      const { seq } = this.#files.head;
       const check = await this.#checkAll(undefined, {
         rowsAtOnce: OLDER_ROWS_AT_ONCE,
         rest: () => pause(clock, OLDER_ROWS_REST_MS, signal),
       });
       const problem = check?.finishRows(seq);
-      if (problem) this.#tellProblem({ warning: 'audit_damaged', ...problem });
+      if (problem) this.#reportProblem({ warning: 'audit_damaged', ...problem });
     } catch (error) {
       this.#warner('audit_not_checked')(error);
     } finally {
@@ -228,14 +221,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Looks at every row that there is now; undefined when the journal is closed meanwhile. */
+  /** Checks every present row; undefined when the audit log is closed meanwhile. */
   async #checkAll(expected: ChainLink | undefined, { rowsAtOnce, rest }: CheckPace): Promise<AuditCheck | undefined> {
-    const { head, ledger } = this.#tape;
+    const { head, ledger } = this.#files;
     const kept = this.#anchor.read()?.head;
     const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));
     const check = new AuditCheck({ hub: ledger.hub, after: ledger.pruned, witnesses, isWhole: true });
     for (let seq = ledger.pruned.seq; seq < head.seq; seq += rowsAtOnce) {
-      for (const { link, fields } of this.#tape.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
+      for (const { link, fields } of this.#files.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
       await rest();
       if (!this.#file.isOpen || this.#closing.signal.aborted) return undefined;
     }
@@ -244,7 +237,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   #openingNote(nowMs: number): AuditFields {
     const { recovery } = this.#file;
-    const isFirst = this.#tape.head.seq === 0;
+    const isFirst = this.#files.head.seq === 0;
     const data = { hub: this.#options.hubId, ...(recovery && { recovery }) };
     return auditNote(isFirst ? AUDIT_LOG_NOTES.began : AUDIT_LOG_NOTES.opened, nowMs, data);
   }
@@ -254,13 +247,13 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
   }
 
-  #tellProblem({ warning, seq, reason }: Loss): void {
+  #reportProblem({ warning, seq, reason }: Loss): void {
     this.#warn(warning, { seq, reason });
-    this.#collaborators.problems.raise('audit chain', `The journal of calls is not whole: ${reason}. See "atmo audit verify"`);
+    this.#collaborators.problems.raise('audit chain', `The audit log is not intact: ${reason}. See "atmo audit verify"`);
   }
 
-  #tellLoss(loss: Loss, nowMs: number): AuditFields {
-    this.#tellProblem(loss);
+  #reportLoss(loss: Loss, nowMs: number): AuditFields {
+    this.#reportProblem(loss);
     const { warning, seq, reason } = loss;
     return auditNote(AUDIT_LOG_NOTES.lost, nowMs, { warning, seq, reason });
   }
@@ -279,7 +272,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.prune().catch(this.#warner('audit_not_pruned'));
   }
 
-  /** The head outside of the file must never be ahead of what a power cut leaves of it. */
+  /** Stores the head outside of the file. It must never be ahead of the rows that survive a power cut. */
   async #keepHead(): Promise<void> {
     try {
       const { head, openFromSeq } = await this.#syncRows();
@@ -290,9 +283,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Answers how far the journal is on the disk. */
+  /** Syncs the rows and returns how far they are on the disk. */
   async #syncRows(): Promise<Pick<AuditFiles, 'head' | 'openFromSeq'>> {
-    const { head, openFromSeq } = this.#tape;
+    const { head, openFromSeq } = this.#files;
     if (head.seq === this.#syncedSeq) return { head, openFromSeq };
     await this.#sync.now();
     this.#syncedSeq = head.seq;
@@ -315,5 +308,5 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 function beyondReach(expected: ChainLink | undefined, pruned: ChainLink): AuditVerification['problem'] {
   if (!expected || expected.seq >= pruned.seq) return undefined;
   const { seq } = expected;
-  return { seq, reason: `row ${seq} can no longer be compared: the rows up to ${pruned.seq} were given up as too old or too many` };
+  return { seq, reason: `row ${seq} can no longer be compared: the rows up to ${pruned.seq} were pruned as too old or too many` };
 }

@@ -2,46 +2,49 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
 import { toStorageError } from '../storage-error.ts';
 
-interface WalSyncParts {
+interface WalSyncOptions {
   readonly clock: Clock;
-  /** Path of the database; its log lies beside it. */
+  /** Path of the database. */
   readonly path: string;
-  /** Commits what is to be synced and is not committed yet. Throws STORAGE_FAILED. */
+  /** Commits the rows to be synced. Throws STORAGE_FAILED. */
   readonly commit: () => void;
-  /** Hears of the first of several syncs that nobody waits for and that fail. */
+  /** Is called for the first of several failed background syncs. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A sync takes time itself: what was committed is on the disk within 250 ms. */
+/** With the time of the sync itself, a row is on the disk within 250 ms. */
 const SOON_MS = 200;
 
 /**
- * Brings the write-ahead log of an open database onto the disk beside the event loop, where SQLite with synchronous FULL
- * would stop it for each commit. The log stays the same file as long as the database is open.
+ * Syncs the write-ahead log of an open database in the background, where SQLite with synchronous FULL would block the event loop at
+ * each commit. The log stays the same file as long as the database is open.
  */
 export class WalSync implements AsyncDisposable {
-  readonly #parts: WalSyncParts;
+  readonly #options: WalSyncOptions;
   #handle: Promise<FileHandle> | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #isFailing = false;
 
-  constructor(parts: WalSyncParts) {
-    this.#parts = parts;
+  constructor(options: WalSyncOptions) {
+    this.#options = options;
   }
 
-  /** There is something new: it is on the disk within 250 ms. */
+  /** Syncs present rows within 250 ms. */
   soon(): void {
-    this.#cancelTimer ??= this.#parts.clock.after(SOON_MS, () => {
+    this.#cancelTimer ??= this.#options.clock.after(SOON_MS, () => {
       this.#cancelTimer = undefined;
-      this.now().catch((error: unknown) => this.#tell(error));
+      this.now().catch((error: unknown) => {
+        if (!this.#isFailing) this.#options.onFailure(error);
+        this.#isFailing = true;
+      });
     });
   }
 
-  /** Resolves when all that there was before this call is on the disk. Throws STORAGE_FAILED. */
+  /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED. */
   now(): Promise<void> {
-    // A sync that is under way may have begun before the last commit.
+    // A running sync may have begun before the last commit.
     if (!this.#running) return this.#begin();
     this.#next ??= this.#running
       .catch(() => {})
@@ -52,7 +55,7 @@ export class WalSync implements AsyncDisposable {
     return this.#next;
   }
 
-  /** Waits for what is under way and lets go of the file; closing the database brings the rest onto the disk. */
+  /** Waits for the running sync and closes the file; closing the database syncs the rest. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -61,11 +64,6 @@ export class WalSync implements AsyncDisposable {
     const handle = await this.#handle?.catch(() => undefined);
     this.#handle = undefined;
     await handle?.close();
-  }
-
-  #tell(error: unknown): void {
-    if (!this.#isFailing) this.#parts.onFailure(error);
-    this.#isFailing = true;
   }
 
   #begin(): Promise<void> {
@@ -77,8 +75,8 @@ export class WalSync implements AsyncDisposable {
   }
 
   async #sync(): Promise<void> {
-    this.#parts.commit();
-    const path = `${this.#parts.path}-wal`;
+    this.#options.commit();
+    const path = `${this.#options.path}-wal`;
     try {
       this.#handle ??= open(path, 'r');
       await (await this.#handle).datasync();

@@ -1,21 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Aggregation, HistoryPoint } from '../../core/devices/sensor-readings.ts';
 
-/** How fine kept readings are: as they came, or summed up in slots of 5 minutes or 1 hour. */
+/** Resolutions of stored readings: raw, or summed up in slots of 5 minutes or 1 hour. */
 export const RESOLUTIONS = ['raw', '5min', '1h'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /** Width of one slot of a resolution. */
 export const SLOT_MS: Readonly<Record<Resolution, number>> = { raw: 1, '5min': 300_000, '1h': 3_600_000 };
 
-/** A stretch of time, end excluded, and where its readings are to be taken from. */
+/** A time range, end excluded, and the resolution from which it is read. */
 interface Segment {
   readonly from: Resolution;
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** What is kept: each resolution from `floorMs` on, the summed ones up to `summedUntilMs`. Floors are whole hours. */
+/** Stored ranges: each resolution from `floorMs` on, the summed ones up to `summedUntilMs`. Floors are whole hours. */
 export interface RetainedRanges {
   readonly floorMs: Readonly<Record<Resolution, number>>;
   readonly summedUntilMs: number;
@@ -33,8 +33,8 @@ export function slotStart(atMs: number, slotMs: number): number {
 
 /**
  * Splits a range, end excluded, into segments so that sums over buckets of `everyMs` (one bucket when absent) are
- * those over the raw readings: slots are used only where they lie whole inside one bucket. Where finer readings have
- * been dropped, the next coarser slots stand in, counted where they start.
+ * those over the raw readings: slots are used only where they lie completely inside one bucket. Where finer readings have
+ * been dropped, the next coarser slots replace them, counted where they start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));
@@ -66,12 +66,12 @@ function standIn(segment: Segment, kept: RetainedRanges): readonly Segment[] {
   return [...standIn(lost, kept), ...present];
 }
 
-/** One sensor's stretch of time, end excluded. */
+/** A time range of one sensor, end excluded. */
 export interface SensorRange {
   readonly sensor: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** At most this many, newest kept. */
+  /** Largest number of points; the newest are returned. */
   readonly limit: number;
 }
 
@@ -89,7 +89,7 @@ const SUMS: Readonly<Record<Resolution, string>> = {
   '1h': rollupSums('rollup_1h'),
 };
 
-/** Readings as they came, oldest first. */
+/** Raw readings, oldest first. */
 export function readRaw(database: DatabaseSync, { sensor, startMs, endMs, limit }: SensorRange): readonly HistoryPoint[] {
   return database
     .prepare('SELECT ts, value FROM reading WHERE ts >= ? AND ts < ? AND sensor = ? ORDER BY ts DESC LIMIT ?')
@@ -102,13 +102,13 @@ export function readRaw(database: DatabaseSync, { sensor, startMs, endMs, limit 
 export function readBuckets(
   database: DatabaseSync,
   segments: readonly Segment[],
-  { stretch, everyMs, aggregation }: { stretch: SensorRange; everyMs: number | undefined; aggregation: Exclude<Aggregation, 'none'> },
+  { range, everyMs, aggregation }: { range: SensorRange; everyMs: number | undefined; aggregation: Exclude<Aggregation, 'none'> },
 ): readonly HistoryPoint[] {
   const buckets = new Map<number, Sums>();
   // A bucket wider than any time is the whole range.
   const every = everyMs ?? Number.MAX_SAFE_INTEGER;
   for (const { from, startMs, endMs } of segments) {
-    const rows = database.prepare(SUMS[from]).all({ every, start: startMs, end: endMs, sensor: stretch.sensor });
+    const rows = database.prepare(SUMS[from]).all({ every, start: startMs, end: endMs, sensor: range.sensor });
     for (const row of rows) {
       const sums = { n: Number(row.n), min: Number(row.min), max: Number(row.max), sum: Number(row.sum) };
       const bucket = Number(row.bucket);
@@ -117,8 +117,8 @@ export function readBuckets(
   }
   return [...buckets]
     .sort(([a], [b]) => a - b)
-    .slice(-stretch.limit)
-    .map(([bucket, sums]) => ({ atMs: Math.max(bucket, stretch.startMs), value: pick(sums, aggregation) }));
+    .slice(-range.limit)
+    .map(([bucket, sums]) => ({ atMs: Math.max(bucket, range.startMs), value: pick(sums, aggregation) }));
 }
 
 function rollupSums(table: string): string {

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import type { Clock } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
 import { planHistory, type Resolution, readBuckets, readRaw, SLOT_MS, slotStart } from './history-query.ts';
@@ -20,15 +18,15 @@ import {
   writeReadings,
 } from './history-writer.ts';
 
-/** Where history lies and how much of it is kept. */
+/** Files and bounds of the history. */
 export interface HistoryStoreOptions {
   /** Folder that holds `history.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
-  /** How long each resolution is kept. */
+  /** Retention of each resolution. */
   readonly retentionMs?: Readonly<Record<Resolution, number>>;
   readonly commitEveryMs?: number;
-  /** An unchanged value is kept at most this often. */
+  /** An unchanged value is stored at most this often. */
   readonly unchangedEveryMs?: number;
   readonly snapshotEveryMs?: number;
   readonly maxFileBytes?: number;
@@ -36,21 +34,19 @@ export interface HistoryStoreOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** 7 days as they came, 30 days by 5 minutes, 1 year by the hour: about 60 MB at 50 sensors twice a minute. */
+/** Raw readings for 7 days, sums of 5 minutes for 30 days, of an hour for 1 year: about 60 MB at 50 sensors twice a minute. */
 export const DEFAULT_RETENTION_MS: Readonly<Record<Resolution, number>> = { raw: 7 * DAY_MS, '5min': 30 * DAY_MS, '1h': 365 * DAY_MS };
-/** How often history is copied where nothing else is said. */
+/** Default interval of the copies of history.db. */
 export const DEFAULT_HISTORY_SNAPSHOT_MS = 7 * DAY_MS;
 const DEFAULT_LIMIT = 10_000;
 const PENDING_CAPACITY = 20_000;
 
 /**
- * What sensors say, now (in memory) and over time (`history.db`). Readings are committed once a minute, when stopping
- * and before history is asked for; a crash loses at most the last minute.
+ * Readings of sensors: the present ones in memory, the past ones in `history.db`. Readings are committed once a minute, at the stop and
+ * before a query; a crash loses at most the last minute.
  */
 export class HistoryStore implements ReadingStore, Service {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #events: StorageServices['events'];
+  readonly #ports: StorageServices;
   readonly #file: SqliteFile;
   readonly #retentionMs: Readonly<Record<Resolution, number>>;
   readonly #commitEveryMs: number;
@@ -62,9 +58,7 @@ export class HistoryStore implements ReadingStore, Service {
   #isFailing = false;
 
   constructor(collaborators: StorageServices, options: HistoryStoreOptions) {
-    this.#clock = collaborators.clock;
-    this.#logger = collaborators.logger;
-    this.#events = collaborators.events;
+    this.#ports = collaborators;
     this.#retentionMs = options.retentionMs ?? DEFAULT_RETENTION_MS;
     this.#commitEveryMs = options.commitEveryMs ?? MINUTE_MS;
     this.#pending = new PendingReadings({ unchangedEveryMs: options.unchangedEveryMs ?? 5 * MINUTE_MS, capacity: PENDING_CAPACITY });
@@ -97,7 +91,7 @@ export class HistoryStore implements ReadingStore, Service {
     if (!Number.isFinite(atMs)) throw new AtmoError('VALIDATION_ERROR', `The reading of ${id} has no time: ${atMs}`);
     const known = typeof value === 'number' && !Number.isFinite(value) ? null : value;
     if (atMs === 0) {
-      this.#current.record(id, known, this.#lastSaid(id, known));
+      this.#current.record(id, known, this.#lastReportMs(id, known));
       return;
     }
     this.#current.record(id, known, atMs);
@@ -105,19 +99,18 @@ export class HistoryStore implements ReadingStore, Service {
       this.#pending.forget(id);
       return;
     }
-    // Its slot is closed and its neighbours are gone: summing up again would lose them.
+    // The readings of its slot are dropped: another sum would lose them.
     if (atMs < this.#floors().raw) return;
     this.#pending.add({ id, value: typeof known === 'boolean' ? Number(known) : known, atMs: Math.trunc(atMs) });
   }
 
-  /** When a value of which the time is not known any more was said last: the history may have it. 0 where it has not. */
-  #lastSaid(id: SensorId, value: ReadingValue | null): number {
+  /** Time of the last report of a value whose time is not known any more, from the history; 0 when the history does not have it. */
+  #lastReportMs(id: SensorId, value: ReadingValue | null): number {
     const sensor = value === null ? undefined : this.#file.use((database) => this.#numbers.get(database, id));
     if (!sensor) return 0;
-    const stretch = { sensor: sensor.number, startMs: 0, endMs: this.#clock.now() + 1, limit: 1 };
-    const [point] = this.#file.use((database) => readRaw(database, stretch));
-    const said = typeof value === 'boolean' ? Number(value) : value;
-    return point?.value === said ? point.atMs : 0;
+    const range = { sensor: sensor.number, startMs: 0, endMs: this.#ports.clock.now() + 1, limit: 1 };
+    const [point] = this.#file.use((database) => readRaw(database, range));
+    return point?.value === (typeof value === 'boolean' ? Number(value) : value) ? point.atMs : 0;
   }
 
   setReachability(device: DeviceId, reachability: Reachability): void {
@@ -141,9 +134,9 @@ export class HistoryStore implements ReadingStore, Service {
     throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${query.sensor}; \`atmo sensors\` lists them`, { sensor: query.sensor });
   }
 
-  /** Commits what waits. Throws STORAGE_FAILED; what waits is then tried again with the next commit. */
+  /** Commits the pending readings. Throws STORAGE_FAILED, and then the next commit tries them again. */
   flush(): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#ports.clock.now();
     const rows = this.#file.use((database) =>
       this.#pending.peek().map(({ id, value, atMs }) => ({
         sensor: this.#numbers.numberFor(database, id, typeof value === 'string' ? 'text' : 'number'),
@@ -177,19 +170,19 @@ export class HistoryStore implements ReadingStore, Service {
 
   #read(query: HistoryQuery, { number: sensor, holdsText }: KnownSensor): readonly HistoryPoint[] {
     const { startMs, aggregation, everyMs } = query;
-    const stretch = { sensor, startMs, endMs: query.endMs + 1, limit: query.limit ?? DEFAULT_LIMIT };
-    if (aggregation === 'none') return this.#file.use((database) => readRaw(database, stretch));
+    const range = { sensor, startMs, endMs: query.endMs + 1, limit: query.limit ?? DEFAULT_LIMIT };
+    if (aggregation === 'none') return this.#file.use((database) => readRaw(database, range));
     if (holdsText) {
-      throw new AtmoError('VALIDATION_ERROR', `${query.sensor} says texts, which have no ${aggregation}; ask with aggregation none`);
+      throw new AtmoError('VALIDATION_ERROR', `${query.sensor} reports texts, which have no ${aggregation}; use aggregation none`);
     }
     return this.#file.use((database) => {
-      const kept = { floorMs: this.#floors(), summedUntilMs: summedUntil(database) };
-      return readBuckets(database, planHistory(stretch, everyMs, kept), { stretch, everyMs, aggregation });
+      const retained = { floorMs: this.#floors(), summedUntilMs: summedUntil(database) };
+      return readBuckets(database, planHistory(range, everyMs, retained), { range, everyMs, aggregation });
     });
   }
 
   #scheduleCommit(): void {
-    this.#cancelCommit = this.#clock.after(this.#commitEveryMs, () => {
+    this.#cancelCommit = this.#ports.clock.after(this.#commitEveryMs, () => {
       this.#scheduleCommit();
       this.#flushOrWarn();
     });
@@ -206,13 +199,10 @@ export class HistoryStore implements ReadingStore, Service {
   }
 
   #warn(error: unknown): void {
-    const data = {
-      warning: 'history_not_written',
-      waiting: this.#pending.count,
-      reason: error instanceof Error ? error.message : String(error),
-    };
-    this.#logger.error('history_not_written', data);
-    this.#events.emit('hub.warning', 'history.db', data);
+    const reason = error instanceof Error ? error.message : String(error);
+    const data = { warning: 'history_not_written', waiting: this.#pending.count, reason };
+    this.#ports.logger.error('history_not_written', data);
+    this.#ports.events.emit('hub.warning', 'history.db', data);
   }
 
   #dropOld(): void {
@@ -222,9 +212,9 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Whole hours, so that what stands in for dropped readings never overlaps with what is left of them. */
+  /** Beginning of each resolution: whole hours, so that sums of dropped readings never overlap with the remaining readings. */
   #floors(): Readonly<Record<Resolution, number>> {
-    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#clock.now() - retentionMs, SLOT_MS['1h']));
+    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#ports.clock.now() - retentionMs, SLOT_MS['1h']));
     return { raw: floor(this.#retentionMs.raw), '5min': floor(this.#retentionMs['5min']), '1h': floor(this.#retentionMs['1h']) };
   }
 }
@@ -239,15 +229,10 @@ function checkQuery({ startMs, endMs, everyMs, limit }: HistoryQuery): void {
   if (problem) throw new AtmoError('VALIDATION_ERROR', `The history query cannot be answered: ${problem}`);
 }
 
-interface Latest {
-  readonly value: ReadingValue | null;
-  readonly atMs: number;
-}
-
-/** What every sensor says now, in memory: a restart begins with nothing, and the devices tell it again. */
+/** The present reading of every sensor, in memory: after a restart the devices report again. */
 export class CurrentReadings {
   readonly #infos = new Map<SensorId, SensorInfo>();
-  readonly #latest = new Map<SensorId, Latest>();
+  readonly #latest = new Map<SensorId, Pick<Reading, 'value' | 'atMs'>>();
   readonly #reachability = new Map<DeviceId, Reachability>();
 
   describe(id: SensorId, info: SensorInfo | null): void {
@@ -258,7 +243,7 @@ export class CurrentReadings {
     }
   }
 
-  /** A value older than the one known changes nothing. */
+  /** Sets the present value; an older value changes nothing. */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void {
     const known = this.#latest.get(id);
     if (known && known.atMs > atMs) return;
@@ -279,7 +264,7 @@ export class CurrentReadings {
     return info && this.#reading(info);
   }
 
-  /** A sensor that never spoke has value null at time 0. */
+  /** A sensor without a report has value null at time 0. */
   #reading(info: SensorInfo): Reading {
     const latest = this.#latest.get(info.id) ?? { value: null, atMs: 0 };
     return { sensor: info, ...latest, reachability: this.#reachability.get(info.device) ?? 'unknown' };
@@ -293,16 +278,14 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Readings between two commits. What repeats within `unchangedEveryMs` is left out; at `capacity` the oldest go. */
+/** Readings between two commits. Repetitions within `unchangedEveryMs` are left out; beyond `capacity` the oldest are dropped. */
 class PendingReadings {
-  readonly #unchangedEveryMs: number;
-  readonly #capacity: number;
+  readonly #options: { readonly unchangedEveryMs: number; readonly capacity: number };
   readonly #lastKept = new Map<SensorId, PendingReading>();
   #waiting: PendingReading[] = [];
 
-  constructor({ unchangedEveryMs, capacity }: { readonly unchangedEveryMs: number; readonly capacity: number }) {
-    this.#unchangedEveryMs = unchangedEveryMs;
-    this.#capacity = capacity;
+  constructor(options: { readonly unchangedEveryMs: number; readonly capacity: number }) {
+    this.#options = options;
   }
 
   get count(): number {
@@ -313,15 +296,15 @@ class PendingReadings {
     if (this.#isRepetition(reading)) return;
     this.#lastKept.set(reading.id, reading);
     this.#waiting.push(reading);
-    if (this.#waiting.length > this.#capacity) this.#waiting.shift();
+    if (this.#waiting.length > this.#options.capacity) this.#waiting.shift();
   }
 
-  /** The next value of this sensor is news whatever it is. */
+  /** The next value of this sensor counts as changed. */
   forget(id: SensorId): void {
     this.#lastKept.delete(id);
   }
 
-  /** What waits; it keeps waiting until `clear`, so that a failed commit loses nothing. */
+  /** The pending readings, which stay until `clear`, so that a failed commit loses nothing. */
   peek(): readonly PendingReading[] {
     return this.#waiting;
   }
@@ -332,6 +315,6 @@ class PendingReadings {
 
   #isRepetition({ id, value, atMs }: PendingReading): boolean {
     const last = this.#lastKept.get(id);
-    return last !== undefined && last.value === value && Math.abs(atMs - last.atMs) < this.#unchangedEveryMs;
+    return last !== undefined && last.value === value && Math.abs(atMs - last.atMs) < this.#options.unchangedEveryMs;
   }
 }

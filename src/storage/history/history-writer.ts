@@ -3,7 +3,7 @@ import type { SensorId } from '../../core/ids.ts';
 import type { FileMark } from '../../core/storage/file-anchor.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
 
-/** A reading as it is kept: booleans are 0 and 1 already. */
+/** A stored reading; booleans are 0 and 1. */
 export interface Row {
   readonly atMs: number;
   /** Small number of the sensor in the table `sensor`. */
@@ -27,8 +27,8 @@ const SUM_UP = {
 };
 
 /**
- * Adds readings and sums up the slots that have closed; a reading that comes late sums its slot up again. To be run
- * inside a transaction. Answers until when slots are summed up now.
+ * Inserts readings and sums up the slots that have closed; a late reading sums its slot up again. To be run inside a transaction.
+ * Returns the end of the summed slots.
  */
 export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): number {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
@@ -43,7 +43,7 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
   return advance(database, untilMs, slotStart(nowMs, SLOT_MS['5min']));
 }
 
-/** Until when all slots of 5 minutes are summed up, ms since 1970. */
+/** End of the summed slots of 5 minutes, ms since 1970. */
 export function summedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT until FROM summed').get()?.until);
 }
@@ -58,7 +58,7 @@ export function nextGeneration(database: DatabaseSync): number {
   return generation;
 }
 
-/** How many commits a file has seen; a file of a hub before they were counted has seen none. */
+/** The number of commits of a file; 0 for a file of a hub that did not count them. */
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
@@ -79,7 +79,7 @@ function sumUp(database: DatabaseSync, step: '5min' | '1h', startMs: number, end
   database.prepare(SUM_UP[step]).run(startMs, endMs);
 }
 
-/** A clock that was set back must not unsum what is summed. */
+/** Moves the end of the summed slots forward only: a clock may have been set back. */
 function advance(database: DatabaseSync, untilMs: number, toMs: number): number {
   if (toMs <= untilMs) return untilMs;
   database.prepare('UPDATE summed SET until = ?').run(toMs);
@@ -120,11 +120,11 @@ export const HISTORY_MIGRATIONS = [
 export interface KnownSensor {
   /** Stands for the sensor in each row; one or two bytes instead of its name. */
   readonly number: number;
-  /** It has said texts: there is nothing to average. */
+  /** True once it has reported texts, which have no average. */
   readonly holdsText: boolean;
 }
 
-/** The small numbers that stand for sensors in history.db; a number once given stays. */
+/** The small numbers that stand for sensors in history.db; they never change. */
 export class SensorNumbers {
   readonly #known = new Map<SensorId, KnownSensor>();
 
@@ -136,7 +136,7 @@ export class SensorNumbers {
     return this.#remember(id, { number: Number(row.id), holdsText: row.holds_text === 1 });
   }
 
-  /** Gives a number to a new sensor. Committed by itself, so not to be run inside a transaction that may be undone. */
+  /** The number of a sensor, new if necessary. Commits by itself, so it must not run inside a transaction that may be rolled back. */
   numberFor(database: DatabaseSync, id: SensorId, kind: 'number' | 'text'): number {
     const known = this.get(database, id);
     if (known && (known.holdsText || kind === 'number')) return known.number;
