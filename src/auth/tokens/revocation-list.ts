@@ -15,13 +15,13 @@ const AAD: Uint8Array = Buffer.from('atmosphere-edge revocation v1', 'utf8');
 const CLAIM = { issuer: 1, tokenId: 2, expiresAt: 3 } as const;
 const TOKEN_ID_BYTES = 16;
 const TOKEN_ID = /^[0-9a-f]{32}$/;
-/** A token is believed this long after its end (clock skew), and so is what ended it earlier; the rest is margin. */
+/** A token stays valid after its end for the clock skew, so its revocation is kept longer, with a margin. */
 const KEPT_AFTER_END_MS = 300_000;
 
-/** Of one other hub: what it says must not fill the disk. */
+/** Statements of one other hub, so that it cannot fill the disk. */
 const MAX_OF_OTHER_HUB = 4_096;
 
-/** What decides who may end a token. */
+/** The parts of a token by which a hub may revoke it. */
 interface RevocableToken {
   /** Ids of its links, root first. */
   readonly chain: readonly string[];
@@ -31,7 +31,7 @@ interface RevocableToken {
   readonly issuer: string;
 }
 
-/** That a token is to be believed no more, until the moment at which it would have ended by itself. */
+/** The revocation of a token, kept until the token would have expired. */
 interface Revocation {
   readonly issuer: string;
   /** Hex. */
@@ -49,9 +49,9 @@ interface RevocationCollaborators {
 }
 
 /**
- * The tokens that were ended before their time. Each entry is a statement (COSE_Sign1) that the hub signed who said so:
- * lists merge by taking each other's statements, in any order, any number of times. A statement counts only from the hub
- * that issued the token's root, from one that holds a key of its chain, or from this one: no other can end somebody's token.
+ * The revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub: lists merge by exchanging statements, in any
+ * order, any number of times. A statement counts only from the hub that issued the token's root, from one that holds a key of its
+ * chain, or from this one: no other hub can revoke the token.
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
@@ -72,7 +72,7 @@ export class RevocationList implements Service {
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
-        // A damaged statement still says which token it was about; to believe that token again would be the worse mistake.
+        // The key still names the token of a damaged statement; to accept that token again would be the worse mistake.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
@@ -81,8 +81,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Ends a token (id: 32 hex digits) and all that come from it, at once and for good; false when it had ended already.
-   * VALIDATION_ERROR for an id of another form; STORAGE_FAILED, and then it has ended only until the hub stops: say it again.
+   * Revokes a token (id: 32 hex digits) and its descendants at once and for good; false when it was revoked already.
+   * Throws VALIDATION_ERROR for an id of another form; STORAGE_FAILED, and then the token is revoked only until the hub stops.
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
@@ -91,8 +91,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Takes a statement of a trusted hub; false when it says nothing new. VALIDATION_ERROR when it is malformed, not signed by
-   * one, or about longer than a token can last; RESOURCE_EXCEEDED when the hub has ended more tokens than are remembered.
+   * Adds a statement of a trusted hub; false when it is known. Throws VALIDATION_ERROR when it is malformed, not signed by a trusted
+   * hub, or lasts longer than any token can; RESOURCE_EXCEEDED when the hub has revoked more tokens than are stored.
    */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
@@ -101,12 +101,12 @@ export class RevocationList implements Service {
     return this.#add(revocation, statement);
   }
 
-  /** What other hubs have to know: the statements that are still needed. */
+  /** The statements that other hubs need. */
   statements(): readonly Uint8Array[] {
     return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
-  /** The first link of the token's chain that was revoked by somebody who may, by its id. */
+  /** Id of the first link of the token's chain that a hub with the right to do so has revoked. */
   firstRevoked(token: RevocableToken): string | undefined {
     return token.chain.find((id, index) => {
       const said = this.#revoked.get(id);
@@ -114,7 +114,7 @@ export class RevocationList implements Service {
     });
   }
 
-  /** Hears each statement from now on: the token and the hub that said so, whether or not it may. The answer stops it. */
+  /** Calls `listener` at each statement with token and hub, whether or not the hub may revoke it; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -124,7 +124,7 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  /** Whoever holds the key of a link made what comes after it, and may give it up itself. */
+  /** The holder of a link's key issued the links after it, and may revoke them. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
@@ -144,8 +144,8 @@ export class RevocationList implements Service {
     if (this.#isOver(expiresAt)) return false;
     this.#note(tokenId, issuer, expiresAt);
     this.#unwritten.add(key);
-    // A full disk lets nobody go on.
-    for (const listener of this.#listeners) this.#tell(listener, revocation);
+    // The revocation counts also when the disk is full.
+    for (const listener of this.#listeners) this.#notify(listener, revocation);
     // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
     this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
@@ -166,8 +166,8 @@ export class RevocationList implements Service {
     return issuer === this.#ports.hub.hubId ? tokenId : `${tokenId}.${issuer}`;
   }
 
-  /** The token has ended whatever a listener makes of it. */
-  #tell(listener: (tokenId: string, issuer: string) => void, { tokenId, issuer }: Revocation): void {
+  /** Errors of a listener change nothing of the revocation. */
+  #notify(listener: (tokenId: string, issuer: string) => void, { tokenId, issuer }: Revocation): void {
     try {
       listener(tokenId, issuer);
     } catch (error) {
@@ -175,7 +175,7 @@ export class RevocationList implements Service {
     }
   }
 
-  /** A clock that is not trusted could call a token ended that is believed again once the clock is right. */
+  /** Deletes revocations of expired tokens, only by a trusted clock: another could take a valid token for expired. */
   #forgetEnded(): void {
     if (!this.#ports.time.isTrusted()) return;
     for (const [tokenId, said] of this.#revoked) {
@@ -192,7 +192,7 @@ export class RevocationList implements Service {
     return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#ports.time.now();
   }
 
-  /** One of another hub was verified when it was taken; that hub may be trusted no more, or not be known yet. */
+  /** Statements of other hubs were verified when they arrived; such a hub may be no longer trusted, or not known yet. */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));
     return content.issuer === this.#ports.hub.hubId ? this.#read(statement) : content;

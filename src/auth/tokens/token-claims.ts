@@ -3,9 +3,10 @@ import { excessPermissions, parseGrant, requireGrant } from '../../core/auth/per
 import { AGENT_NAME, type RateLimit } from '../../core/auth/principal.ts';
 import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 import { refuseToken as refuse } from './token-refusal.ts';
 
-/** What one link of a token says (CWT, RFC 8392). Times in whole seconds since 1970. */
+/** Claims of one link of a token (CWT, RFC 8392). Times in whole seconds since 1970. */
 export interface TokenClaims {
   /** Hub id for a root, the parent's subject for a child. */
   readonly issuer: string;
@@ -27,7 +28,7 @@ export interface TokenClaims {
   readonly meshId?: string;
 }
 
-/** Most of what one token can say. */
+/** Bounds of the claims of one token. */
 const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
 /** The id of a hub or mesh. */
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -83,7 +84,7 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
   );
 }
 
-/** Claims from a payload: every one known, of its type and within its bounds; TOKEN_INVALID names the one that is not. */
+/** Decodes a payload whose claims are all known, of their types and within their bounds. Throws TOKEN_INVALID naming the faulty claim. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
   const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
   if (!(map instanceof Map)) return refuse('its claims are not a map');
@@ -91,25 +92,20 @@ export function decodeClaims(payload: Uint8Array): TokenClaims {
     if (!KNOWN.has(key)) refuse(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
   }
   const claim = (name: keyof typeof CLAIM): unknown => map.get(CLAIM[name]);
-  const audience = audienceOf(claim('audience'));
-  const notBefore = optional(claim('notBefore'), (value) => time(value, 'nbf'));
-  const maxHops = optional(claim('maxHops'), (value) => integer(value, { name: 'max_hops', least: 0, most: CLAIM_BOUNDS.maxHops }));
-  const rateLimit = optional(claim('rateLimit'), rateOf);
-  const meshId = optional(claim('meshId'), (value) => nodeId(value, 'mesh id'));
-  return {
+  return present({
+    audience: audienceOf(claim('audience')),
+    notBefore: optional(claim('notBefore'), (value) => time(value, 'nbf')),
+    maxHops: optional(claim('maxHops'), (value) => integer(value, { name: 'max_hops', least: 0, most: CLAIM_BOUNDS.maxHops })),
+    rateLimit: optional(claim('rateLimit'), rateOf),
+    meshId: optional(claim('meshId'), (value) => nodeId(value, 'mesh id')),
     issuer: issuerOf(claim('issuer')),
     subject: subjectOf(claim('subject'), 'sub'),
-    ...(audience && { audience }),
     expiresAt: time(claim('expiresAt'), 'exp'),
-    ...(notBefore !== undefined && { notBefore }),
     issuedAt: time(claim('issuedAt'), 'iat'),
     id: bytes(claim('id'), { name: 'cti', length: ID_BYTES }).toString('hex'),
     key: keyOf(claim('confirmation')),
     permissions: permissionsOf(claim('permissions')),
-    ...(maxHops !== undefined && { maxHops }),
-    ...(rateLimit && { rateLimit }),
-    ...(meshId !== undefined && { meshId }),
-  };
+  });
 }
 
 function issuerOf(value: unknown): string {
@@ -147,7 +143,7 @@ function rateOf(value: unknown): RateLimit {
   };
 }
 
-/** Only the form of the key: whether it is a sound point of the curve is asked before anything that it signed is believed. */
+/** Checks the form of the key only: before a signature by it is verified, the key is checked to be a valid point of the curve. */
 function keyOf(value: unknown): string {
   const coseKey: unknown = value instanceof Map && value.size === 1 ? value.get(1) : undefined;
   if (
@@ -193,10 +189,10 @@ const MIN_TTL_MS = 60_000;
 /** Longest life of a token: 400 days. */
 export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
-/** Who stands under these names in the journal and in events is not an agent. */
+/** Names of principals in the audit log and in events that are not agents. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 
-/** The request's permissions, each once and sorted; VALIDATION_ERROR names what no token could hold. */
+/** Checks a request and returns its permissions, each once and sorted. Throws VALIDATION_ERROR. */
 export function checkTokenRequest(request: TokenRequest): readonly string[] {
   const { agentId, ttlMs } = request;
   if (!AGENT_NAME.test(agentId))
@@ -233,10 +229,10 @@ function refuseRequest(message: string): never {
   throw new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** What a child token may differ in, and only towards less. */
+/** Claims in which a child token may be narrower than its parent. */
 export type NarrowedClaims = Omit<TokenClaims, 'issuedAt' | 'key' | 'id'>;
 
-/** How a child reaches beyond the token that it comes from, in words; undefined when it is narrower or equal in all. */
+/** The first claim in which a child exceeds its parent, in words; undefined when all are narrower or equal. */
 export function excessOf(child: NarrowedClaims, parent: NarrowedClaims): string | undefined {
   if (child.issuer !== parent.subject) return 'its issuer is not the agent of the token that it comes from';
   if (!isChildId(child.subject, parent.subject)) return "its agent's id is not the parent's id, a slash and one name";

@@ -6,7 +6,7 @@ import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRe
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { MAX_TOKEN_BYTES, MAX_TOKEN_DEPTH, signChild, signRoot, TokenSeal, tokenBytes, tokenText } from './token-chain.ts';
@@ -24,7 +24,7 @@ interface IssuerCollaborators {
   readonly events: EventBus;
 }
 
-/** Makes tokens with the hub's key: roots for the owner, children of their own token for agents. */
+/** Issues tokens with the hub's key: roots for the owner, children of their own token for agents. */
 export class TokenIssuer implements TokenAuthority {
   readonly #ports: IssuerCollaborators;
   readonly #seal: TokenSeal;
@@ -86,7 +86,7 @@ export class TokenIssuer implements TokenAuthority {
     return true;
   }
 
-  /** Only of those that this hub says: what others say ends none of its own tokens. */
+  /** Reports the revocations by this hub only: those by other hubs do not end its own tokens. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     return this.#ports.revocations.onRevoked((tokenId, issuer) => {
       if (issuer === this.#ports.hub.hubId) listener(tokenId);
@@ -122,11 +122,12 @@ export class TokenIssuer implements TokenAuthority {
     return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#ports.hub.privateKey);
   }
 
-  /** What the request leaves open is the parent's; what it asks for beyond the parent is refused, only the end is drawn in. */
+  /** Claims that the request leaves out are the parent's; claims beyond the parent are refused, except the end, which is cut. */
   #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
     const parent = this.#parentOf(by);
+    const { audience, notBefore, maxHops, rateLimit, meshId } = parent;
     const claims: TokenClaims = {
-      ...parentLimits(parent),
+      ...present({ audience, notBefore, maxHops, rateLimit, meshId }),
       ...asked,
       issuer: parent.subject,
       subject: `${parent.subject}/${agentId}`,
@@ -161,8 +162,7 @@ export class TokenIssuer implements TokenAuthority {
       issuedAtMs: this.#ports.time.now(),
       expiresAtMs,
       issuedBy: principalKey(by),
-      ...(role !== undefined && { role }),
-      ...(parent !== undefined && { parent }),
+      ...present({ role, parent }),
     });
     this.#ports.events.emit('token.issued', tokenId, {
       agent_id: principal.id,
@@ -171,16 +171,6 @@ export class TokenIssuer implements TokenAuthority {
       issued_by: by.id,
     });
   }
-}
-
-function parentLimits({ audience, notBefore, maxHops, rateLimit, meshId }: TokenClaims): Partial<TokenClaims> {
-  return {
-    ...(audience && { audience }),
-    ...(notBefore !== undefined && { notBefore }),
-    ...(maxHops !== undefined && { maxHops }),
-    ...(rateLimit && { rateLimit }),
-    ...(meshId !== undefined && { meshId }),
-  };
 }
 
 function refuseExcess(claims: TokenClaims, parent: TokenClaims): void {
@@ -197,18 +187,18 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 }
 
 const SPACE = 'access.tokens';
-/** So that the owner still finds what an agent had that is gone. */
+/** Keeps the records of ended tokens for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** Of one agent, with all that come from it: the disk is everybody's. Those that are in force are kept in any case. */
+/** Records of one agent with its descendants, so that none fills the disk. Those of valid tokens are kept in any case. */
 const MAX_OF_FAMILY = 256;
 
-/** What this hub knows of the tokens that it made, until 30 days after their end: everything but the texts. */
+/** The records of the tokens that this hub issued, without their texts, until 30 days after their end. */
 export class TokenRecords {
   readonly #store: KeyValueStore;
   readonly #time: TrustedTime;
   readonly #hubId: string;
 
-  /** Tokens of another key of this hub are dead and not shown. */
+  /** Tokens of a former key of this hub are invalid and not listed. */
   constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, hubId: string) {
     this.#store = store;
     this.#time = time;
@@ -222,7 +212,7 @@ export class TokenRecords {
     if (record.parent !== undefined) this.#forgetSurplus(record);
   }
 
-  /** The oldest of those that have ended; what ended them stands in the list of revocations. */
+  /** Deletes the oldest records of ended tokens; their revocations stay in the revocation list. */
   #forgetSurplus({ agentId }: TokenRecord): void {
     const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
     const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#time.now());
@@ -243,14 +233,13 @@ export class TokenRecords {
       .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
   }
 
+  /** Undefined for a value that no version of this hub wrote. */
   #parse(value: Json | undefined): TokenRecord | undefined {
     return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
   }
 }
 
-/** Undefined for what no version of the hub wrote. */
-function parseRecord(value: Json | undefined): TokenRecord | undefined {
-  if (value === undefined || !isJsonObject(value)) return undefined;
+function parseRecord(value: JsonObject): TokenRecord | undefined {
   const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = value;
   if (typeof id !== 'string' || typeof agentId !== 'string' || typeof issuedBy !== 'string') return undefined;
   if (typeof issuedAtMs !== 'number' || typeof expiresAtMs !== 'number' || !Array.isArray(permissions)) return undefined;

@@ -3,7 +3,7 @@ import { type Principal, principalKey, type RateLimit, rootAgentOf } from '../..
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
-/** What bounds those whose token says nothing. */
+/** Limits of agents whose token has none. */
 export interface RateOptions {
   /** For each agent whose root token has no limit of its own; default 400 at once and 200 a second. The owner has none. */
   readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
@@ -24,9 +24,8 @@ interface Bucket extends Measure {
 }
 
 /**
- * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none; the owner
- * is bound by no one, and has none.
- * Counted on this hub alone; a token that is used on two hubs has its rate on each.
+ * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none; the owner has
+ * no limit. Each hub counts by itself: a token that is used on two hubs has its rate on each.
  */
 export class TokenRateLimiter implements RateLimiter {
   readonly #clock: Clock;
@@ -73,7 +72,7 @@ export class TokenRateLimiter implements RateLimiter {
     return bucket;
   }
 
-  /** A full bucket says no more than an absent one; where none is full, the fullest is the least loss. */
+  /** Drops full buckets, which equal absent ones; where none is full, drops the fullest. */
   #makeRoom(nowMs: number): void {
     let fullest: { readonly key: string; readonly share: number } | undefined;
     for (const [key, bucket] of this.#buckets) {

@@ -1,12 +1,13 @@
 import { commonPermissions, excessPermissions } from '../../core/auth/permission.ts';
-import { foreignAgentId, type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/auth/principal.ts';
+import { foreignAgentId, type Principal, TOKEN_SKEW_MS, type TokenFacts } from '../../core/auth/principal.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { present } from '../../core/json.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, originOf, type TrustedIssuers, tokenBytes, unsealed, verifyChain } from './token-chain.ts';
 import type { TokenClaims } from './token-claims.ts';
 import { refuseToken } from './token-refusal.ts';
 
-/** A token whose signatures hold; whether it may be used now is another question. */
+/** A token whose signatures are valid; whether it may be used now is not checked yet. */
 export interface VerifiedToken {
   readonly chain: ClaimChain;
   readonly principal: Principal & { readonly token: TokenFacts };
@@ -21,16 +22,16 @@ interface VerifierCollaborators {
   readonly issuers: TrustedIssuers;
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly time: TrustedTime;
-  /** Hears when a trusted hub made a root token, milliseconds since 1970: time has come at least that far. */
+  /** Is called with the time at which a trusted hub issued a root token, milliseconds since 1970: a lower bound of the present time. */
   readonly onIssuedAt: (issuedAtMs: number) => void;
 }
 
-/** Which hub this is, and what it remembers. */
+/** The hub of the verifier, and the size of its cache. */
 export interface VerifierOptions {
   readonly hubId: string;
-  /** The mesh that the hub is in at the moment; in none when absent. */
+  /** The present mesh of the hub; none when absent. */
   readonly meshId?: () => string | undefined;
-  /** Verified texts that are remembered; default 1,024. */
+  /** Verified tokens that are cached; default 1,024. */
   readonly maxCached?: number;
 }
 
@@ -42,7 +43,7 @@ export class TokenVerifier {
   readonly #maxCached: number;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
-  /** Of tokens that say more than they may: who they make their bearer, the same from one call to the next. */
+  /** Principals of tokens whose permissions are narrowed here, the same object for each call. */
   readonly #heldBefore = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
@@ -52,26 +53,26 @@ export class TokenVerifier {
     this.#maxCached = maxCached;
   }
 
-  /** A token that may be used on this hub now, with the permissions that it has here. TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
+  /** Verifies that a token may be used on this hub now; returns its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
     return this.#held(verified);
   }
 
-  /** A token whose signatures hold, may it be used now or not, with its seal or without. TOKEN_INVALID with the reason. */
+  /** Verifies the signatures alone, not whether the token may be used now; the seal is optional. Throws TOKEN_INVALID with the reason. */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);
     this.#verified.delete(text);
-    // A hub that is trusted no more takes its tokens with it.
+    // The tokens of a hub that is no longer trusted are invalid.
     const isCurrent = known !== undefined && this.#ports.issuers.get(known.chain[0].issuer) === known.issuerKey;
     const verified = isCurrent ? known : this.#verifyNew(text);
     this.#remember(text, verified);
     return verified;
   }
 
-  /** True while the principal's token has neither expired nor been revoked and its issuer is trusted; for whoever has no token, always. */
+  /** True while the principal's token has neither expired nor been revoked and its issuer is trusted; always true without a token. */
   isStillValid(principal: Principal): boolean {
     const { token } = principal;
     if (!token) return true;
@@ -90,11 +91,8 @@ export class TokenVerifier {
       return key;
     });
     this.#ports.onIssuedAt(chain[0].issuedAt * 1000);
-    let [notBefore, issuedAt] = [0, 0];
-    for (const link of chain) {
-      notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
-      issuedAt = Math.max(issuedAt, link.issuedAt);
-    }
+    const notBefore = Math.max(...chain.map((link) => link.notBefore ?? link.issuedAt));
+    const issuedAt = Math.max(...chain.map((link) => link.issuedAt));
     const principal = principalOf(chain, text, (subject, issuer) => (issuer === this.#hubId ? subject : foreignAgentId(subject, issuer)));
     return { chain, principal, notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
   }
@@ -117,8 +115,8 @@ export class TokenVerifier {
   }
 
   /**
-   * What its issuer may not give to be used here, the token does not have here: grants only ever add to each other, so what is
-   * left is what both allow. TOKEN_INVALID when nothing is.
+   * Narrows the permissions to those that the issuer may grant on this hub: the grants that token and issuer have in common. Throws
+   * TOKEN_INVALID when none is left.
    */
   #held(verified: VerifiedToken): VerifiedToken {
     const { chain, principal } = verified;
@@ -137,7 +135,7 @@ export class TokenVerifier {
     return { ...verified, principal: held };
   }
 
-  /** What the issuer may not give to be used here: all of it once it is trusted no more. */
+  /** Permissions that the issuer may not grant on this hub: all once it is no longer trusted. */
   #beyondTrust(issuer: string, permissions: readonly string[]): readonly string[] {
     if (this.#ports.issuers.get(issuer) === undefined) return permissions;
     const ceiling = this.#ports.issuers.permissionsOf?.(issuer);
@@ -151,7 +149,7 @@ export class TokenVerifier {
   }
 }
 
-/** Whom the last link of a verified chain makes its bearer; each link has all that the next has, so the last says it all. */
+/** The principal of a verified chain, by its last link, which is the narrowest. */
 function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, issuer: string) => string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
   const { subject, permissions, audience, maxHops } = leaf;
@@ -161,17 +159,8 @@ function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, 
     text,
     expiresAtMs: leaf.expiresAt * 1000,
     keys: chain.map((link) => link.key),
-    ...(audience && { allowedNodes: audience }),
-    ...(maxHops !== undefined && { maxHops }),
-    rateLimits: limitsOf(chain),
+    ...present({ allowedNodes: audience, maxHops }),
+    rateLimits: chain.flatMap(({ id: tokenId, rateLimit }) => (rateLimit ? [{ tokenId, ...rateLimit }] : [])),
   };
   return { id: nameOf(subject, chain[0].issuer), kind: 'agent', permissions, token };
-}
-
-function limitsOf(chain: ClaimChain): TokenFacts['rateLimits'] {
-  const limits: (RateLimit & { readonly tokenId: string })[] = [];
-  for (const { id: tokenId, rateLimit } of chain) {
-    if (rateLimit) limits.push({ tokenId, calls: rateLimit.calls, seconds: rateLimit.seconds });
-  }
-  return limits;
 }
