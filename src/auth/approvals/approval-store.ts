@@ -77,7 +77,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
     const { record, verdict, isNew } = this.#ask(request);
     if (isNew) await this.#chronicle.requested(record);
-    // No pause since the verdict: nobody else can have used it.
+    // No await since the verdict: no other call can have used it.
     else if (verdict.state === 'approved') await this.#chronicle.used(this.#use(record));
     return verdict;
   }
@@ -95,7 +95,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     try {
       this.#book.save(returned);
     } catch {
-      // It stays used, which is the safe side; the caller is told of its own failure.
+      // The approval stays used, which is safe; the caller gets the error of its call.
       this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
       return;
     }
@@ -146,13 +146,13 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
-  /** Requests that still have a say, denied ones among them: who was denied is told so until they expire. */
+  /** Requests in force, denied ones among them: a denied call is refused until its request expires. */
   #live(): readonly ApprovalRecord[] {
     return this.#book.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
   }
 
   #file(request: ApprovalRequest): ApprovalRecord {
-    this.#requireRoom(request.principal);
+    this.#requireCapacity(request.principal);
     const createdMs = this.#collaborators.time.now();
     const record = recordOf(request, {
       id: randomBytes(16).toString('hex'),
@@ -166,8 +166,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record;
   }
 
-  /** An agent shares its bound with all that come from it, and nobody can keep the owner from asking. */
-  #requireRoom(principal: Principal): void {
+  /** Bounds open requests. An agent shares its bound with its descendants, and no agent can block the owner. */
+  #requireCapacity(principal: Principal): void {
     const live = this.#live();
     const family = rootAgentOf(principalKey(principal));
     const own = live.filter((record) => rootAgentOf(requesterKey(record)) === family).length;
@@ -217,7 +217,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return used;
   }
 
-  /** Approvals by keys that are still enrolled, none of them `ownKeys` of who asks. */
+  /** Approvals by keys that are still enrolled and are none of the requester's `ownKeys`. */
   #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
     return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
   }
@@ -257,21 +257,20 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record.hub !== this.#hubId || this.#book.remainingMs(record) <= 0;
   }
 
-  /** Closes what is too old, for good: no clock that is turned back opens it again. */
+  /** Closes expired requests for good: a clock that is set back does not reopen them. */
   #closeOld(): void {
     const old = this.#book.all().filter((record) => record.state === 'open' && this.#isDue(record));
     try {
-      for (const record of old) this.#close({ ...record, state: 'expired' });
+      for (const record of old) {
+        const expired: ApprovalRecord = { ...record, state: 'expired' };
+        this.#book.save(expired);
+        void this.#chronicle.expired(expired);
+      }
     } catch {
-      // It is too old written down or not; the next look at the queue tries again.
+      // The request has expired all the same; the next access to the queue tries again.
       this.#collaborators.logger.warn('approval.not_closed');
     }
     this.#armClock();
-  }
-
-  #close(expired: ApprovalRecord): void {
-    this.#book.save(expired);
-    void this.#chronicle.expired(expired);
   }
 
   #armClock(): void {
@@ -319,7 +318,7 @@ function refuseDecision(reason: string): never {
   throw new AtmoError('PERMISSION_DENIED', reason);
 }
 
-/** Whom the chronicle tells. */
+/** Receivers of notes and events about approvals. */
 interface NotifierServices {
   readonly audit: AuditSink;
   readonly events: EventBus;
@@ -327,7 +326,7 @@ interface NotifierServices {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Tells the journal and the listeners what becomes of requests. What the call was about stands in the journal's rows of the call. */
+/** Writes changes of requests to the audit log and emits them as events. The audit rows of the call itself have its content. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

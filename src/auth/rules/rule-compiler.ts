@@ -1,30 +1,31 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { KnownNames, RuleCheck, RuleWarning } from '../../core/auth/rules.ts';
-import { locatedYaml } from '../../core/config/checked-yaml.ts';
+import { locatedYaml, parseCheckedYaml } from '../../core/config/checked-yaml.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { parseRulesFile, type RuleEntry, type RulesFile, shownConditions, WRITABLE_BY_OTHERS } from './rule-file.ts';
+import { type JsonObject, present } from '../../core/json.ts';
+import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from './rule-file.ts';
 import { type Rule, RuleSet } from './rule-set.ts';
 import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf } from './rule-terms.ts';
 import { ZoneClock } from './rule-time.ts';
 
-/** A rules file, understood. */
+/** A compiled rules file. */
 export interface CompiledRules {
   readonly set: RuleSet;
   readonly zone: ZoneClock;
-  /** What is allowed and probably not meant, as far as the file itself shows it. */
+  /** Probable mistakes that the file itself shows. */
   readonly warnings: readonly RuleWarning[];
 }
 
-/** What holds where there is no file. */
+/** The rules of a hub without a file. */
 export function noRules(): CompiledRules {
   return { set: new RuleSet([], 'allow'), zone: new ZoneClock(), warnings: [] };
 }
 
-/** Rules from the text of their file; CONFIG_INVALID with file and line of the first mistake. */
+/** Compiles the text of a rules file. Throws CONFIG_INVALID with file and line of the first mistake. */
 export function compileRules(text: string, file: string): CompiledRules {
-  const content = parseRulesFile(text, file);
+  const content = parseCheckedYaml(text, file, RULES_SCHEMA) as RulesFile;
   const { lineOf } = locatedYaml(text, file);
   const refuseAt =
     (...start: readonly (string | number)[]): Refuse =>
@@ -54,11 +55,9 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
     name,
     line,
     effect,
-    when: shownConditions(when),
+    when: structuredClone(when) as unknown as JsonObject,
     terms: termsOf(when, (path, problem) => refuse(['when', ...path], problem)),
-    ...(description !== undefined && { description }),
-    ...(persons !== undefined && { persons }),
-    ...(reason !== undefined && { reason }),
+    ...present({ description, persons, reason }),
   };
 }
 
@@ -80,7 +79,7 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** True when every call that the later terms fit is one that the earlier fit too: the later rule never gets to decide. */
+/** True when the earlier terms fit every call that the later ones fit: the later rule never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     coversPatterns(earlier.agent, later.agent) &&
@@ -126,7 +125,7 @@ function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Names in rules that nothing has: allowed, since a device may come, and often misspelled. */
+/** Warnings about unknown names in rules, which are allowed, since a device may be added, and often misspelt. */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {
@@ -163,7 +162,7 @@ function unknown(
   ];
 }
 
-/** Checks a rules file without a hub; with the names that a hub knows, those in the rules too. NOT_FOUND when it cannot be read. */
+/** Checks a rules file without a hub; with `known`, also the names in the rules. Throws NOT_FOUND when the file cannot be read. */
 export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   const text = readText(file);
   try {
@@ -175,7 +174,7 @@ export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   }
 }
 
-/** The hub takes no file that others can write; a draft elsewhere may be as it is. */
+/** Warns of a file that others can write, which the hub would refuse; a draft may be writable. */
 function openness(file: string): RuleCheck['warnings'] {
   if ((statSync(file).mode & WRITABLE_BY_OTHERS) === 0) return [];
   return [{ line: 1, message: `others than its owner can write this file, and the hub refuses it so; run chmod go-w ${file}` }];

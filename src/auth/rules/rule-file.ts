@@ -1,9 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import type { RuleScalar } from '../../core/auth/rules.ts';
 import { WEEKDAYS, type Weekday } from '../../core/clock.ts';
-import { parseCheckedYaml } from '../../core/config/checked-yaml.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
 import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 
 type OneOrMany<T> = T | readonly T[];
@@ -117,20 +115,10 @@ export const RULES_SCHEMA = {
   },
 };
 
-/** The text of a rules file in its shape; CONFIG_INVALID with file and line. */
-export function parseRulesFile(source: string, file: string): RulesFile {
-  return parseCheckedYaml(source, file, RULES_SCHEMA) as RulesFile;
-}
-
-/** Where a single thing may stand for a list of one. */
+/** A value or a list of values as a list. */
 export function listOf<T>(given: OneOrMany<T> | undefined): readonly T[] {
   if (given === undefined) return [];
   return Array.isArray(given) ? given : [given as T];
-}
-
-/** The conditions as they are shown. */
-export function shownConditions(when: RuleConditions): JsonObject {
-  return structuredClone(when) as unknown as JsonObject;
 }
 
 const MAX_BYTES = 1_000_000;

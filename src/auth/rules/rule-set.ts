@@ -3,12 +3,11 @@ import { parsePermission } from '../../core/auth/permission.ts';
 import type { EffectTestResult, ListedRule } from '../../core/auth/rules.ts';
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
-import type { Json } from '../../core/json.ts';
+import { type Json, present, valueAt } from '../../core/json.ts';
 import {
   compares,
   comparisonText,
   matches,
-  memberAt,
   type NamePattern,
   plainName,
   type RuleTerms,
@@ -17,12 +16,12 @@ import {
 } from './rule-terms.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
 
-/** A rule with what its conditions mean. */
+/** A rule with its parsed conditions. */
 export interface Rule extends ListedRule {
   readonly terms: RuleTerms;
 }
 
-/** Where and when a call is judged. */
+/** Time and home in which a call is judged. */
 export interface RuleContext {
   /** Undefined while the hub's clock cannot be believed. */
   readonly minute: MinuteOfWeek | undefined;
@@ -53,18 +52,18 @@ export class RuleSet {
     this.#ready = rules.map((rule) => ({ rule, ofCall: callConditions(rule.terms), ofEffect: effectConditions(rule.terms) }));
   }
 
-  judge(call: RuledCall, ground: RuleContext): RuleVerdict {
-    const fitting = this.#fitting(viewCall(call, ground));
-    const deciding = effectsOf(call, ground).map((view) => firstOf(fitting, view)?.rule);
+  judge(call: RuledCall, context: RuleContext): RuleVerdict {
+    const fitting = this.#fitting(viewCall(call, context));
+    const deciding = effectsOf(call, context).map((view) => firstOf(fitting, view)?.rule);
     return this.#verdict(call, deciding);
   }
 
   /** The verdict, and for each effect which rule decides and why. */
-  explain(call: RuledCall, ground: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
-    const view = viewCall(call, ground);
+  explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
+    const view = viewCall(call, context);
     const fitting = this.#fitting(view);
-    const effects = effectsOf(call, ground).map((effect) => this.#trial(view, effect, firstOf(fitting, effect)));
-    return { verdict: this.judge(call, ground), effects };
+    const effects = effectsOf(call, context).map((effect) => this.#trial(view, effect, firstOf(fitting, effect)));
+    return { verdict: this.judge(call, context), effects };
   }
 
   /** The rules whose conditions about caller, tool, time and parameters hold. */
@@ -90,9 +89,7 @@ export class RuleSet {
     const { permission, values, unforeseen } = view?.effect ?? {};
     const touched = {
       ...(view && { does: effectText(view.effect, view.facts), target: view.effect.target }),
-      ...(permission !== undefined && { permission }),
-      ...(values && { values }),
-      ...(unforeseen && { unforeseen }),
+      ...present({ permission, values, unforeseen }),
     };
     if (!ready)
       return { ...touched, decision: this.#denies(call.call) ? 'deny' : 'allow', because: ['no rule speaks of it: the default decides'] };
@@ -108,7 +105,7 @@ export class RuleSet {
   }
 }
 
-/** A call that says nothing of its effects is still judged, by everything but those. */
+/** The effects to judge; a call without effects is judged once, by the conditions about the call. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
@@ -156,18 +153,16 @@ interface EffectView {
 /** One condition of a rule. */
 interface Condition<View> {
   test(view: View): Truth;
-  /** What held, in words. */
+  /** The condition that holds, in words. */
   words(view: View): string;
 }
 
 const DEVICE_PATH_LENGTH = 4;
 
-/** What conditions need to know of a call. */
-function viewCall(call: RuledCall, around: { readonly minute: MinuteOfWeek | undefined; readonly facts: DeviceFacts }): CallView {
-  return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...around };
+function viewCall(call: RuledCall, context: RuleContext): CallView {
+  return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...context };
 }
 
-/** The same of one of its effects. */
 function viewEffect(effect: Effect, facts: DeviceFacts): EffectView {
   const path = effect.target.split('/');
   const action = path.length === DEVICE_PATH_LENGTH ? path.slice(2).map(plainName) : undefined;
@@ -200,14 +195,14 @@ function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
     },
     ...(param ?? []).map(({ path, pointer, comparison }) =>
       condition(
-        ({ call }: CallView) => isSo(memberAt(call.params, path), (value) => compares(value, comparison)),
+        ({ call }: CallView) => isSo(valueAt(call.params, path), (value) => compares(value, comparison)),
         () => `the parameter ${pointer} is ${comparisonText(comparison)}`,
       ),
     ),
   ].filter((one) => one !== undefined);
 }
 
-/** Conditions about what a call does. */
+/** Conditions about the effects of a call. */
 function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
   const { device, deviceType, area, action, risk, value } = terms;
   return [
@@ -267,7 +262,7 @@ function anyOf(patterns: readonly NamePattern[], name: readonly string[]): boole
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** Whoever is not the owner is bound like an agent. */
+/** Every caller except the owner counts as an agent. */
 function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }

@@ -3,7 +3,7 @@ import type { RuleScalar } from '../../core/auth/rules.ts';
 import { WEEKDAYS } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { canonicalValue } from '../../core/devices/matter-names.ts';
-import { isJsonObject, type Json, pointerKeys } from '../../core/json.ts';
+import { type Json, pointerKeys } from '../../core/json.ts';
 import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
 import { timeOfDay, WeekTimes } from './rule-time.ts';
 
@@ -20,7 +20,7 @@ export interface ParamTerm {
   readonly comparison: Comparison;
 }
 
-/** Conditions of a rule, understood; what is absent holds for everything. */
+/** Parsed conditions of a rule; an absent condition always holds. */
 export interface RuleTerms {
   readonly agent?: readonly NamePattern[];
   readonly kind?: readonly ('owner' | 'agent')[];
@@ -37,14 +37,14 @@ export interface RuleTerms {
   readonly param?: readonly ParamTerm[];
 }
 
-/** Refuses a rule: where in its conditions, and why. */
+/** Throws for a mistake in a rule, at a path within its conditions. */
 export type Refuse = (path: readonly (string | number)[], problem: string) => never;
 
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const END_OF_DAY = 1440;
 const TYPE = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-/** What the conditions of the file mean; `refuse` is told what has no meaning. */
+/** Parses the conditions of a rule; calls `refuse` for a mistake. */
 export function termsOf(when: RuleConditions, refuse: Refuse): RuleTerms {
   const { agent, kind, tool, device, device_type: type, area, action, risk, value, param } = when;
   const times = timesOf(when, refuse);
@@ -134,14 +134,14 @@ export interface NamePattern {
   readonly reach: 'exact' | 'below' | 'tree';
 }
 
-/** True when the pattern names this. */
+/** True when the pattern matches the name. */
 export function matches({ segments, reach }: NamePattern, name: readonly string[]): boolean {
   if (reach === 'exact' && name.length !== segments.length) return false;
   if (reach === 'below' && name.length <= segments.length) return false;
   return startsWith(name, segments);
 }
 
-/** True when whatever `narrow` names, `wide` names too. */
+/** True when `wide` matches every name that `narrow` matches. */
 export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   if (wide.reach === 'exact') return narrow.reach === 'exact' && matches(wide, narrow.segments);
   const shortest = narrow.segments.length + (narrow.reach === 'below' ? 1 : 0);
@@ -149,7 +149,7 @@ export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   return isLongEnough && startsWith(narrow.segments, wide.segments);
 }
 
-/** An agent and whoever it spawns (`research`), or only those (`research/*`), or every agent (`*`); undefined for other forms. */
+/** An agent and its descendants (`research`), its descendants only (`research/*`), or every agent (`*`); undefined for other forms. */
 function agentPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = below ?? text.split('/');
@@ -199,7 +199,7 @@ function startsWith(name: readonly string[], start: readonly string[]): boolean 
   return true;
 }
 
-/** True when the value is as the comparison says. Names are compared in any letter case, former words as those of today; a list is equal to each of its items. */
+/** True when the value meets the comparison. Names are compared in any letter case, former words as the present ones; a list equals each of its items. */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
   const { above, below, equals, one_of: oneOf } = comparison;
@@ -209,7 +209,7 @@ export function compares(value: Json, comparison: Comparison): boolean {
   return oneOf === undefined || oneOf.some((one) => isSame(value, one));
 }
 
-/** Why nothing can be as the comparison says; undefined where something can. */
+/** Why no value can meet the comparison; undefined where one can. */
 function contradictionIn(comparison: Comparison): string | undefined {
   const { above, below, equals, one_of: oneOf } = comparison;
   if ([above, below, equals, oneOf].every((part) => part === undefined)) return 'needs above, below, equals or one_of';
@@ -219,24 +219,13 @@ function contradictionIn(comparison: Comparison): string | undefined {
   return undefined;
 }
 
-/** True when whatever is as `narrow` says is as `wide` says too. */
+/** True when every value that meets `narrow` meets `wide`. */
 export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean {
   const named = narrow.equals === undefined ? narrow.one_of : [narrow.equals];
   if (named) return named.filter((one) => compares(one, narrow)).every((one) => compares(one, wide));
   if (wide.equals !== undefined || wide.one_of !== undefined) return false;
   const isBelow = wide.below === undefined || (narrow.below !== undefined && narrow.below <= wide.below);
   return isBelow && (wide.above === undefined || (narrow.above !== undefined && narrow.above >= wide.above));
-}
-
-/** The member at a JSON pointer (RFC 6901); undefined when there is none. */
-export function memberAt(value: Json, pointer: readonly string[]): Json | undefined {
-  let at: Json | undefined = value;
-  for (const key of pointer) {
-    if (Array.isArray(at)) at = /^(0|[1-9]\d*)$/.test(key) ? (at as readonly Json[])[Number(key)] : undefined;
-    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-    if (at === undefined) return undefined;
-  }
-  return at;
 }
 
 /** Comparison in words: `above 25`. */

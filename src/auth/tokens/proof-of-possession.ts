@@ -1,6 +1,6 @@
-import { createHash, type KeyObject, randomBytes } from 'node:crypto';
-import { decodeCbor, encodeCbor } from '../../codec/cbor.ts';
-import { signSign1, verifySign1 } from '../../codec/cose-sign1.ts';
+import { createHash } from 'node:crypto';
+import { decodeCbor } from '../../codec/cbor.ts';
+import { verifySign1 } from '../../codec/cose-sign1.ts';
 import { publicKeyOf } from '../../codec/public-key.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
@@ -9,20 +9,7 @@ import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { tokenBytes } from './token-chain.ts';
 
-/** One use of a token, as its bearer proves it. */
-export interface ProofRequest {
-  /** The token's text. */
-  readonly token: string;
-  /** Such as `POST /api/v1/tools/echo/invoke`. */
-  readonly operation: string;
-  /** The bytes of the request's body; empty where there is none. */
-  readonly content: Uint8Array;
-  readonly hubId: string;
-  /** Milliseconds since 1970. */
-  readonly atMs: number;
-}
-
-/** What a proof has to fit. */
+/** A proof, with the token and the operation that it must name. */
 export interface ProofCheck {
   /** The proof as it came: COSE_Sign1 in base64url without padding. */
   readonly proof: string;
@@ -46,25 +33,12 @@ const HASH_BYTES = 32;
 const NONCE_BYTES = 16;
 const MAX_TEXT_LENGTH = 4096;
 
-/** A proof that the signer holds the key that a token is bound to, for one request to one hub; it serves once. */
-export function signProof({ token, operation, content, hubId, atMs }: ProofRequest, key: KeyObject): string {
-  const statement = new Map<number, string | number | Uint8Array>([
-    [CLAIM.tokenHash, sha256(tokenBytes(token))],
-    [CLAIM.operation, operation],
-    [CLAIM.contentHash, sha256(content)],
-    [CLAIM.hubId, hubId],
-    [CLAIM.time, Math.floor(atMs / 1000)],
-    [CLAIM.nonce, Uint8Array.from(randomBytes(NONCE_BYTES))],
-  ]);
-  return Buffer.from(signSign1({ payload: encodeCbor(statement), key, externalAad: AAD })).toString('base64url');
-}
-
 interface ProofCollaborators {
   readonly replays: Pick<ReplayCache, 'use'>;
   readonly time: TrustedTime;
 }
 
-/** Checks that whoever brings a token holds the key that its last link is bound to, and that nobody recorded it doing so. */
+/** Verifies that the bearer of a token holds the key of its last link, and that the proof is not a replay. */
 export class ProofOfPossession {
   readonly #ports: ProofCollaborators;
   readonly #hubId: string;
@@ -75,8 +49,8 @@ export class ProofOfPossession {
   }
 
   /**
-   * The SHA-256, hex, that the request's content has to have. TOKEN_INVALID says what does not fit; RATE_LIMITED when more
-   * proofs are live than can be remembered; STORAGE_FAILED.
+   * Returns the SHA-256, hex, that the request's content must have. Throws TOKEN_INVALID with the mismatch; RATE_LIMITED when more
+   * proofs are live than can be stored; STORAGE_FAILED.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -135,11 +109,11 @@ function refuse(problem: string): never {
 
 const SPACE = 'access.nonces';
 
-/** How many live nonces there may be. */
+/** Bounds of the live nonces. */
 export interface ReplayLimits {
-  /** In all; default 8,192. */
+  /** Of all holders; default 8,192. */
   readonly maxNonces?: number;
-  /** Of one holder, so that none can use up the room of the others; default 1,024. */
+  /** Of one holder, so that it cannot displace the others; default 1,024. */
   readonly maxPerHolder?: number;
 }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { OWNER } from '../../../src/auth/owner-token.ts';
-import { ProofOfPossession, type ProofRequest, ReplayCache, signProof } from '../../../src/auth/tokens/proof-of-possession.ts';
+import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { tokenBytes } from '../../../src/auth/tokens/token-chain.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
+import { type ProofRequest, signProof } from './sign-proof.ts';
 import { keyPair, type RoomOptions, refusalOf, tokenRoom } from './token-fixture.ts';
 
 const OPERATION = 'POST /api/v1/tools/echo/invoke';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OWNER, OwnerAuthenticator } from '../../../src/auth/owner-token.ts';
-import { ProofOfPossession, ReplayCache, signProof } from '../../../src/auth/tokens/proof-of-possession.ts';
+import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { TokenAuthenticator } from '../../../src/auth/tokens/token-authenticator.ts';
 import { signChild, tokenBytes, tokenText } from '../../../src/auth/tokens/token-chain.ts';
 import { TokenRefusalLog } from '../../../src/auth/tokens/token-refusal.ts';
@@ -8,6 +8,7 @@ import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import type { Credentials } from '../../../src/core/auth/principal.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/storage/audit-sink.ts';
+import { signProof } from './sign-proof.ts';
 import { keyPair, tokenRoom } from './token-fixture.ts';
 
 const OPERATION = 'POST /api/v1/tools/echo/invoke';

@@ -1,11 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { signProof } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { signChild, signRoot, tokenBytes, tokenText } from '../../../src/auth/tokens/token-chain.ts';
 import { decodeClaims, encodeClaims, type TokenClaims } from '../../../src/auth/tokens/token-claims.ts';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { hubIdOf, rawPublicKey } from '../../../src/codec/public-key.ts';
+import { signProof } from '../../auth/tokens/sign-proof.ts';
 
 const WIDE = ['*', 'device:control:*', 'device:read:*', 'sensor:read:*'];
 

@@ -24,7 +24,7 @@ test.skipIf(!canMount)(
         missing: { not_written: 5 },
         isStillIntact: true,
         missingAfterKill: { not_written: 5 },
-        problemsWhileFull: expect.arrayContaining([expect.stringMatching(/^Calls are not written to the journal: the disk is full/)]),
+        problemsWhileFull: expect.arrayContaining([expect.stringMatching(/^Calls are not written to the audit log: the disk is full/)]),
         problemsAfter: [],
       });
       expect(seen.acknowledged).toBeGreaterThan(50);

@@ -89,7 +89,7 @@ describe('the front of the journal', () => {
     const store = await killed(fixture, change);
     expect(keptRows(store)).toBe(5 + taken);
     expect(fixture.warnings()).toEqual(['audit_damaged']);
-    expect(await store.verify()).toMatchObject({ intact: false, problem: { seq, reason: expect.stringContaining('put aside as') } });
+    expect(await store.verify()).toMatchObject({ intact: false, problem: { seq, reason: expect.stringContaining('renamed to') } });
     expect(asideFiles(fixture)).toHaveLength(1);
     await fixture.fill(store, 1);
     await fixture.close();

@@ -6,7 +6,7 @@ import { canonicalJson } from '../../../src/codec/canonical-json.ts';
 import { WalSync } from '../../../src/storage/audit/wal-sync.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
-describe('the journal of calls', () => {
+describe('the audit log of calls', () => {
   test('keeps who, with which tokens, what, why and how it ended', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();

@@ -176,9 +176,7 @@ describe('rows beyond the thousand that a start looks at', () => {
     await using fixture = new AuditFixture();
     await lookedThrough(fixture, "UPDATE entry SET content = replace(content, '40', '99') WHERE seq = 4");
     expect(fixture.warnings()).toEqual(['audit_damaged']);
-    expect(fixture.journal.collaborators.problems.list()).toEqual([
-      expect.stringMatching(/journal of calls is not whole: .*atmo audit verify/),
-    ]);
+    expect(fixture.journal.collaborators.problems.list()).toEqual([expect.stringMatching(/audit log is not intact: .*atmo audit verify/)]);
   });
 
   test('are no problem when they are whole, nor when the journal tells of a loss already', async () => {
