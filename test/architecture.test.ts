@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAst } from 'vitest/node';
@@ -39,6 +39,7 @@ const MODULES: Record<string, readonly string[]> = {
   ],
 };
 const SRC = join(import.meta.dirname, '../src');
+const PAGE = join(SRC, '../docs/architecture.md');
 
 interface Import {
   readonly file: string;
@@ -75,9 +76,9 @@ describe('modules', () => {
     expect(sources.map(moduleOf).filter((module) => module !== undefined && !(module in MODULES))).toEqual([]);
   });
 
-  test('CONTRIBUTING.md draws the same picture', () => {
-    const text = readFileSync(join(SRC, '../CONTRIBUTING.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| (\w+) \| ([^|]+) \|/gm)].filter(([, module]) => module !== 'module');
+  test('docs/architecture.md has the same table', () => {
+    const text = readFileSync(PAGE, 'utf8');
+    const rows = [...text.matchAll(/^\| (\w+) \| ([^|]+) \| [^|]+ \|$/gm)].filter(([, module]) => module !== 'module');
     const drawn = rows.map(([, module = '', allowed = '']) => [module, allowedIn(allowed).toSorted()]);
     expect(Object.fromEntries(drawn)).toEqual(
       Object.fromEntries(Object.entries(MODULES).map(([module, allowed]) => [module, allowed.toSorted()])),
@@ -226,7 +227,27 @@ describe('files', () => {
   });
 });
 
-/** `core, wire`, `–` or `every module but cli, web`. */
+describe('docs/architecture.md', () => {
+  const text = readFileSync(PAGE, 'utf8');
+  const paths = [...text.matchAll(/`((?:src|test|scripts|docs|device-profiles)\/[^`\s]+)`/g)].map(([, path = '']) => path);
+
+  test('names files and folders that are there', () => {
+    expect(paths.length).toBeGreaterThan(80);
+    expect(paths.filter((path) => !existsSync(join(SRC, '..', path)))).toEqual([]);
+  });
+
+  test('names a file of every module', () => {
+    const named = new Set(paths.map((path) => path.split('/')[1]));
+    expect(Object.keys(MODULES).filter((module) => !named.has(module))).toEqual([]);
+  });
+
+  test('says for twenty tasks or more where to change something', () => {
+    const [, section = ''] = text.split('## Where do I change');
+    expect(section.match(/^\| .+ \| .*`[^`]+\/[^`]+`.*\|$/gm)?.length).toBeGreaterThanOrEqual(20);
+  });
+});
+
+/** `core, codec`, `–` or `every module but cli, web`. */
 function allowedIn(words: string): readonly string[] {
   if (words === '–') return [];
   const [, excluded] = /^every module but (.+)$/.exec(words) ?? [];

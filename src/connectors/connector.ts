@@ -38,7 +38,7 @@ export interface ConnectorContext {
 }
 
 /**
- * A service outside of the hub that tools use. Its tools are there in any case, as `withoutSetting` makes them where the owner has
+ * A service outside of the hub that tools use. Its tools are there in any case, as `unconfigured` makes them where the owner has
  * not configured it; what it takes to speak to the service is loaded by the first call.
  */
 export interface Connector {

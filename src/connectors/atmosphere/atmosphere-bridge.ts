@@ -80,7 +80,7 @@ function agentOf({ agents }: ConnectorContext, { calls }: AtmosphereConfig): Tok
   return new TokenAgent(agents, { name: AGENT, permissions: calls.permissions });
 }
 
-/** For definitions alone: `withoutSetting` puts its own refusal in the place of the handler. */
+/** For definitions alone: `unconfigured` puts its own refusal in the place of the handler. */
 const NO_BRIDGE: BridgeView = {
   nodeId: '',
   meshId: '',

@@ -59,7 +59,7 @@ function withoutService(tool: RegisteredTool, setting: string): RegisteredTool {
   return unconfigured(tool, `set connectors.${setting} in the configuration`);
 }
 
-/** For definitions alone: `withoutSetting` puts its own refusal, with what to set, in the place of the handler. */
+/** For definitions alone: `unconfigured` puts its own refusal, with what to set, in the place of the handler. */
 async function unreachable(): Promise<never> {
   throw new AtmoError('NOT_CONFIGURED', 'The owner has not configured this service');
 }
