@@ -47,7 +47,7 @@ interface Running {
   readonly answer: Promise<JsonObject>;
 }
 
-/** Makes repeats of a call with the same key harmless for ten minutes, restarts included (source 000 §4, idempotency_key). */
+/** Makes repeats of a call with the same key harmless for ten minutes, restarts included. */
 export class IdempotencyStore {
   readonly #store: KeyValueStore;
   readonly #clock: Pick<Clock, 'now'>;

@@ -40,7 +40,7 @@ export interface ReplayQuery {
 }
 
 /**
- * Calls of the journal again (source 001, Determinism): pure tools that are deterministic or bounded run once more in the
+ * Calls of the journal again: pure tools that are deterministic or bounded run once more in the
  * world of then, and the hash of the answer has to be the same; of all others the answer is taken from the journal. No
  * tool with side effects ever runs.
  */
@@ -152,7 +152,7 @@ const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(202
 
 /**
  * Runs every tool without side effects that is declared deterministic or bounded twice, with each of its examples and one
- * sample of its schema (source 001: declare determinism honestly, replay depends on it).
+ * sample of its schema: replay depends on an honest declaration.
  */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];

@@ -19,7 +19,7 @@ interface Caller {
   readonly token: string;
 }
 
-/** A model's call and who makes it (source 002 §3, ToolExecutionRequestDetails). */
+/** A model's call and who makes it. */
 export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' | 'timeoutMs' | 'signal'> {
   readonly toolCallRequest: ModelCall;
   /** Trace of which the call is a part. */
@@ -34,7 +34,7 @@ export interface ToolCall
   extends Caller,
     Pick<CallRequest, 'tool' | 'params' | 'sessionId' | 'timeoutMs' | 'signal' | 'traceId' | 'callerData'> {}
 
-/** A tool as `listAvailableTools` tells it (source 002 §5). */
+/** A tool as `listAvailableTools` returns it. */
 export interface ToolDefinitionForLLM {
   /** `[a-z0-9_]`, unique on this hub. */
   readonly name: string;
@@ -61,7 +61,7 @@ interface OrchestratorOptions {
 }
 
 /**
- * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS (source 002 §2.8). It is a door like
+ * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS. It is a door like
  * the others: every call goes through the one pipeline. Only `registerTool` and `unregisterTool` throw.
  */
 export class ToolOrchestrator {
@@ -177,7 +177,7 @@ export interface PermissionCheckResult {
   readonly reason?: string;
 }
 
-/** Says beforehand what the pipeline would decide (source 002 §2.7, ToolPermissionManager); it has no rules of its own. */
+/** Says beforehand what the pipeline would decide; it has no rules of its own. */
 export class ExecutionPermission {
   readonly #pipeline: Pick<CallPipeline, 'preflight' | 'preflightTool'>;
 

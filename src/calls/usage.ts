@@ -42,7 +42,7 @@ const MAX_TOOLS = 2_000;
 const MAX_AGENTS = 200;
 const NEVER: UsageTotals = { calls: 0, errors: 0, totalMs: 0, lastMs: 0 };
 
-/** Counts calls per tool and per agent and remembers the newest of each agent and of all (source 003, usage history). */
+/** Counts calls per tool and per agent and remembers the newest of each agent and of all. */
 export class UsageCounter {
   readonly #tools = new Map<string, UsageTotals>();
   readonly #agents = new Map<string, UsageTotals>();

@@ -18,7 +18,7 @@ import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalog
 import { RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
 import { agent, makeRoom, makeTool, owner, withToken } from './pipeline-fixture.ts';
 
-/** The sample of source 002 §4, as it is written there. */
+/** The sample of the AgentOS documentation, as it is written there. */
 class SampleCalculatorTool extends AgentOsBaseTool {
   readonly contexts: AgentOsContext[] = [];
   isShutDown = false;
@@ -64,7 +64,7 @@ class SampleCalculatorTool extends AgentOsBaseTool {
   }
 }
 
-/** The custom tool of source 004. */
+/** A tool of a program around the hub. */
 class Greeter extends ToolClass {
   readonly definition = {
     name: 'greet',

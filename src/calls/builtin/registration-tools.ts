@@ -18,7 +18,7 @@ const MAY_REGISTER = { ...HUB_ACTS, permissions: ['tool:register'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 
-/** The tools with which tools come and go while the hub runs (source 003, lifecycle). */
+/** The tools with which tools come and go while the hub runs. */
 export function registrationTools(ports: RegistrationPorts): readonly RegisteredTool[] {
   return [registerTool(ports), removeTool(ports), discoverTools(ports)];
 }

@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { checkDeterminism, replayCalls } from '../replay.ts';
 
-/** `hub:replay_audit` and `hub:check_determinism` (source 001, Determinism). */
+/** `hub:replay_audit` and `hub:check_determinism`. */
 export function replayTools(parts: { readonly log: AuditLog; readonly registry: ToolRegistry }): readonly RegisteredTool[] {
   return [replayTool(parts), checkTool(parts.registry)];
 }

@@ -12,8 +12,8 @@ const MAX_STEPS = 16;
 type Pipeline = () => StepPipeline;
 
 /**
- * Calls of several tools, one after the other, with results of earlier steps as parameters of later ones (source 002 §8,
- * tool chaining). Each step is a call like any other: permission, rules, approval and journal are its own.
+ * Calls of several tools, one after the other, with results of earlier steps as parameters of later ones. Each step is a call like any
+ * other: permission, rules, approval and audit are its own.
  */
 export function sequenceTool(pipeline: Pipeline): RegisteredTool {
   const tool = defineTool(

@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallAnswer } from '../request-and-answer.ts';
 
-/** The data of an AgentOS `ITool` (source 002 §2.1). Its `requiredCapabilities` are rights of the caller: our permissions. */
+/** The data of an AgentOS `ITool`. Its `requiredCapabilities` are rights of the caller: our permissions. */
 export interface AgentOsTool {
   readonly id: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface AgentOsTool {
   readonly hasSideEffects?: boolean | undefined;
 }
 
-/** AgentOS ToolExecutionContext (source 002 §2.4). */
+/** AgentOS ToolExecutionContext. */
 export interface AgentOsContext {
   readonly gmiId: string;
   /** The role that the caller's token was minted for; its id when it has none. */
@@ -39,7 +39,7 @@ export interface ArgumentsCheck {
   readonly errors?: readonly string[];
 }
 
-/** An AgentOS tool with the function that runs it (`ITool`, source 002 §2.1). */
+/** An AgentOS tool with the function that runs it (`ITool`). */
 export interface ExecutableAgentOsTool extends AgentOsTool {
   execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
   /** Asked after the schema and before `execute`. */
@@ -135,7 +135,7 @@ function agentOsContext({ agentId, role, traceId, sessionId, callerData = {} }: 
   };
 }
 
-/** A tool as AgentOS writes it (source 002 §2.2, `Tool`): `super()` takes all of its properties, `execute` is its own. */
+/** A tool as AgentOS writes it (`Tool`): `super()` takes all of its properties, `execute` is its own. */
 export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
   readonly id: string;
   readonly name: string;
@@ -171,7 +171,7 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
   /** Override to give back what the tool holds. */
   async shutdown(): Promise<void> {}
 
-  /** What a model needs to call the tool (source 002 §2.3, ToolDefinition). */
+  /** What a model needs to call the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: JsonObject } {
     const { name, description, inputSchema: parameters } = this;
     return { name, description, parameters };
@@ -180,7 +180,7 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
 
 const JSON_TYPE = 'application/json';
 
-/** AgentOS ToolExecutionResult (source 002 §2.5). */
+/** AgentOS ToolExecutionResult. */
 export interface ExecutionResult {
   readonly success: boolean;
   readonly output?: Json;
@@ -217,7 +217,7 @@ export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'too
   };
 }
 
-/** The answer as source 000 §9 has it. */
+/** The answer in the form of a tool written as a class. */
 export function toToolResult(answer: CallAnswer): ToolResult {
   if (answer.status === 'success') return { success: true, result: answer.result };
   return { success: false, error: answer.error.message, error_code: answer.error.code };

@@ -27,7 +27,7 @@ export function parseToolCall(value: Json): ToolCall {
   return parsed('openai', id, { name: nameOf(named.name), arguments: named.arguments });
 }
 
-/** The result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of source 004's ToolResult. */
+/** The result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of ToolResult. */
 export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
   const { error, ...result } = toModelCallResult({ id }, answer);
   const isError = answer.status === 'error';
@@ -57,13 +57,13 @@ function refuse(wanted: string): never {
   );
 }
 
-/** A call as a model writes it (source 002 §3, OpenAI's form): arguments are JSON text or already parsed. */
+/** A call as a model writes it (OpenAI's form): arguments are JSON text or already parsed. */
 export interface ModelCall {
   readonly id: string;
   readonly function: { readonly name: string; readonly arguments: unknown };
 }
 
-/** What goes back to the model (source 004, ToolResult). */
+/** What goes back to the model. */
 export interface ModelCallResult {
   readonly tool_call_id: string;
   readonly success: boolean;

@@ -137,7 +137,7 @@ const jobResult = {
 };
 const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
 
-/** `job_status` and `job_cancel` (source 000 §4): a job belongs to who started it, nobody else can tell that it exists. */
+/** `job_status` and `job_cancel`: a job belongs to who started it, nobody else can tell that it exists. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
   const status = defineTool(
     {

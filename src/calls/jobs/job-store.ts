@@ -19,12 +19,12 @@ const DEFAULT_MAX_JOBS = 1_000;
 /** JSON text of the results that are kept for one caller, with all that come from it. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
-/** States of a job (source 000 §4); `expired` when its result is no longer kept. */
+/** States of a job; `expired` when its result is no longer kept. */
 const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
 
-/** A job as callers see it (source 000 §4, job_status). */
+/** A job as callers see it. */
 export interface JobView {
   readonly job_id: JobId;
   readonly tool: string;

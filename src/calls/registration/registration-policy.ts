@@ -23,7 +23,7 @@ const MAX_DEFINITION = 16_384;
 /** Namespaces of what the hub brings itself. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
-/** Who made a tool is who asks, never what the record says (source 003 would make a tool of anybody the system's). */
+/** Who made a tool is who asks, never what the record says: else anybody could make a tool that counts as the system's. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }

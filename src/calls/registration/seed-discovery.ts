@@ -43,7 +43,7 @@ interface SeedCollaborators {
   readonly owner: Principal;
 }
 
-/** Registers the tools that a hub starts with (source 003, lifecycle 1 and 2); doing it again mends what is missing. */
+/** Registers the tools that a hub starts with; doing it again mends what is missing. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];

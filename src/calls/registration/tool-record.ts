@@ -65,7 +65,7 @@ interface Origin {
 }
 
 /**
- * Reads the record of source 003 (`input_schema` or `id`) or the public definition of source 000 §2, each with `steps` and
+ * Reads the record of the HTTP tool service (`input_schema` or `id`) or the public definition, each with `steps` and
  * `result`, or `exec`. VALIDATION_ERROR with a JSON pointer.
  */
 export function readRegistration(body: JsonObject, origin: Origin): RegistrationRequest {

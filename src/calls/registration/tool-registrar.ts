@@ -63,7 +63,7 @@ const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 export type Persistence = 'kept' | 'for this run';
 
 /**
- * Tools that come while the hub runs: compositions of tools that are there (source 003, programmatic registration). What
+ * Tools that come while the hub runs: compositions of tools that are there. What
  * they call is called by whoever calls them, and nobody can put into one what it may not call itself.
  */
 export class ToolRegistrar {
@@ -93,7 +93,7 @@ export class ToolRegistrar {
   }
 
   /**
-   * Registers the tool of a record (source 003) or of a public definition (source 000 §2) for who asks. VALIDATION_ERROR,
+   * Registers the tool of a record or of a public definition for who asks. VALIDATION_ERROR,
    * PERMISSION_DENIED, CONFLICT (the name is taken, or there are too many), TOOL_NOT_FOUND for a step's tool, STORAGE_FAILED.
    */
   register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {

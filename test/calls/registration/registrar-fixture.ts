@@ -52,7 +52,7 @@ export function makeRegistrar(
   return { ...room, ran, add, records, reserved, registrar, make, call };
 }
 
-/** The record of a tool with these steps, as source 003 writes it. */
+/** The record of a tool with these steps, in the form of the HTTP tool service. */
 export function record(id: string, steps: readonly JsonObject[], extra: JsonObject = {}): JsonObject {
   return { id, name: id, description: 'Does what a test wants.', input_schema: {}, steps, ...extra };
 }

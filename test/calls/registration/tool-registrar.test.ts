@@ -18,7 +18,7 @@ function refusal(act: () => unknown): [string, string] {
 }
 
 describe('registering a tool', () => {
-  test('takes the record of source 003 and the public definition, and says who made it by who asks', () => {
+  test('takes the record of the HTTP tool service and the public definition, and says who made it by who asks', () => {
     const { registrar } = makeRegistrar();
     const ofAgent = registrar.register(record('a', readHall, { created_by: 'system' }), maker('sensor:read:*'));
     expect([ofAgent.id, ofAgent.definition.metadata.createdBy]).toEqual(['agent:a@1.0.0', 'agent']);
@@ -241,7 +241,7 @@ describe('registered tools', () => {
     expect(await call('glow', { level: 3 })).toMatchObject({ status: 'success', result: { level: 3 } });
   });
 
-  test('are told of as the events of source 003 when they come and go', () => {
+  test('emit the events agi.tool.* when they come and go', () => {
     const { registrar, registry, events, heard } = makeRegistrar();
     const stop = emitToolChanges(registry, events);
     const { id } = registrar.register(record('a', readHall), maker('sensor:read:*'));
