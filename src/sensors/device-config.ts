@@ -1,6 +1,5 @@
-import { optionalSection } from '../core/config/config-section.ts';
+import { optionalSection, type Settings } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
-import type { Calibration } from './sensor-source.ts';
 
 /** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
@@ -12,14 +11,8 @@ export const TITLE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^\
 export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as const;
 
 /** JSON Schema of a map whose keys are ids of the owner's choice. */
-export const mapOf = (item: JsonSchema) =>
+export const mapOf = <const Item extends JsonSchema>(item: Item) =>
   ({ type: 'object', default: {}, maxProperties: 256, propertyNames: { pattern: ID_PATTERN }, additionalProperties: item }) as const;
-
-/** What the owner says of a reading. */
-export interface ReadingConfig extends Calibration {
-  readonly title?: string;
-  readonly kind?: string;
-}
 
 /** JSON Schema of the members of a `ReadingConfig`. */
 export const READING_PROPERTIES = {
@@ -28,6 +21,11 @@ export const READING_PROPERTIES = {
   factor: { type: 'number', minimum: -1e9, maximum: 1e9, default: 1, description: 'Calibration: value × factor + offset' },
   offset: { type: 'number', minimum: -1e9, maximum: 1e9, default: 0, description: 'Calibration: value × factor + offset' },
 } as const;
+
+const READING = optionalSection(READING_PROPERTIES);
+
+/** What the owner says of a reading. */
+export type ReadingConfig = Settings<typeof READING>;
 
 /** JSON Schema of `sensors.devices`. */
 export const BOARD_DEVICES = mapOf(
@@ -41,17 +39,11 @@ export const BOARD_DEVICES = mapOf(
       title: { ...TITLE, description: 'What people call the device' },
       area: { ...TITLE, description: 'Where it is, such as Garden' },
       poll_seconds: { type: 'number', minimum: 1, maximum: 86_400, description: 'How often it is read, where not as often as the others' },
-      readings: mapOf(optionalSection(READING_PROPERTIES)),
+      readings: mapOf(READING),
     },
     ['source'],
   ),
 );
 
 /** A chip that the owner gave a name; its readings by their names, such as `temperature`. */
-export interface BoardDeviceConfig {
-  readonly source: string;
-  readonly title?: string;
-  readonly area?: string;
-  readonly pollSeconds?: number;
-  readonly readings: Readonly<Record<string, ReadingConfig>>;
-}
+export type BoardDeviceConfig = Settings<typeof BOARD_DEVICES>[string];

@@ -1,15 +1,14 @@
-import { optionalSection, section } from '../core/config/config-section.ts';
-import { BOARD_DEVICES, type BoardDeviceConfig, mapOf, READING_PROPERTIES, type ReadingConfig, TITLE, UNIT } from './device-config.ts';
-import { GPIO_SECTION, type GpioConfig } from './gpio/gpio-config.ts';
+import { optionalSection, type Settings, section } from '../core/config/config-section.ts';
+import { BOARD_DEVICES, mapOf, READING_PROPERTIES, TITLE, UNIT } from './device-config.ts';
+import { GPIO_SECTION } from './gpio/gpio-config.ts';
 
 /** How the lines of an instrument are read: JSON objects, `key=value` pairs, or by a pattern with named groups. */
 export const LINE_FORMATS = ['json', 'pairs', 'pattern'] as const;
-export type LineFormat = (typeof LINE_FORMATS)[number];
 
 const BAUDS = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600] as const;
 const PARITIES = ['none', 'even', 'odd'] as const;
 
-const reading = optionalSection({
+const SERIAL_READING = optionalSection({
   ...READING_PROPERTIES,
   field: {
     type: 'string',
@@ -45,32 +44,17 @@ const SERIAL_PORTS = mapOf(
         default: 300,
         description: 'Without a line for so long it counts as silent',
       },
-      readings: { ...mapOf(reading), minProperties: 1 },
+      readings: { ...mapOf(SERIAL_READING), minProperties: 1 },
     },
     ['path', 'readings'],
   ),
 );
 
 /** One value of the lines. */
-export interface SerialReadingConfig extends ReadingConfig {
-  readonly field?: string;
-  readonly unit: string;
-}
+export type SerialReadingConfig = Settings<typeof SERIAL_READING>;
 
 /** An instrument that sends lines; its readings by their names. */
-export interface SerialPortConfig {
-  readonly path: string;
-  readonly baud: number;
-  readonly parity: (typeof PARITIES)[number];
-  readonly dataBits: 7 | 8;
-  readonly stopBits: 1 | 2;
-  readonly format: LineFormat;
-  readonly pattern?: string;
-  readonly title?: string;
-  readonly area?: string;
-  readonly silentAfterSeconds: number;
-  readonly readings: Readonly<Record<string, SerialReadingConfig>>;
-}
+export type SerialPortConfig = Settings<typeof SERIAL_PORTS>[string];
 
 /** JSON Schema of `sensors` in the configuration file. */
 export const SENSORS_SECTION = section({
@@ -83,15 +67,7 @@ export const SENSORS_SECTION = section({
 });
 
 /** The board's own sensors and outputs; the keys of the maps are device ids. */
-export interface SensorsConfig {
-  readonly discover: boolean;
-  readonly pollSeconds: number;
-  readonly sysfs: string;
-  readonly devices: Readonly<Record<string, BoardDeviceConfig>>;
-  readonly serial: Readonly<Record<string, SerialPortConfig>>;
-  /** Lines of a GPIO chip; absent where the owner uses none. */
-  readonly gpio?: GpioConfig;
-}
+export type SensorsConfig = Settings<typeof SENSORS_SECTION>;
 
 /** The rooms that the configuration names, each with the key that says it, such as `sensors.devices.shed.area`. */
 export function configuredAreas({ devices, serial, gpio }: SensorsConfig): readonly { readonly key: string; readonly area: string }[] {

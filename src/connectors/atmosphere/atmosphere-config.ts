@@ -1,4 +1,4 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 const CALLS = optionalSection({
   outgoing: { type: 'boolean', default: false, description: 'Whether agents with the permission may call tools of others there' },
@@ -43,22 +43,5 @@ export const ATMOSPHERE_SECTION = optionalSection(
   ['relay', 'mesh_id'],
 );
 
-/** Which calls go over the relay; none when absent. */
-export interface RelayCallsConfig {
-  readonly outgoing: boolean;
-  readonly incoming: boolean;
-  readonly permissions?: readonly string[];
-}
-
 /** `connectors.atmosphere`: a mesh of the Atmosphere project, by its relay. */
-export interface AtmosphereConfig {
-  readonly relay: string;
-  readonly meshId: string;
-  /** Where the founder's key is. */
-  readonly meshKey?: string;
-  /** Where the token of a member is. */
-  readonly token?: string;
-  readonly name?: string;
-  readonly announce: readonly string[];
-  readonly calls?: RelayCallsConfig;
-}
+export type AtmosphereConfig = Settings<typeof ATMOSPHERE_SECTION>;

@@ -1,4 +1,4 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 const CAMERA = optionalSection({
   rpicam: { type: 'integer', minimum: 0, maximum: 7, description: 'Number of a camera at the board (rpicam-still --list-cameras)' },
@@ -22,13 +22,7 @@ export const CAMERAS_SECTION = {
 } as const;
 
 /** The cameras of the house by their ids. */
-export type CamerasConfig = Readonly<Record<string, CameraConfig>>;
+export type CamerasConfig = Settings<typeof CAMERAS_SECTION>;
 
 /** One of them: exactly one of `rpicam`, `device` and `url`. */
-export interface CameraConfig {
-  readonly rpicam?: number;
-  readonly device?: string;
-  readonly url?: string;
-  readonly stream: boolean;
-  readonly credentials?: string;
-}
+export type CameraConfig = Settings<typeof CAMERA>;

@@ -1,7 +1,7 @@
 import { optionalSection } from '../../core/config/config-section.ts';
 
 /** Where the owner set nothing. */
-export const COLLECTIONS_DEFAULT: CollectionsConfig = { maxParts: 20_000 };
+export const COLLECTIONS_DEFAULT = { maxParts: 20_000 } as const;
 
 /** JSON Schema of `connectors.collections`. */
 export const COLLECTIONS_SECTION = optionalSection({
@@ -13,8 +13,3 @@ export const COLLECTIONS_SECTION = optionalSection({
     description: 'Parts of documents in all collections, each about a thousand characters; a search looks at all of a collection',
   },
 });
-
-/** Bounds on what is kept for `rag_search`. */
-export interface CollectionsConfig {
-  readonly maxParts: number;
-}

@@ -1,4 +1,4 @@
-import { SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 const POSTGRES = {
   type: 'object',
@@ -34,22 +34,7 @@ export const DATABASES_SECTION = {
 } as const;
 
 /** Where a PostgreSQL server is. */
-export interface PostgresConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly user: string;
-  readonly password?: string;
-  readonly tls: boolean;
-}
-
-interface DatabaseBounds {
-  readonly writable: boolean;
-  readonly timeoutSeconds: number;
-}
+export type PostgresConfig = Settings<typeof POSTGRES>;
 
 /** One database; either a file or a server. */
-export type DatabaseConfig = DatabaseBounds & ({ readonly sqlite: string } | { readonly postgres: PostgresConfig });
-
-/** The databases by name. */
-export type DatabasesConfig = Readonly<Record<string, DatabaseConfig>>;
+export type DatabaseConfig = Settings<typeof DATABASES_SECTION>[string];

@@ -22,8 +22,10 @@ export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { database
 
 function openDatabase(config: DatabaseConfig, env: NodeJS.ProcessEnv): Database {
   const bounds = { isWritable: config.writable, timeoutMs: config.timeoutSeconds * 1_000 };
-  if ('sqlite' in config) return new SqliteDatabase({ path: config.sqlite, isWritable: bounds.isWritable, timeoutMs: bounds.timeoutMs });
-  const { password, ...server } = config.postgres;
+  const { sqlite, postgres } = config;
+  if (sqlite !== undefined) return new SqliteDatabase({ path: sqlite, isWritable: bounds.isWritable, timeoutMs: bounds.timeoutMs });
+  if (postgres === undefined) throw new AtmoError('CONFIG_INVALID', 'A database is a file (sqlite) or a server (postgres)');
+  const { password, ...server } = postgres;
   return new PostgresDatabase({
     server: { ...server, ...(password !== undefined && { password: readSecret(password, env) }) },
     isWritable: bounds.isWritable,

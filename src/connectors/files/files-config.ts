@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/config/config-section.ts';
+import { optionalSection, type Settings } from '../../core/config/config-section.ts';
 
 /** JSON Schema of `connectors.files`: folders that agents may work in. */
 export const FILES_SECTION = optionalSection(
@@ -24,12 +24,7 @@ export const FILES_SECTION = optionalSection(
 );
 
 /** A folder that agents may work in. */
-export interface FileRoot {
-  readonly path: string;
-  readonly writable: boolean;
-}
+export type FileRoot = FilesConfig['roots'][string];
 
 /** The folders by name. */
-export interface FilesConfig {
-  readonly roots: Readonly<Record<string, FileRoot>>;
-}
+export type FilesConfig = Settings<typeof FILES_SECTION>;

@@ -1,11 +1,9 @@
-import { optionalSection } from '../../core/config/config-section.ts';
+import { optionalSection, type Settings } from '../../core/config/config-section.ts';
 
-const GPSD = {
-  ...optionalSection({
-    host: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,253}$', default: '127.0.0.1', description: 'Where gpsd runs' },
-    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 2947 },
-  }),
-} as const;
+const GPSD = optionalSection({
+  host: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,253}$', default: '127.0.0.1', description: 'Where gpsd runs' },
+  port: { type: 'integer', minimum: 1, maximum: 65_535, default: 2947 },
+});
 
 const POSITION_SOURCE = optionalSection({
   latitude: { type: 'number', minimum: -90, maximum: 90, description: 'Degrees north, WGS 84' },
@@ -24,18 +22,10 @@ export const LOCATION_SECTION = {
 } as const;
 
 /** Places by the ids of devices; `hub` is the hub itself. */
-export type LocationConfig = Readonly<Record<string, PositionSource>>;
+export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 
 /** Coordinates, or a receiver that tells them. */
-export interface PositionSource {
-  readonly latitude?: number;
-  readonly longitude?: number;
-  readonly accuracyM: number;
-  readonly gpsd?: GpsdAddress;
-}
+export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
 /** Where a gpsd answers. */
-export interface GpsdAddress {
-  readonly host: string;
-  readonly port: number;
-}
+export type GpsdAddress = Settings<typeof GPSD>;

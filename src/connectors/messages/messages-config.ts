@@ -1,6 +1,5 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
 
 /**
  * A plain mail address as browsers take it (HTML Living Standard, "valid email address"): no names, comments, lists, white space or
@@ -66,18 +65,7 @@ export const SMS_SECTION = optionalSection(
 );
 
 /** `connectors.sms`: any provider that takes messages over HTTP. */
-export interface SmsConfig {
-  readonly url: string;
-  readonly format: 'json' | 'form';
-  readonly body: { readonly [member: string]: Json };
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly user?: string;
-  /** Where the secret is. */
-  readonly secret?: string;
-  /** JSON Pointer (RFC 6901) into the provider's answer. */
-  readonly idAt: string;
-  readonly allowedNumbers?: readonly string[];
-}
+export type SmsConfig = Settings<typeof SMS_SECTION>;
 
 /** How much a message matters. */
 export const URGENCIES = ['low', 'medium', 'high', 'critical'] as const;
@@ -129,7 +117,7 @@ const RECIPIENT = optionalSection(
     },
     ways: { type: 'object', minProperties: 1, maxProperties: 16, propertyNames: CHANNEL_NAME, additionalProperties: CHANNEL },
     order: {
-      ...optionalSection(Object.fromEntries(URGENCIES.map((urgency) => [urgency, ORDER]))),
+      ...optionalSection(Object.fromEntries(URGENCIES.map((urgency) => [urgency, ORDER])) as Record<Urgency, typeof ORDER>),
       description: 'Which ways are tried, first to last, by urgency; all in the order of the file when absent',
     },
   },
@@ -152,28 +140,10 @@ export const NOTIFY_SECTION = optionalSection(
 );
 
 /** A way as the file has it: exactly one of its members is there. */
-export interface ChannelConfig {
-  readonly ntfy?: { readonly url: string; readonly token?: string };
-  readonly webhook?: { readonly url: string; readonly token?: string; readonly signingSecret?: string };
-  readonly apprise?: { readonly url: string; readonly tag?: string };
-  readonly email?: { readonly to: string };
-  readonly sms?: { readonly phone: string };
-  readonly slack?: { readonly channel: string };
-  readonly mqtt?: { readonly topic: string };
-}
-
-/** Somebody who may be told something. */
-export interface RecipientConfig {
-  readonly also?: readonly string[];
-  /** By name, in the order of the file. */
-  readonly ways: Readonly<Record<string, ChannelConfig>>;
-  readonly order?: Readonly<Partial<Record<Urgency, readonly string[]>>>;
-}
+export type ChannelConfig = Settings<typeof CHANNEL>;
 
 /** `connectors.notify`: who may be told something, by name. */
-export interface NotifyConfig {
-  readonly recipients: Readonly<Record<string, RecipientConfig>>;
-}
+export type NotifyConfig = Settings<typeof NOTIFY_SECTION>;
 
 /** JSON Schema of `connectors.email`. */
 export const EMAIL_SECTION = optionalSection(
@@ -196,18 +166,7 @@ export const EMAIL_SECTION = optionalSection(
 );
 
 /** `connectors.email`: how mail leaves the house. */
-export interface EmailConfig {
-  readonly host: string;
-  readonly port?: number;
-  readonly security: 'starttls' | 'tls' | 'none';
-  readonly caFile?: string;
-  readonly user?: string;
-  /** Where the password is. */
-  readonly password?: string;
-  readonly from: string;
-  readonly fromName?: string;
-  readonly allowedRecipients?: readonly string[];
-}
+export type EmailConfig = Settings<typeof EMAIL_SECTION>;
 
 /** JSON Schema of `connectors.slack`. */
 export const SLACK_SECTION = optionalSection(
@@ -220,12 +179,7 @@ export const SLACK_SECTION = optionalSection(
 );
 
 /** `connectors.slack`: the app that writes for the hub. */
-export interface SlackConfig {
-  /** Where the token is. */
-  readonly token: string;
-  readonly url: string;
-  readonly allowedChannels?: readonly string[];
-}
+export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
 /** An address of the configuration file. CONFIG_INVALID where it is none, or holds a password, which belongs elsewhere. */
 export function configuredUrl(text: string, setting: string): URL {

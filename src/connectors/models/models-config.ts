@@ -1,5 +1,4 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 /** What a model can be asked for: text, a look at an image, words in audio, vectors of texts, or JSON in a form of its own. */
 export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;
@@ -45,7 +44,7 @@ export const MODELS_SECTION = optionalSection(
       type: 'object',
       default: {},
       additionalProperties: false,
-      properties: Object.fromEntries(MODEL_TASKS.map((task) => [task, MODEL_NAME])),
+      properties: Object.fromEntries(MODEL_TASKS.map((task) => [task, MODEL_NAME])) as Record<ModelTask, typeof MODEL_NAME>,
       description: 'Model for a task where the caller names none; the first that has the task when absent',
     },
   },
@@ -53,17 +52,7 @@ export const MODELS_SECTION = optionalSection(
 );
 
 /** Models that the owner runs or pays for, by names of the owner's. */
-export interface ModelsConfig {
-  readonly endpoints: Readonly<Record<string, { readonly url: string; readonly key?: string }>>;
-  readonly models: Readonly<Record<string, ModelConfig>>;
-  readonly defaults: Readonly<Partial<Record<ModelTask, string>>>;
-}
+export type ModelsConfig = Settings<typeof MODELS_SECTION>;
 
 /** One of them. */
-export interface ModelConfig {
-  readonly endpoint: string;
-  readonly model: string;
-  readonly tasks: readonly ModelTask[];
-  readonly path: string;
-  readonly options: JsonObject;
-}
+export type ModelConfig = Settings<typeof MODEL>;

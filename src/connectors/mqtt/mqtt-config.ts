@@ -1,4 +1,4 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 const TOPIC = { type: 'string', maxLength: 128, pattern: '^[^#+/\\u0000]+(/[^#+/\\u0000]+)*$' } as const;
 
@@ -34,20 +34,7 @@ export const MQTT_SECTION = optionalSection(
 );
 
 /** `connectors.mqtt.bridge`: the home on the broker, in the words of Home Assistant. */
-export interface BridgeConfig {
-  readonly discoveryPrefix: string;
-  readonly baseTopic?: string;
-  readonly commands: boolean;
-  readonly permissions?: readonly string[];
-}
+export type BridgeConfig = Settings<typeof BRIDGE>;
 
 /** `connectors.mqtt`: the broker of the house. */
-export interface MqttConfig {
-  readonly url: string;
-  readonly user?: string;
-  /** Where the password is. */
-  readonly password?: string;
-  readonly caFile?: string;
-  readonly clientId?: string;
-  readonly bridge?: BridgeConfig;
-}
+export type MqttConfig = Settings<typeof MQTT_SECTION>;

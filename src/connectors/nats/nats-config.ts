@@ -1,6 +1,6 @@
 import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
 
-const text = { type: 'string', minLength: 1, maxLength: 200 };
+const text = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
 /** JSON Schema of `connectors.nats`. */
 export const NATS_SECTION = optionalSection(
@@ -14,13 +14,3 @@ export const NATS_SECTION = optionalSection(
   },
   ['servers'],
 );
-
-/** Where events are published. */
-export interface NatsConfig {
-  readonly servers: readonly string[];
-  readonly user?: string;
-  readonly password?: string;
-  readonly token?: string;
-  readonly subjectPrefix: string;
-  readonly types: readonly string[];
-}

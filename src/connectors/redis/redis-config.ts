@@ -1,4 +1,4 @@
-import { optionalSection, SECRET_SOURCE } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
 /** JSON Schema of `connectors.redis`. */
 export const REDIS_SECTION = optionalSection(
@@ -18,10 +18,4 @@ export const REDIS_SECTION = optionalSection(
 );
 
 /** Where tools and calls are mirrored to. */
-export interface RedisConfig {
-  readonly url: string;
-  readonly user?: string;
-  readonly password?: string;
-  readonly prefix: string;
-  readonly usage: boolean;
-}
+export type RedisConfig = Settings<typeof REDIS_SECTION>;

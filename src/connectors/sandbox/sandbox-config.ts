@@ -1,9 +1,9 @@
-import { optionalSection, SECRET_SOURCE, section } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings, section } from '../../core/config/config-section.ts';
 
-const NAME = { pattern: '^[a-z][a-z0-9_-]{0,31}$' };
-const text = { type: 'string', minLength: 1, maxLength: 1024 };
-const texts = { type: 'array', items: text, maxItems: 64, default: [] };
-const folders = { ...texts, items: { ...text, pattern: '^/' } };
+const NAME = { pattern: '^[a-z][a-z0-9_-]{0,31}$' } as const;
+const text = { type: 'string', minLength: 1, maxLength: 1024 } as const;
+const texts = { type: 'array', items: text, maxItems: 64, default: [] } as const;
+const folders = { ...texts, items: { ...text, pattern: '^/' } } as const;
 
 /** JSON Schema of `connectors.sandbox`. */
 export const SANDBOX_SECTION = section({
@@ -54,40 +54,10 @@ export const SANDBOX_SECTION = section({
 });
 
 /** Something that a program may use beside the processor and its own memory. */
-export interface PowerConfig {
-  readonly network: boolean;
-  /** Absolute paths of the host. */
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-  /** Variables, each with where its value is. */
-  readonly env: Readonly<Record<string, string>>;
-}
+export type PowerConfig = SandboxConfig['powers'][string];
 
 /** A command line that may be run, with places for parameters. */
-export interface CommandConfig {
-  readonly description: string;
-  readonly argv: readonly string[];
-  /** JSON Schemas by name. */
-  readonly parameters: Readonly<Record<string, object>>;
-  readonly optional: readonly string[];
-  readonly powers: readonly string[];
-  readonly cwd?: string;
-  readonly approval: boolean;
-  readonly timeoutSeconds: number;
-}
+export type CommandConfig = SandboxConfig['commands'][string];
 
 /** `connectors.sandbox` of the configuration. */
-export interface SandboxConfig {
-  readonly bubblewrap?: string;
-  readonly memoryMb: number;
-  readonly processes: number;
-  readonly outputKb: number;
-  readonly tempMb: number;
-  readonly cpuSeconds: number;
-  readonly maxConcurrent: number;
-  readonly containerEngine?: string;
-  readonly powers: Readonly<Record<string, PowerConfig>>;
-  readonly commands: Readonly<Record<string, CommandConfig>>;
-  readonly defaultSafetyRules: boolean;
-  readonly safetyRules: readonly { readonly name: string; readonly forbiddenPatterns: readonly string[] }[];
-}
+export type SandboxConfig = Settings<typeof SANDBOX_SECTION>;

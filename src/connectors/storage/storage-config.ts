@@ -1,4 +1,4 @@
-import { section } from '../../core/config/config-section.ts';
+import { type Settings, section } from '../../core/config/config-section.ts';
 
 /** JSON Schema of `connectors.storage`: what agents may keep on the hub. */
 export const STORAGE_SECTION = section({
@@ -13,7 +13,4 @@ export const STORAGE_SECTION = section({
 });
 
 /** How much one agent may keep. */
-export interface StorageConfig {
-  readonly maxKeys: number;
-  readonly maxBytes: number;
-}
+export type StorageConfig = Settings<typeof STORAGE_SECTION>;

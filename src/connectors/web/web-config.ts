@@ -1,4 +1,4 @@
-import { optionalSection, SECRET_SOURCE, section } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings, section } from '../../core/config/config-section.ts';
 import { ALLOWED_HOST } from './address-policy.ts';
 
 /** JSON Schema of `connectors.web`: what agents with `net:read` may fetch. */
@@ -24,14 +24,7 @@ export const SEARCH_SECTION = optionalSection(
 );
 
 /** What agents may fetch. */
-export interface WebConfig {
-  readonly enabled: boolean;
-  readonly allowedHosts: readonly string[];
-}
+export type WebConfig = Settings<typeof WEB_SECTION>;
 
 /** Where searches go. */
-export interface SearchConfig {
-  readonly url: string;
-  readonly token?: string;
-  readonly language?: string;
-}
+export type SearchConfig = Settings<typeof SEARCH_SECTION>;

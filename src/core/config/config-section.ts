@@ -1,28 +1,74 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
-import type { JsonSchema } from '../json.ts';
+import type { JsonObject, JsonSchema } from '../json.ts';
 
 /** The schema of a part of the configuration file whose keys are all known; it is there with its defaults where the file has none. */
-export const section = (properties: Readonly<Record<string, JsonSchema>>) =>
+export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
 /** As `section`, for a part without defaults, which is absent unless the owner wrote it. */
-export const optionalSection = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []) =>
-  ({ type: 'object', additionalProperties: false, properties, required }) as const;
+export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
+  properties: Properties,
+  required?: Required,
+) => ({ type: 'object', additionalProperties: false, properties, required: (required ?? []) as Required }) as const;
+
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** The type of what a schema describes, by the keywords that the configuration uses; a member with a default is always there. */
+export type FileValue<Schema> = Schema extends { readonly enum: readonly (infer Word)[] }
+  ? Word
+  : Schema extends { readonly items: infer Item }
+    ? readonly FileValue<Item>[]
+    : Schema extends { readonly properties: infer Properties }
+      ? { readonly [Key in Present<Schema, Properties>]: FileValue<Properties[Key]> } & {
+          readonly [Key in Exclude<keyof Properties, Present<Schema, Properties>>]?: FileValue<Properties[Key]>;
+        }
+      : Schema extends { readonly additionalProperties: infer Item }
+        ? Readonly<Record<string, FileValue<Item>>>
+        : Schema extends { readonly type: infer Type }
+          ? JsonTypes[(Type extends readonly (infer Each)[] ? Each : Type) & keyof JsonTypes]
+          : never;
+
+type Present<Schema, Properties> =
+  | { [Key in keyof Properties]: Properties[Key] extends { readonly default: unknown } ? Key : never }[keyof Properties]
+  | (Schema extends { readonly required: readonly (infer Key)[] } ? Key & keyof Properties : never);
+
+interface JsonTypes {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  object: JsonObject;
+}
+
+/** The same with the keys of the schema in camelCase, as `camelKeys` gives it: what a module is configured with. */
+export type Settings<Schema> = CamelKeys<FileValue<Schema>>;
+
+type CamelKeys<Value> = Value extends readonly (infer Item)[]
+  ? readonly CamelKeys<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value as CamelCase<Key>]: CamelKeys<Value[Key]> }
+    : Value;
+
+type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /**
  * A part of the file with the keys that its schema names in camelCase; names that the owner chose (`additionalProperties`) stay
  * as they are.
  */
-export function camelKeys(value: unknown, schema: JsonSchema): unknown {
-  if (Array.isArray(value)) return value.map((item) => camelKeys(item, schemaAt(schema, 'items')));
+export function camelKeys<const Schema extends JsonSchema>(value: unknown, schema: Schema): Settings<Schema> {
+  return renamedKeys(value, schema) as Settings<Schema>;
+}
+
+function renamedKeys(value: unknown, schema: JsonSchema): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamedKeys(item, schemaAt(schema, 'items')));
   if (typeof value !== 'object' || value === null) return value;
   const known = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => {
       const own = Object.hasOwn(known, key) ? known[key] : undefined;
-      return own ? [camelCase(key), camelKeys(item, own)] : [key, camelKeys(item, schemaAt(schema, 'additionalProperties'))];
+      return own ? [camelCase(key), renamedKeys(item, own)] : [key, renamedKeys(item, schemaAt(schema, 'additionalProperties'))];
     }),
   );
 }

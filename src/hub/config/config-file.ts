@@ -1,13 +1,12 @@
 import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
-import { section } from '../../core/config/config-section.ts';
-import type { AttestationPolicy } from '../../core/devices/device-administration.ts';
-import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
+import { type FileValue, section } from '../../core/config/config-section.ts';
+import { LOG_LEVELS } from '../../core/logger.ts';
 import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
-const positive = { type: 'integer', minimum: 1 };
-const names = { type: 'array', items: { type: 'string' }, default: [] };
+const positive = { type: 'integer', minimum: 1 } as const;
+const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
 /** Tools that carry an address of the public internet and nothing else. */
-const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'];
+const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 
 /** JSON Schema of the configuration file. */
 export const CONFIG_SCHEMA = {
@@ -101,51 +100,4 @@ export const CONFIG_SCHEMA = {
 } as const;
 
 /** The file as it was checked against the schema, defaults filled in. */
-export interface ConfigFile {
-  log: LogLevel;
-  http: { host: string; port: number; tls: { enabled?: boolean; names: string[]; certificate_file?: string; key_file?: string } };
-  /** What the machine has, where the hub does not see it. */
-  capabilities: { gpu?: boolean };
-  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string; updates?: string };
-  tools: {
-    manifest?: string;
-    bootstrap?: string;
-    allowed_permissions?: string[];
-    disabled: string[];
-    fail_over: string[];
-    max_concurrent: number;
-    max_queued: number;
-    max_concurrent_per_caller: number;
-    max_calls_per_session: number;
-    max_params_bytes: number;
-    default_timeout_ms: number;
-    invalid_results: 'error' | 'warn';
-    undescribed_parameters: 'keep' | 'refuse';
-    log_calls: boolean;
-    dynamic_registration: boolean;
-    plugins: string[];
-    features: Record<string, string[]>;
-  };
-  mesh: {
-    name?: string;
-    host: string;
-    port: number;
-    interfaces: string[];
-    peers: string[];
-    announce_addresses: string[];
-    announce_devices: boolean;
-    discovery: boolean;
-    relay: boolean;
-    max_peers: number;
-    pre_shared_key_file?: string;
-  };
-  /** In the form of the file; `camelKeys` makes the settings of the rooms. */
-  sensors: unknown;
-  connectors: unknown;
-  rules?: string;
-  roles: Record<string, { permissions: string[]; ttl_seconds?: number; max_hops?: number; rate_per_minute?: number; features: string[] }>;
-  clock: { trust: 'auto' | 'always' | 'never' };
-  audit: { keep_days: number; max_mb: number };
-  profiles?: string;
-  history: { raw_days: number; five_minute_days: number; hourly_days: number };
-}
+export type ConfigFile = FileValue<typeof CONFIG_SCHEMA>;

@@ -1,54 +1,13 @@
-import { optionalSection } from '../../core/config/config-section.ts';
+import { optionalSection, type Settings } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { JsonSchema } from '../../core/json.ts';
 import { ID_PATTERN, TITLE, UNIT } from '../device-config.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
-import { findLine, GPIO_BIASES, GPIO_EDGES, type GpioBias, type GpioChip, type GpioEdgeSelection } from './gpio-chip.ts';
+import { findLine, GPIO_BIASES, GPIO_EDGES, type GpioChip } from './gpio-chip.ts';
 
-/** What every line has, whichever way it points. */
-interface LineConfig {
-  /** Offset within the chip, or the board's name for the line such as `GPIO17`. */
-  readonly line: number | string;
-  readonly activeLow: boolean;
-  readonly title?: string;
-  readonly area?: string;
-}
+const STATES = ['on', 'off'] as const;
+export type GpioState = (typeof STATES)[number];
 
-/** A line that the hub reads. */
-export interface GpioInputConfig extends LineConfig {
-  readonly bias: GpioBias;
-  readonly debounceMs: number;
-  /** What is told, and what a meter counts; both for a state, `rising` for a meter. */
-  readonly edge?: GpioEdgeSelection;
-  readonly kind: string;
-  /** Pulses of a meter for one of `unit`; absent for a line that is a state. */
-  readonly countsPerUnit?: number;
-  readonly unit: string;
-}
-
-export type GpioState = 'on' | 'off';
-
-/** A line that the hub sets. */
-export interface GpioOutputConfig extends LineConfig {
-  /** `dangerous`: what leads away from the safe state needs the approval of a person. */
-  readonly risk: 'normal' | 'dangerous';
-  /** From the start of the hub on; the safe state when absent. */
-  readonly initial?: GpioState;
-  /** When the hub stops, and whenever it cannot know better. */
-  readonly safe: GpioState;
-  /** The longest time away from the safe state. */
-  readonly maxSeconds?: number;
-}
-
-/** Lines of one chip by the names that people and tools use. */
-export interface GpioConfig {
-  readonly backend: 'chardev' | 'sysfs' | 'sim';
-  /** Label, name or path; the chip of the board's header when absent. */
-  readonly chip?: string;
-  readonly inputs: Readonly<Record<string, GpioInputConfig>>;
-  readonly outputs: Readonly<Record<string, GpioOutputConfig>>;
-}
-
-const STATES = ['on', 'off'];
 const LINE = {
   line: {
     type: ['integer', 'string'],
@@ -68,7 +27,7 @@ const INPUT = optionalSection(
     ...LINE,
     bias: { enum: GPIO_BIASES, default: 'as-is', description: 'What holds the line that nobody drives' },
     debounce_ms: { type: 'number', minimum: 0, maximum: 60_000, default: 0, description: 'How long a new state has to last' },
-    edge: { enum: GPIO_EDGES, description: 'Which changes are told, or counted' },
+    edge: { enum: GPIO_EDGES, description: 'Which changes are told, or counted; both for a state, rising for a meter when absent' },
     kind: { type: 'string', pattern: ID_PATTERN, default: 'input', description: 'What it tells: contact, occupancy, leak, energy …' },
     counts_per_unit: { type: 'number', exclusiveMinimum: 0, maximum: 1e9, description: 'Pulses of a meter for one of its unit' },
     unit: { ...UNIT, default: '', description: 'Unit of the meter, such as kWh' },
@@ -79,16 +38,20 @@ const INPUT = optionalSection(
 const OUTPUT = optionalSection(
   {
     ...LINE,
-    risk: { enum: ['normal', 'dangerous'], default: 'normal', description: 'dangerous: a person has to approve' },
+    risk: {
+      enum: ['normal', 'dangerous'],
+      default: 'normal',
+      description: 'dangerous: a person has to approve what leads away from the safe state',
+    },
     initial: { enum: STATES, description: 'State at the start; the safe one when absent' },
-    safe: { enum: STATES, default: 'off', description: 'State when the hub stops' },
+    safe: { enum: STATES, default: 'off', description: 'State when the hub stops, and whenever it cannot know better' },
     max_seconds: { type: 'number', minimum: 1, maximum: 86_400, description: 'Longest time away from the safe state' },
   },
   ['line'],
 );
 
 /** Names are parts of tools' names, such as `pump` of `gpio:pump_turn_on`. */
-const namedLines = (line: object) =>
+const namedLines = <const Line extends JsonSchema>(line: Line) =>
   ({
     type: 'object',
     default: {},
@@ -104,6 +67,15 @@ export const GPIO_SECTION = optionalSection({
   inputs: namedLines(INPUT),
   outputs: namedLines(OUTPUT),
 });
+
+/** A line that the hub reads. */
+export type GpioInputConfig = Settings<typeof INPUT>;
+
+/** A line that the hub sets. */
+export type GpioOutputConfig = Settings<typeof OUTPUT>;
+
+/** Lines of one chip by the names that people and tools use. */
+export type GpioConfig = Settings<typeof GPIO_SECTION>;
 
 /** CONFIG_INVALID for lines that contradict each other, which no schema can say. */
 export function checkGpioConfig({ inputs, outputs }: GpioConfig): void {
@@ -122,7 +94,7 @@ export function checkGpioConfig({ inputs, outputs }: GpioConfig): void {
   }
 }
 
-function named(part: string, lines: Readonly<Record<string, LineConfig>>) {
+function named(part: string, lines: Readonly<Record<string, Pick<GpioInputConfig, 'line'>>>) {
   return Object.entries(lines).map(([name, { line }]) => ({ path: `sensors.gpio.${part}.${name}`, name, line }));
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
 import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
+import type { JsonSchema } from '../../../src/core/json.ts';
 import { CONFIG_SCHEMA } from '../../../src/hub/config/config-file.ts';
 import { normalizeDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { parseRecordFile } from '../../../src/tools/manifest/record-file.ts';
@@ -16,8 +17,9 @@ test('the settings on the page are accepted, name every key, and show the defaul
   };
   const keys = (schema: object) => Object.keys(schema).sort();
   expect(keys(connectors.sandbox)).toEqual(keys(SANDBOX_SECTION.properties));
+  const defaults: Readonly<Record<string, JsonSchema>> = SANDBOX_SECTION.properties;
   for (const name of ['memory_mb', 'processes', 'output_kb', 'temp_mb', 'cpu_seconds', 'max_concurrent']) {
-    expect([name, connectors.sandbox[name]]).toEqual([name, SANDBOX_SECTION.properties[name]?.default]);
+    expect([name, connectors.sandbox[name]]).toEqual([name, defaults[name]?.default]);
   }
 });
 

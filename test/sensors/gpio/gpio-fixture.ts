@@ -14,8 +14,8 @@ const FILE = section({ gpio: GPIO_SECTION });
 
 /** The part `gpio` of a configuration file, as the hub reads it. */
 export function gpioConfig(yaml: string): GpioConfig {
-  const { gpio } = camelKeys(parseCheckedYaml(yaml, 'config.yaml', FILE), FILE) as { readonly gpio: GpioConfig };
-  return gpio;
+  const { gpio } = camelKeys(parseCheckedYaml(yaml, 'config.yaml', FILE), FILE);
+  return gpio as GpioConfig;
 }
 
 /** The lines of a configuration on a chip of a fake kernel. */
