@@ -1,6 +1,13 @@
-export type { AgentOsContext, AgentOsTool, ArgumentsCheck, ExecutableAgentOsTool } from './calls/formats/agent-os.ts';
+// The library: how a program starts a hub inside itself and gives it tools. What is not named here may change at any time;
+// docs/embedding.md lists it, too.
+
+// Tools as classes in the form of AgentOS, and the forms in which a program can take an answer.
 export {
   AgentOsBaseTool,
+  type AgentOsContext,
+  type AgentOsTool,
+  type ArgumentsCheck,
+  type ExecutableAgentOsTool,
   type ExecutionResult,
   type ResponseSource,
   type ToolResponse,
@@ -8,8 +15,11 @@ export {
   toToolResponse,
   toToolResult,
 } from './calls/formats/agent-os.ts';
+// A model's call, and what goes back to the model.
 export type { ModelCall, ModelCallResult } from './calls/formats/model-calls.ts';
+// The whole answer of a call.
 export type { CallAnswer } from './calls/request-and-answer.ts';
+// `hub.orchestrator`: calls tools, lists them and takes more of them; with its parameters and results.
 export type {
   AnyTool,
   PermissionCheckResult,
@@ -18,12 +28,25 @@ export type {
   ToolDefinitionForLLM,
   ToolOrchestrator,
 } from './calls/tool-orchestrator.ts';
-export { systemClock } from './core/clock.ts';
+// The time of the hub: the machine's, unless a program brings a clock of its own.
+export { type Clock, systemClock } from './core/clock.ts';
+// The class of all errors, and the closed table of their codes.
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
+// The id of a tool, as registering returns it.
+export type { ToolId } from './core/ids.ts';
+// Values and schemas of parameters and results.
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
-export { createLogger } from './core/logger.ts';
+// The log: lines of JSON on stderr, or wherever `write` puts them.
+export { createLogger, type Logger, type LogLevel } from './core/logger.ts';
+// The configuration: a file and variables, checked.
 export { type HubConfig, loadConfig } from './hub/config/config.ts';
-export { Hub } from './hub/hub.ts';
-export { createJsonSchema, defineTool, p } from './tools/definition/define-tool.ts';
+// The hub itself: starts, stops, and has an address and an orchestrator between.
+export { Hub, type HubOptions } from './hub/hub.ts';
+// Tools as functions, whose parameters have the types of their schema.
+export { createJsonSchema, defineTool, type Parameter, p, type ToolDeclaration } from './tools/definition/define-tool.ts';
+// A question of a running tool to the person behind its caller, and the answer.
+export type { ToolAnswer, ToolQuestion } from './tools/definition/elicitation.ts';
+// Tools as classes, and capabilities of the hub that consist of them.
 export { type CapabilityHandler, capabilityOf, ToolClass, type ToolResult } from './tools/definition/tool-class.ts';
+// A tool as the hub keeps it, and what its handler may use.
 export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/definition/tool-definition.ts';

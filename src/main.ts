@@ -1,3 +1,4 @@
+#!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=2
 import { hubFetch } from './cli/hub/hub-trust.ts';
 import { runCli } from './cli/run-cli.ts';
 

@@ -45,6 +45,14 @@ export interface ToolDefinitionForLLM {
 /** A tool in any of the forms that a program may write it in. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
+/** Registers a tool of a program, whatever its form. CONFLICT, VALIDATION_ERROR as the registry says. @internal */
+export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
+  if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
+  const registered = tool instanceof ToolClass ? fromToolClass(tool) : tool;
+  registry.register(registered);
+  return registered.id;
+}
+
 interface OrchestratorCollaborators {
   readonly pipeline: Pick<CallPipeline, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
@@ -69,6 +77,7 @@ export class ToolOrchestrator {
   readonly #collaborators: OrchestratorCollaborators;
   readonly #isRegistrationAllowed: boolean;
 
+  /** @internal A program gets its orchestrator from the hub. */
   constructor(collaborators: OrchestratorCollaborators, options: OrchestratorOptions) {
     this.#collaborators = collaborators;
     this.orchestratorId = options.orchestratorId;
@@ -124,11 +133,7 @@ export class ToolOrchestrator {
   /** Adds a tool while the hub runs. NOT_SUPPORTED where the configuration forbids it; CONFLICT, VALIDATION_ERROR as the registry says. */
   registerTool(tool: AnyTool): ToolId {
     this.#requireRegistration();
-    const { registry } = this.#collaborators;
-    if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
-    const registered = tool instanceof ToolClass ? fromToolClass(tool) : tool;
-    registry.register(registered);
-    return registered.id;
+    return registerAnyTool(this.#collaborators.registry, tool);
   }
 
   /**
@@ -164,7 +169,7 @@ export class ToolOrchestrator {
   }
 }
 
-/** What is asked: a tool by name, for a caller, with parameters when they are known already. */
+/** What is asked: a tool by name, for a caller, with parameters when they are known already. @internal */
 export interface PermissionCheckContext {
   readonly principal: Principal;
   readonly tool: string;
@@ -177,7 +182,7 @@ export interface PermissionCheckResult {
   readonly reason?: string;
 }
 
-/** Says beforehand what the pipeline would decide; it has no rules of its own. */
+/** Says beforehand what the pipeline would decide; it has no rules of its own. @internal */
 export class ExecutionPermission {
   readonly #pipeline: Pick<CallPipeline, 'preflight' | 'preflightTool'>;
 

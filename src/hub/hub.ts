@@ -3,7 +3,7 @@ import { agentTools } from '../automations/agent-tools.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
 import { unknownToolNames } from '../calls/offered-tools.ts';
 import type { CallPipeline } from '../calls/pipeline.ts';
-import { ToolOrchestrator } from '../calls/tool-orchestrator.ts';
+import { type AnyTool, registerAnyTool, ToolOrchestrator } from '../calls/tool-orchestrator.ts';
 import { openProgramSandbox } from '../connectors/sandbox/bubblewrap-sandbox.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -34,11 +34,15 @@ import { authTools, openToolServices, type ToolServices } from './tool-services.
 
 const DRAIN_MS = 10_000;
 
-interface HubOptions {
+/** How a hub runs. */
+export interface HubOptions {
   readonly config: HubConfig;
+  /** Version that the hub reports to clients and other hubs. */
   readonly version: string;
   /** What stands for the hub's sockets. */
   readonly network?: HubNetwork;
+  /** Tools of the program around the hub. They are there from the first call on, also without `tools.dynamic_registration`. */
+  readonly tools?: readonly AnyTool[];
 }
 
 /** How requests and other hubs reach a hub that has no sockets of its own. */
@@ -53,6 +57,7 @@ export class Hub implements Service {
   readonly #logger: Logger;
   readonly #config: HubConfig;
   readonly #network: HubNetwork | undefined;
+  readonly #ownTools: readonly AnyTool[];
   readonly #stack = new ServiceStack();
   readonly #problems = new HubProblems();
   #health: HealthReport;
@@ -66,6 +71,7 @@ export class Hub implements Service {
     this.#logger = collaborators.logger;
     this.#config = options.config;
     this.#network = options.network;
+    this.#ownTools = options.tools ?? [];
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
@@ -135,6 +141,7 @@ export class Hub implements Service {
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
     await openConnectors(ground, workshop, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
+    for (const tool of this.#ownTools) registerAnyTool(workshop.registry, tool);
     const registrations = await openRegistration(ground, workshop, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(ground, workshop);
     for (const part of [registrations, runner]) workshop.nameUses.add(() => part.referringTexts());

@@ -25,6 +25,7 @@ import type { OwnStateSources } from './gossip/own-state.ts';
 import type { StatementSource } from './gossip/statement-exchange.ts';
 import { CertificateRenewal } from './membership/certificate-renewal.ts';
 import type { Membership } from './membership/membership.ts';
+import type { MeshSettings } from './mesh-settings.ts';
 import { CallClient } from './rpc/call-client.ts';
 import { ControlLinks } from './rpc/control-links.ts';
 import type { DropSink } from './rpc/peer-link.ts';
@@ -54,20 +55,6 @@ export interface MeshHub {
   /** Ended tokens, which every member has to know. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
-}
-
-/** What the owner sets of the mesh. */
-export interface MeshSettings {
-  /** Network interfaces for discovery; all when empty. */
-  readonly interfaces: readonly string[];
-  /** `host:port` of hubs that discovery cannot find. */
-  readonly peers: readonly string[];
-  /** `host:port` under which hubs of other networks reach this one. */
-  readonly announceAddresses: readonly string[];
-  readonly announcesDevices: boolean;
-  readonly isDiscoveryEnabled: boolean;
-  /** Whether it passes calls on between hubs that do not reach each other. */
-  readonly isRelay: boolean;
 }
 
 /** With what a session runs. */

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   AgentOsBaseTool,
   type AgentOsContext,
+  type AnyTool,
   createLogger,
   defineTool,
   type ExecutionResult,
@@ -79,9 +78,9 @@ afterEach(async () => {
   rmSync(stateDir, { recursive: true });
 });
 
-async function startHub(tools: JsonObject = {}): Promise<Hub> {
+async function startHub(tools: JsonObject = {}, ownTools: readonly AnyTool[] = []): Promise<Hub> {
   writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ ...CONFIG, tools: { ...CONFIG.tools, ...tools } }));
-  hub = new Hub({ clock: systemClock, logger }, { config: loadConfig({}, stateDir), version: '0.0.0' });
+  hub = new Hub({ clock: systemClock, logger }, { config: loadConfig({}, stateDir), version: '0.0.0', tools: ownTools });
   await hub.start();
   return hub;
 }
@@ -184,22 +183,13 @@ describe('a program with a hub inside itself', () => {
     });
   });
 
-  test('is written as the page says, against what the package exports', async () => {
-    const root = join(import.meta.dirname, '../..');
-    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync(join(root, 'docs/embedding.md'), 'utf8')) ?? [];
-    await startHub();
-    const minted = await call(ownerToken(), 'hub:mint_token', { agent_id: 'bellboy', permissions: ['bell:ring'] });
+  test('gives the hub tools at start, which is no registration while it runs, and learns there that one is refused', async () => {
+    const mirror = new Mirror();
+    await startHub({ dynamic_registration: false }, [mirror, lottery]);
+    expect(await call(await tokenOf('visitor'), 'mirror')).toMatchObject({ success: true });
     await hub[Symbol.asyncDispose]();
-    mkdirSync(join(root, '.run'), { recursive: true });
-    const file = join(root, `.run/embedding-${process.pid}.ts`);
-    writeFileSync(file, example);
-    try {
-      const env = { ...process.env, ATMO_STATE_DIR: stateDir, ATMO_TOKEN: String((minted.output as JsonObject).token) };
-      const { stdout } = await promisify(execFile)(process.execPath, [file], { env, timeout: 110_000 });
-      expect(JSON.parse(stdout)).toEqual({ tool_call_id: 'call_1', success: true, output: { rung: 2 } });
-    } finally {
-      rmSync(file);
-    }
+    expect(mirror.isShutDown).toBe(true);
+    await expect(startHub({}, [lottery, lottery])).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 
   test('cannot use the tools before the hub has started', () => {

@@ -113,7 +113,7 @@ async function refuseArguments(tool: ExecutableAgentOsTool, params: JsonObject):
   throw new AtmoError('VALIDATION_ERROR', `The tool ${tool.name} refuses these arguments: ${reasons}`);
 }
 
-/** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. */
+/** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. @internal */
 export function registerAgentOs(registry: ToolRegistry, tool: ExecutableAgentOsTool): RegisteredTool {
   const registered = fromExecutableAgentOs(tool);
   registry.register(registered);

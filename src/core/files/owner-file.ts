@@ -203,7 +203,7 @@ interface OwnerFolderParts<Content> {
 }
 
 /** What counts of a folder. */
-interface OwnerFolder<Content> {
+export interface OwnerFolder<Content> {
   readonly contents: readonly Content[];
   /** Why files do not count as they are there, or are not. */
   readonly faults: readonly string[];

@@ -13,11 +13,11 @@ import {
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Privilege } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type AcceptedText, readOwnerFolder } from '../../core/files/owner-file.ts';
+import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import type { JsonSchema } from '../../core/json.ts';
 
 /** The owner's models of manufacturers' clusters. CONFIG_INVALID names a file with a mistake of which nothing was ever taken. */
-export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText) {
+export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText): OwnerFolder<ClusterModel> {
   const names = existsSync(path) ? readdirSync(path).filter((name) => name.endsWith('.json')) : [];
   return readOwnerFolder<ClusterModel>({ path, names, parse, subjectOf: ({ id }) => String(id), takenOf });
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { AtmoError, systemCode } from '../../core/errors.ts';
-import { type AcceptedText, readOwnerFolder } from '../../core/files/owner-file.ts';
+import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import type { ProfileProblem } from '../check/profile-problem.ts';
 import type { CapabilityFile, DeviceFile } from './profile-format.ts';
@@ -37,7 +37,10 @@ export function loadProfiles(directory: string, options: { readonly own?: OwnPro
 }
 
 /** What counts of the owner's files. `makeCheck` is called where there are any. */
-export function readOwnProfiles({ path, takenOf }: Omit<OwnProfiles, 'onStale'>, makeCheck: () => ProfileSchemaCheck) {
+export function readOwnProfiles(
+  { path, takenOf }: Omit<OwnProfiles, 'onStale'>,
+  makeCheck: () => ProfileSchemaCheck,
+): OwnerFolder<RawProfileFile> {
   let check: ProfileSchemaCheck | undefined;
   const parse = (text: string, file: string): RawProfileFile => {
     const [kind] = PROFILE_KINDS.filter((one) => file.startsWith(join(path, one, '/')));
