@@ -19,78 +19,72 @@ const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
 const UNREACHABLE_AFTER_FAILURES = 3;
 
-/** What the keeper needs. */
-export interface ConnectionManagerCollaborators {
+interface ConnectionManagerCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly engine: MeshEngine;
   readonly meshId: string;
-  /** None when the owner has switched discovery off. */
+  /** Undefined when discovery is switched off. */
   readonly discovery: Discovery | undefined;
   /** Started before this; not disposed here. */
   readonly watch: InterfaceWatch;
   readonly store: KeyValueStore;
-  /** What members announce of themselves. */
+  /** Addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
-  /** Hubs that are not to be connected any more. */
+  /** Returns whether a hub was revoked and must not be connected. */
   readonly isBarred: (id: HubId) => boolean;
-  /** 0 to below 1; tests give their own. */
+  /** Returns a number from 0 to below 1; replaced in tests. */
   readonly random?: (() => number) | undefined;
 }
 
-/** What the owner has set. */
-export interface ConnectionManagerOptions {
-  /** `host:port` of hubs that discovery cannot find. */
-  readonly peers: readonly string[];
-}
-
-/** Keeps this hub connected: finds hubs, chooses its neighbours among them, connects them, for ever. */
+/** Finds the hubs of the mesh, selects neighbours among them and keeps them connected. */
 export class ConnectionManager implements Service {
-  readonly #parts: ConnectionManagerCollaborators;
+  readonly #collaborators: ConnectionManagerCollaborators;
   readonly #random: () => number;
   readonly #peers: readonly string[];
   readonly #remembered: PeerAddressStore;
-  readonly #book: PeerAddressRegistry;
-  readonly #spare: ConnectionPruner;
+  readonly #addresses: PeerAddressRegistry;
+  readonly #pruner: ConnectionPruner;
   readonly #diallers = new Map<string, PeerDialler>();
   readonly #hubAt = new Map<string, HubId>();
   readonly #stop = new AbortController();
-  #leave: readonly (() => void)[] = [];
+  #stopListeners: readonly (() => void)[] = [];
   #cancelReview: (() => void) | undefined;
   #refusals = 0;
 
-  constructor(parts: ConnectionManagerCollaborators, options: ConnectionManagerOptions) {
-    this.#parts = parts;
-    this.#random = parts.random ?? Math.random;
+  /** `options.peers`: `host:port` of hubs that discovery cannot find. */
+  constructor(collaborators: ConnectionManagerCollaborators, options: { readonly peers: readonly string[] }) {
+    this.#collaborators = collaborators;
+    this.#random = collaborators.random ?? Math.random;
     this.#peers = options.peers;
-    this.#remembered = new PeerAddressStore(parts.store, parts.clock);
-    this.#book = new PeerAddressRegistry({
-      announced: parts.announced,
-      isBarred: parts.isBarred,
-      self: parts.engine.id,
+    this.#remembered = new PeerAddressStore(collaborators.store, collaborators.clock);
+    this.#addresses = new PeerAddressRegistry({
+      announced: collaborators.announced,
+      isBarred: collaborators.isBarred,
+      self: collaborators.engine.id,
       remembered: this.#remembered,
       own: () => this.#ownAddresses(),
     });
-    this.#spare = new ConnectionPruner(parts.clock, parts.engine);
+    this.#pruner = new ConnectionPruner(collaborators.clock, collaborators.engine);
   }
 
-  /** Tries of this hub that were refused at every address, since the start. */
+  /** Attempts that were refused at every address, since the start. */
   get refusals(): number {
     return this.#refusals;
   }
 
   async start(): Promise<void> {
-    const { engine, watch, discovery } = this.#parts;
-    this.#leave = [
-      engine.onPeerUp((peer) => this.#up(peer)),
-      engine.onPeerDown((peer) => this.#down(peer)),
-      watch.onChange(() => this.#hurryAll()),
+    const { engine, watch, discovery } = this.#collaborators;
+    this.#stopListeners = [
+      engine.onPeerUp((peer) => this.#onPeerUp(peer)),
+      engine.onPeerDown((peer) => this.#onPeerDown(peer)),
+      watch.onChange(() => this.#retryAll()),
     ];
     discovery?.browse(
       HUB_SERVICE_TYPE,
       {
-        found: (service) => this.#sight(hubSighting(service, this.#parts.meshId)),
-        lost: (name) => this.#book.removeDiscovered(name as HubId),
+        found: (service) => this.#onSighting(hubSighting(service, this.#collaborators.meshId)),
+        lost: (name) => this.#addresses.removeDiscovered(name as HubId),
       },
       this.#stop.signal,
     );
@@ -100,31 +94,31 @@ export class ConnectionManager implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     this.#cancelReview?.();
-    for (const leave of this.#leave) leave();
+    for (const stop of this.#stopListeners) stop();
     for (const dialler of this.#diallers.values()) dialler.stop();
     this.#diallers.clear();
   }
 
-  /** Something about the members has changed: whom they are, where they are, who is barred. */
+  /** Adjusts the connections after a change of members, addresses or revocations. */
   review(): void {
     if (this.#stop.signal.aborted) return;
-    const connected = new Set(this.#parts.engine.peers().map(({ id }) => id));
+    const connected = new Set(this.#collaborators.engine.peers().map(({ id }) => id));
     const wanted = this.#wanted();
-    for (const id of wanted) if (!connected.has(id)) this.#dialler(id).schedule(this.#courtesyMs(id, FIRST_CONTACT_MS));
-    for (const text of this.#peers) this.#keepGiven(text, connected);
-    this.#leaveUnwanted(wanted);
-    this.#spare.prune(wanted, this.#book.all().size);
+    for (const id of wanted) if (!connected.has(id)) this.#dialler(id).schedule(this.#dialDelayMs(id, FIRST_CONTACT_MS));
+    for (const text of this.#peers) this.#keepConfigured(text, connected);
+    this.#stopUnwanted(wanted);
+    this.#pruner.prune(wanted, this.#addresses.all().size);
   }
 
   /**
-   * Connects a hub at once because a call wants it, and keeps the connection for some minutes. NODE_UNAVAILABLE when it
-   * cannot be reached at any address, PERMISSION_DENIED when it has been revoked, CANCELLED.
+   * Connects a hub at once for a call and keeps the connection for some minutes. Rejects with NODE_UNAVAILABLE when the hub
+   * answers at no address, PERMISSION_DENIED when it has been revoked, or CANCELLED.
    */
   async dialNow(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const present = this.#peer(id);
-    this.#spare.noteRequest(id);
+    this.#pruner.noteRequest(id);
     if (present !== undefined) return present;
-    if (this.#parts.isBarred(id)) throw new AtmoError('PERMISSION_DENIED', `Hub ${id} was removed from the mesh`);
+    if (this.#collaborators.isBarred(id)) throw new AtmoError('PERMISSION_DENIED', `Hub ${id} was removed from the mesh`);
     const cancelled = Promise.withResolvers<never>();
     const cancel = () => cancelled.reject(new AtmoError('CANCELLED', `Connecting hub ${id} was cancelled`));
     signal.addEventListener('abort', cancel, { once: true });
@@ -142,58 +136,58 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /** Neighbours as all see them, more where some cannot be reached, those that strangers may have made up, the owner's own. */
+  /** Neighbours among proven hubs, among all hubs that were seen, and among the reachable ones; and the configured peers. */
   #wanted(): ReadonlySet<HubId> {
-    const self = this.#parts.engine.id;
-    const proven = this.#book.proven();
-    const all = this.#book.all();
+    const self = this.#collaborators.engine.id;
+    const proven = this.#addresses.proven();
+    const all = this.#addresses.all();
     const reachable = [...all].filter((id) => (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     return new Set([
       ...selectNeighbours(self, proven),
       ...selectNeighbours(self, all),
       ...selectNeighbours(self, reachable),
-      ...this.#book.configured(),
+      ...this.#addresses.configured(),
     ]);
   }
 
-  #sight(sighting: ReturnType<typeof hubSighting>): void {
-    if (sighting === undefined || sighting.id === this.#parts.engine.id) return;
-    this.#book.addDiscovered(sighting.id, sighting.addresses);
+  #onSighting(sighting: ReturnType<typeof hubSighting>): void {
+    if (sighting === undefined || sighting.id === this.#collaborators.engine.id) return;
+    this.#addresses.addDiscovered(sighting.id, sighting.addresses);
     this.#diallers.get(sighting.id)?.retrySoon();
     this.#reviewLater(0);
   }
 
-  #up(peer: EnginePeer): void {
+  #onPeerUp(peer: EnginePeer): void {
     this.#diallers.get(peer.id)?.onConnected();
   }
 
-  #down(peer: EnginePeer): void {
+  #onPeerDown(peer: EnginePeer): void {
     if (!this.#wanted().has(peer.id)) return;
     const dialler = this.#dialler(peer.id);
     dialler.onDisconnected();
-    dialler.schedule(this.#courtesyMs(peer.id, AFTER_LOSS_MS));
+    dialler.schedule(this.#dialDelayMs(peer.id, AFTER_LOSS_MS));
   }
 
   #connected(peer: EnginePeer, address: PeerAddress): void {
     if (peer.direction === 'outbound') this.#remembered.remember(peer.id, address);
-    this.#parts.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
+    this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Who is at the owner's address is learnt by connecting; then it is a hub like the others, until it cannot be reached. */
-  #keepGiven(text: string, connected: ReadonlySet<HubId>): void {
+  /** Dials a configured address until its hub is known; from then on the hub is dialled like others, until it is unreachable. */
+  #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     const address = parseHostPort(text);
     if (isKept || address === undefined || this.#ownAddresses().has(formatHostPort(address))) this.#diallers.get(text)?.stop();
-    else this.#givenDialler(text, address).schedule(0);
+    else this.#configuredDialler(text, address).schedule(0);
   }
 
-  #givenDialler(text: string, address: PeerAddress): PeerDialler {
+  #configuredDialler(text: string, address: PeerAddress): PeerDialler {
     return this.#add(text, {
       addresses: () => [address],
       connected: (peer) => {
         this.#hubAt.set(text, peer.id);
-        this.#book.addConfigured(peer.id, address);
+        this.#addresses.addConfigured(peer.id, address);
         this.#connected(peer, address);
       },
     });
@@ -201,54 +195,43 @@ export class ConnectionManager implements Service {
 
   #dialler(id: HubId): PeerDialler {
     return this.#add(id, {
-      addresses: () => this.#book.addressesOf(id),
+      addresses: () => this.#addresses.addressesOf(id),
       connected: (peer, address) => this.#connected(peer, address),
     });
   }
 
-  #add(
-    name: string,
-    what: { addresses: () => readonly PeerAddress[]; connected: (peer: EnginePeer, address: PeerAddress) => void },
-  ): PeerDialler {
+  #add(name: string, target: Pick<ConstructorParameters<typeof PeerDialler>[0], 'addresses' | 'connected'>): PeerDialler {
+    const { clock, logger, engine } = this.#collaborators;
+    const { addresses, connected } = target;
     const refused = () => {
       this.#refusals += 1;
     };
     const dialler =
-      this.#diallers.get(name) ??
-      new PeerDialler({
-        clock: this.#parts.clock,
-        logger: this.#parts.logger,
-        engine: this.#parts.engine,
-        random: this.#random,
-        addresses: what.addresses,
-        connected: what.connected,
-        name,
-        refused,
-      });
+      this.#diallers.get(name) ?? new PeerDialler({ clock, logger, engine, random: this.#random, name, addresses, connected, refused });
     this.#diallers.set(name, dialler);
     return dialler;
   }
 
-  /** What was learnt of a hub that is still known is kept: its pauses do not begin anew when it is wanted again. */
-  #leaveUnwanted(wanted: ReadonlySet<HubId>): void {
-    const known = this.#book.all();
+  /** Stops diallers without a purpose. Those of known hubs stay, so that their back-off continues when they are needed again. */
+  #stopUnwanted(wanted: ReadonlySet<HubId>): void {
+    const known = this.#addresses.all();
     for (const [name, dialler] of this.#diallers) {
       const id = name as HubId;
-      if (this.#peers.includes(name) || wanted.has(id) || this.#spare.isRequested(id)) continue;
+      if (this.#peers.includes(name) || wanted.has(id) || this.#pruner.isRequested(id)) continue;
       dialler.stop();
       if (!known.has(id)) this.#diallers.delete(name);
     }
   }
 
   #peer(id: HubId): EnginePeer | undefined {
-    return this.#parts.engine.peers().find((peer) => peer.id === id);
+    return this.#collaborators.engine.peers().find((peer) => peer.id === id);
   }
 
-  #courtesyMs(id: HubId, delayMs: number): number {
-    return this.#parts.engine.id < id ? 0 : delayMs;
+  #dialDelayMs(id: HubId, delayMs: number): number {
+    return this.#collaborators.engine.id < id ? 0 : delayMs;
   }
 
-  #hurryAll(): void {
+  #retryAll(): void {
     for (const dialler of this.#diallers.values()) dialler.retrySoon();
     this.#reviewLater(0);
   }
@@ -256,14 +239,14 @@ export class ConnectionManager implements Service {
   #reviewLater(delayMs: number): void {
     this.#cancelReview?.();
     if (this.#stop.signal.aborted) return;
-    this.#cancelReview = this.#parts.clock.after(delayMs, () => {
+    this.#cancelReview = this.#collaborators.clock.after(delayMs, () => {
       this.#reviewLater(REVIEW_MS);
       this.review();
     });
   }
 
   #ownAddresses(): ReadonlySet<string> {
-    const { engine, watch } = this.#parts;
+    const { engine, watch } = this.#collaborators;
     const ports = engine.listenAddresses().flatMap((text) => parseHostPort(text)?.port ?? []);
     const hosts = watch.interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host));
     const own = [...hosts, '127.0.0.1', '::1', 'localhost'].flatMap((host) => ports.map((port) => formatHostPort({ host, port })));

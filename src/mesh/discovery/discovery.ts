@@ -14,18 +14,18 @@ export interface ServiceInstance extends AnnouncedService {
   readonly addresses: readonly string[];
 }
 
-/** Hears of services of one type. */
+/** Receives the services of one type. */
 export interface ServiceListener {
-  /** Told when an instance appears, changes, or says again that it is there (at most once a second). */
+  /** Called when an instance appears, changes or announces itself again (at most once a second). */
   found(service: ServiceInstance): void;
-  /** It said goodbye on every link, or has not been heard of for as long as it promised. */
+  /** Called when the records of an instance were withdrawn or have expired on every link. */
   lost(name: string): void;
 }
 
 /** Port: DNS-SD on the local links. */
 export interface Discovery {
-  /** Announces until disposed; disposing sends a goodbye. VALIDATION_ERROR for a name or text that DNS cannot carry. */
+  /** Announces a service until disposed, then sends a goodbye. Throws VALIDATION_ERROR for a name or text that DNS cannot carry. */
   advertise(service: AnnouncedService): AsyncDisposable;
-  /** Tells instances, those of this machine too, until the signal aborts. */
-  browse(type: string, ear: ServiceListener, signal: AbortSignal): void;
+  /** Reports instances to the listener, those of this machine too, until the signal aborts. */
+  browse(type: string, listener: ServiceListener, signal: AbortSignal): void;
 }

@@ -2,15 +2,15 @@ import { type Answer, AUTHORITATIVE_ANSWER, type DecodedPacket, decode, encode, 
 
 /** A message of multicast DNS (RFC 6762 18). */
 export interface DnsMessage {
-  /** 0 but in questions of plain resolvers, which want it back. */
+  /** 0 except in queries of unicast resolvers, which expect it in the response. */
   readonly id: number;
   readonly kind: 'query' | 'response';
   /** More known answers follow in the next message. */
   readonly isTruncated: boolean;
   readonly questions: readonly DnsQuestion[];
-  /** In a query: what the asker knows already. */
+  /** In a query: the known answers of the sender. */
   readonly answers: readonly DnsRecord[];
-  /** In a query: what the asker is about to claim. */
+  /** In a query: the records that the sender is about to claim. */
   readonly authorities: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
@@ -22,7 +22,7 @@ const SHORTEST_QUESTION_BYTES = 5;
 const SHORTEST_RECORD_BYTES = 11;
 const QU_INTERNET_CLASS = 'UNKNOWN_32769';
 
-/** A message to send, what is not given being empty. */
+/** Encodes a message; missing members are empty. */
 export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage, 'kind'>): Buffer {
   return encode({
     id: message.id ?? 0,
@@ -36,11 +36,11 @@ export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage,
 }
 
 /**
- * Reads a message; undefined for what is none. Records of other types and classes are left out. Names cannot loop: the
- * library follows pointers backwards only.
+ * Decodes a message; returns undefined for malformed bytes. Leaves out records of other types and classes. Names cannot loop:
+ * the library follows pointers backwards only.
  */
 export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
-  if (bytes.length > MAX_MESSAGE_BYTES || !holdsWhatItCounts(bytes)) return undefined;
+  if (bytes.length > MAX_MESSAGE_BYTES || !hasPlausibleCounts(bytes)) return undefined;
   let packet: DecodedPacket;
   try {
     packet = decode(bytes);
@@ -58,8 +58,8 @@ export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-// The library makes room for as many entries as the header counts: twelve bytes could ask for 262,140.
-function holdsWhatItCounts(bytes: Buffer): boolean {
+// The library allocates as many entries as the header counts: twelve bytes could claim 262,140.
+function hasPlausibleCounts(bytes: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const questions = bytes.readUInt16BE(4);
   const records = bytes.readUInt16BE(6) + bytes.readUInt16BE(8) + bytes.readUInt16BE(10);
@@ -112,46 +112,46 @@ interface RecordOf<Type extends string, Data> {
   /** Domain name without the dot at the end. */
   readonly name: string;
   readonly type: Type;
-  /** Seconds that it may be believed; 0 takes it back. */
+  /** Seconds for which it is valid; 0 withdraws it. */
   readonly ttlSeconds: number;
   /** One host owns the whole set of records of this name and type: the cache-flush bit (RFC 6762 10.2). */
   readonly isUnique: boolean;
   readonly data: Data;
 }
 
-/** A name that stands for another: here a type of services and one of its instances. */
+/** Points from a service type to one of its instances. */
 export type PtrRecord = RecordOf<'PTR', string>;
-/** Where a service listens. */
+/** Host and port of a service. */
 export type SrvRecord = RecordOf<'SRV', { readonly target: string; readonly port: number }>;
-/** What a service tells of itself, as `key=value`. */
+/** Attributes of a service, as `key=value`. */
 export type TxtRecord = RecordOf<'TXT', readonly string[]>;
 /** An address of a host. */
 export type AddressRecord = RecordOf<'A' | 'AAAA', string>;
-/** The types of records that a name has; it has no others (RFC 6762 6.1). */
+/** The types of all records that a name has (RFC 6762 6.1). */
 export type NsecRecord = RecordOf<'NSEC', readonly string[]>;
-/** The records of which service discovery is made (RFC 6763). */
+/** The records of service discovery (RFC 6763). */
 export type DnsRecord = PtrRecord | SrvRecord | TxtRecord | AddressRecord | NsecRecord;
 
-/** What was asked. */
+/** A question. */
 export interface DnsQuestion {
   readonly name: string;
   /** `ANY` for all types. */
   readonly type: string;
-  /** The asker would rather have the answer for itself: the QU bit (RFC 6762 5.4). */
+  /** The QU bit: the sender prefers a unicast answer (RFC 6762 5.4). */
   readonly wantsUnicast: boolean;
 }
 
-/** Names of DNS are the same in capitals and small letters. */
+/** Compares DNS names without regard to case. */
 export function isSameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** True for names that can be written again as they were read: the library turns bytes that are no UTF-8 into longer ones. */
+/** Returns whether a name can be encoded as it was decoded: the library turns invalid UTF-8 into longer bytes. */
 export function isPlainName(name: string): boolean {
   return !name.includes('\ufffd') && name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= 63);
 }
 
-/** Equal for records that say the same, whatever their time to live. */
+/** Returns the same key for records that differ only in their time to live. */
 export function recordKey(record: DnsRecord): string {
   return `${record.name.toLowerCase()} ${record.type} ${JSON.stringify(record.data)}`;
 }

@@ -9,16 +9,15 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { ServiceBrowser } from './service-browser.ts';
 import { ServiceResponder } from './service-responder.ts';
 
-/** What service discovery needs. */
-export interface DnsSdCollaborators {
+interface DnsSdCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Started before this; not disposed here. */
   readonly watch: InterfaceWatch;
-  /** First label of the name under which this host answers, unique in the network: the hub's id. */
+  /** First label of the host name of this hub, unique in the network: the id of the hub. */
   readonly hostLabel: string;
   readonly open?: OpenMulticastSocket;
-  /** 0 to below 1; tests give their own. */
+  /** Returns a number from 0 to below 1; replaced in tests. */
   readonly random?: () => number;
 }
 
@@ -27,37 +26,37 @@ const MAX_TEXT_BYTES = 255;
 
 /** DNS-SD over multicast DNS on every interface, IPv4 and IPv6, beside other responders on the same port. */
 export class DnsSd implements Discovery, Service {
-  readonly #parts: DnsSdCollaborators & { readonly drops: DiscoveryDrops; readonly random: () => number };
+  readonly #collaborators: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly drops: DiscoveryDrops;
+    readonly random: () => number;
+  };
+  readonly #hostLabel: string;
   readonly #links: MulticastLinks;
   readonly #services = new Set<ServiceResponder>();
   readonly #browsers = new Set<ServiceBrowser>();
 
-  constructor(parts: DnsSdCollaborators) {
-    this.#parts = { random: Math.random, ...parts, drops: new DiscoveryDrops() };
-    this.#links = new MulticastLinks({
-      clock: this.#parts.clock,
-      logger: this.#parts.logger,
-      watch: this.#parts.watch,
-      drops: this.#parts.drops,
-      open: parts.open ?? openMulticastSocket,
-    });
+  constructor({ clock, logger, watch, hostLabel, open = openMulticastSocket, random = Math.random }: DnsSdCollaborators) {
+    const drops = new DiscoveryDrops();
+    this.#collaborators = { clock, logger, drops, random };
+    this.#hostLabel = hostLabel;
+    this.#links = new MulticastLinks({ clock, logger, watch, drops, open });
   }
 
   async start(): Promise<void> {
     await this.#links.start();
   }
 
-  /** What was not heeded since the start, by reason. */
+  /** Returns the dropped messages since the start, by reason. */
   drops(): Readonly<Record<DiscoveryDrop, number>> {
-    return this.#parts.drops.counts();
+    return this.#collaborators.drops.counts();
   }
 
   advertise(service: AnnouncedService): AsyncDisposable {
     checkService(service);
-    const responder = new ServiceResponder(
-      { name: service.name, type: service.type, port: service.port, txt: service.txt, host: this.#parts.hostLabel },
-      this.#parts,
-    );
+    const { name, type, port, txt } = service;
+    const responder = new ServiceResponder({ name, type, port, txt, host: this.#hostLabel }, this.#collaborators);
     this.#services.add(responder);
     const leave = this.#join(responder);
     return {
@@ -69,9 +68,10 @@ export class DnsSd implements Discovery, Service {
     };
   }
 
-  browse(type: string, ear: ServiceListener, signal: AbortSignal): void {
+  browse(type: string, listener: ServiceListener, signal: AbortSignal): void {
     if (signal.aborted) return;
-    const browser = new ServiceBrowser({ clock: this.#parts.clock, drops: this.#parts.drops, random: this.#parts.random, type, ear });
+    const { clock, drops, random } = this.#collaborators;
+    const browser = new ServiceBrowser({ clock, drops, random, type, listener });
     this.#browsers.add(browser);
     const leave = this.#join(browser);
     signal.addEventListener('abort', () => {
@@ -81,7 +81,7 @@ export class DnsSd implements Discovery, Service {
     });
   }
 
-  /** Says goodbye for what is still announced. */
+  /** Sends goodbyes for the services that are still announced. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const browser of this.#browsers) browser[Symbol.dispose]();
     await Promise.all([...this.#services].map((service) => service[Symbol.asyncDispose]()));
@@ -90,9 +90,9 @@ export class DnsSd implements Discovery, Service {
     await this.#links[Symbol.asyncDispose]();
   }
 
-  #join(user: LinkObserver): () => void {
-    for (const link of this.#links.all()) if (link.isOpen) user.onLinkUp(link);
-    return this.#links.use(user);
+  #join(observer: LinkObserver): () => void {
+    for (const link of this.#links.all()) if (link.isOpen) observer.onLinkUp(link);
+    return this.#links.subscribe(observer);
   }
 }
 

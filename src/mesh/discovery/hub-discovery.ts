@@ -12,15 +12,12 @@ import { InterfaceWatch } from './network-interfaces.ts';
 
 const LISTEN_MS = 2_000;
 
-interface FindHubsCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
-/** Looks for two seconds where hubs of an invite's mesh are on the local network, without being found itself. Rejects with the signal's reason. */
+/**
+ * Browses the local network for two seconds for hubs of the mesh of an invite, without announcing this hub. Returns their
+ * addresses; rejects with the reason of the signal.
+ */
 export async function findHubs(
-  { clock, logger, signal }: FindHubsCollaborators,
+  { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
   { invite, interfaces }: { readonly invite: string; readonly interfaces: readonly string[] },
 ): Promise<readonly PeerAddress[]> {
   const meshId = meshIdOf(parseInvite(invite).rootKey);
@@ -28,7 +25,7 @@ export async function findHubs(
   await using stack = new ServiceStack();
   const watch = new InterfaceWatch({ clock, logger, names: interfaces });
   await stack.start(watch);
-  // Its host name is never announced.
+  // The host name is never announced.
   const dnsSd = new DnsSd({ clock, logger, watch, hostLabel: 'guest' });
   await stack.start(dnsSd);
   dnsSd.browse(
@@ -48,27 +45,27 @@ export async function findHubs(
   return [...found.values()].flat();
 }
 
-/** DNS-SD type under which hubs find each other. */
+/** DNS-SD type of hubs. */
 export const HUB_SERVICE_TYPE = '_atmosphere-edge._tcp';
 
 const VERSION = '1';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** A hub that was seen on a link. */
-export interface HubSighting {
+/** A hub that DNS-SD found. */
+interface HubSighting {
   readonly id: HubId;
   readonly addresses: readonly PeerAddress[];
 }
 
 /**
- * What a hub tells the local network of itself: version of this text, its id and a tag of its mesh (8 hex digits of a hash),
+ * Returns the service that a hub announces: the version of this format, its id and a tag of its mesh (8 hex digits of a hash),
  * by which others skip hubs of another mesh without connecting. Names of hubs, devices and tools stay inside the mesh.
  */
 export function hubService(hub: { readonly id: HubId; readonly port: number; readonly meshId: string }): AnnouncedService {
   return { name: hub.id, type: HUB_SERVICE_TYPE, port: hub.port, txt: { v: VERSION, id: hub.id, mesh: meshTag(hub.meshId) } };
 }
 
-/** A hub of the mesh out of what was found; undefined for any other service. */
+/** Returns the hub of a service of this mesh; undefined for any other service. */
 export function hubSighting(service: ServiceInstance, meshId: string): HubSighting | undefined {
   const { name, txt, port } = service;
   const id = name.toLowerCase();

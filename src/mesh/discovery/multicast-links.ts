@@ -7,18 +7,17 @@ import { type DnsMessage, decodeDnsMessage } from './dns-message.ts';
 import type { MessageSource, MulticastSocket, OpenMulticastSocket } from './multicast-socket.ts';
 import { type InterfaceAddress, type InterfaceWatch, type NetworkInterface, neighboursOf } from './network-interfaces.ts';
 
-/** What is done with links. */
+/** Receives the events of links. */
 export interface LinkObserver {
-  /** A link can be used, for the first time or again. */
+  /** Called when a link can be used, for the first time or again. */
   onLinkUp(link: MulticastLink): void;
-  /** The interface has other addresses than before. */
+  /** Called when the addresses of the interface have changed. */
   onLinkMoved(link: MulticastLink, before: NetworkInterface): void;
   onLinkDown(link: MulticastLink): void;
   onMessage(link: MulticastLink, message: DnsMessage, from: MessageSource): void;
 }
 
-/** What the links need. */
-export interface MulticastLinksCollaborators {
+interface MulticastLinksCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly watch: InterfaceWatch;
@@ -28,30 +27,30 @@ export interface MulticastLinksCollaborators {
 
 const FAMILIES = ['ipv4', 'ipv6'] as const;
 
-/** A link for each family of each interface, as interfaces come and go. */
+/** Keeps a link for each family of each interface, as interfaces come and go. */
 export class MulticastLinks implements Service {
-  readonly #parts: MulticastLinksCollaborators;
-  readonly #users = new Set<LinkObserver>();
+  readonly #collaborators: MulticastLinksCollaborators;
+  readonly #observers = new Set<LinkObserver>();
   readonly #links = new Map<string, MulticastLink>();
   #stopWatching: (() => void) | undefined;
 
-  constructor(parts: MulticastLinksCollaborators) {
-    this.#parts = parts;
+  constructor(collaborators: MulticastLinksCollaborators) {
+    this.#collaborators = collaborators;
   }
 
   all(): readonly MulticastLink[] {
     return [...this.#links.values()];
   }
 
-  /** Links that are up already are told by `all`. The answer ends it. */
-  use(user: LinkObserver): () => void {
-    this.#users.add(user);
-    return () => this.#users.delete(user);
+  /** Reports later events of links; `all` returns the present ones. Returns the function that ends it. */
+  subscribe(observer: LinkObserver): () => void {
+    this.#observers.add(observer);
+    return () => this.#observers.delete(observer);
   }
 
   async start(): Promise<void> {
-    this.#stopWatching = this.#parts.watch.onChange(() => void this.#follow());
-    await this.#follow();
+    this.#stopWatching = this.#collaborators.watch.onChange(() => void this.#update());
+    await this.#update();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -60,28 +59,28 @@ export class MulticastLinks implements Service {
     this.#links.clear();
   }
 
-  async #follow(): Promise<void> {
-    const wanted = new Map(this.#parts.watch.interfaces.flatMap(linkTargets));
+  async #update(): Promise<void> {
+    const wanted = new Map(this.#collaborators.watch.interfaces.flatMap(linkTargets));
     for (const [key, link] of this.#links) {
       if (wanted.has(key)) continue;
       this.#links.delete(key);
       link.close();
-      this.#tell((user) => user.onLinkDown(link));
+      this.#notify((observer) => observer.onLinkDown(link));
     }
-    await Promise.all([...wanted].map(([key, [place, family]]) => this.#keep(key, place, family)));
+    await Promise.all([...wanted].map(([key, [place, family]]) => this.#openOrMove(key, place, family)));
   }
 
-  async #keep(key: string, place: NetworkInterface, family: InterfaceAddress['family']): Promise<void> {
+  async #openOrMove(key: string, place: NetworkInterface, family: InterfaceAddress['family']): Promise<void> {
     const known = this.#links.get(key);
     if (known === undefined) {
-      const { clock, logger, open, drops } = this.#parts;
+      const { clock, logger, open, drops } = this.#collaborators;
       const link = new MulticastLink(place, family, {
         clock,
         logger,
         open,
         drops,
-        opened: (opened) => this.#tell((user) => user.onLinkUp(opened)),
-        message: (heard, message, from) => this.#tell((user) => user.onMessage(heard, message, from)),
+        opened: (opened) => this.#notify((observer) => observer.onLinkUp(opened)),
+        message: (link, message, from) => this.#notify((observer) => observer.onMessage(link, message, from)),
       });
       this.#links.set(key, link);
       return link.open();
@@ -89,11 +88,11 @@ export class MulticastLinks implements Service {
     const before = known.place;
     if (JSON.stringify(before) === JSON.stringify(place)) return;
     known.move(place);
-    this.#tell((user) => user.onLinkMoved(known, before));
+    this.#notify((observer) => observer.onLinkMoved(known, before));
   }
 
-  #tell(news: (user: LinkObserver) => void): void {
-    for (const user of this.#users) news(user);
+  #notify(call: (observer: LinkObserver) => void): void {
+    for (const observer of this.#observers) call(observer);
   }
 }
 
@@ -108,52 +107,51 @@ function linkTargets(place: NetworkInterface): [string, [NetworkInterface, Inter
 
 const REOPEN_MS = 5_000;
 
-/** What a link needs. */
-export interface MulticastLinkCollaborators {
+interface MulticastLinkCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly open: OpenMulticastSocket;
   readonly drops: DiscoveryDrops;
-  /** The link can be used, for the first time or again. */
+  /** Called when the link can be used, for the first time or again. */
   readonly opened: (link: MulticastLink) => void;
   readonly message: (link: MulticastLink, message: DnsMessage, from: MessageSource) => void;
 }
 
-/** Multicast DNS on one family of one interface. What fails here is logged once, tried again, and disturbs no other link. */
+/** Multicast DNS on one family of one interface. A failure is logged once and retried; it disturbs no other link. */
 export class MulticastLink {
   readonly family: InterfaceAddress['family'];
-  readonly #parts: MulticastLinkCollaborators;
-  readonly #gate: MessageRateLimit;
-  readonly #complaints = new Set<string>();
+  readonly #collaborators: MulticastLinkCollaborators;
+  readonly #rateLimit: MessageRateLimit;
+  readonly #loggedReasons = new Set<string>();
   #place: NetworkInterface;
   #isNeighbour: (host: string) => boolean;
   #socket: MulticastSocket | undefined;
   #cancelReopen: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(place: NetworkInterface, family: InterfaceAddress['family'], parts: MulticastLinkCollaborators) {
+  constructor(place: NetworkInterface, family: InterfaceAddress['family'], collaborators: MulticastLinkCollaborators) {
     this.family = family;
-    this.#parts = parts;
+    this.#collaborators = collaborators;
     this.#place = place;
     this.#isNeighbour = neighboursOf(place);
-    this.#gate = new MessageRateLimit(parts.clock);
+    this.#rateLimit = new MessageRateLimit(collaborators.clock);
   }
 
   get place(): NetworkInterface {
     return this.#place;
   }
 
-  /** It can be used now. */
+  /** The link can be used now. */
   get isOpen(): boolean {
     return this.#socket !== undefined;
   }
 
-  /** True for addresses within one of the interface's networks. */
+  /** Returns whether an address lies within one of the interface's networks. */
   isNeighbour(host: string): boolean {
     return this.#isNeighbour(host);
   }
 
-  /** Takes over new addresses of the interface. */
+  /** Sets new addresses of the interface. */
   move(place: NetworkInterface): void {
     this.#place = place;
     this.#isNeighbour = neighboursOf(place);
@@ -163,26 +161,26 @@ export class MulticastLink {
     if (this.#isClosed) return;
     const host = this.#place.addresses.find(({ family }) => family === this.family)?.host ?? '';
     try {
-      const socket = await this.#parts.open(
+      const socket = await this.#collaborators.open(
         { interfaceName: this.#place.name, family: this.family, host },
-        { message: (bytes, from) => this.#hear(bytes, from), failed: (error) => this.#lose(error) },
+        { message: (bytes, from) => this.#receive(bytes, from), failed: (error) => this.#fail(error) },
       );
       if (this.#isClosed) return socket.close();
       this.#socket = socket;
-      this.#parts.opened(this);
+      this.#collaborators.opened(this);
     } catch (error) {
-      this.#lose(error);
+      this.#fail(error);
     }
   }
 
-  /** To all neighbours, or to one; false when the network did not take it. */
+  /** Sends to all neighbours or to one; resolves with false when the network did not accept the message. */
   async send(bytes: Uint8Array, to?: MessageSource): Promise<boolean> {
     if (this.#socket === undefined) return false;
     try {
       await this.#socket.send(bytes, to);
       return true;
     } catch (error) {
-      this.#complain('discovery.send_failed', error);
+      this.#warnOnce('discovery.send_failed', error);
       return false;
     }
   }
@@ -194,27 +192,27 @@ export class MulticastLink {
     this.#socket = undefined;
   }
 
-  #hear(bytes: Buffer, from: MessageSource): void {
-    // IPv4 hears what comes in by any interface; what comes from elsewhere is for another link, or for none (RFC 6762 11).
-    const refusal = this.#isNeighbour(from.host) ? this.#gate.refusal(from.host) : 'stranger';
+  #receive(bytes: Buffer, from: MessageSource): void {
+    // An IPv4 socket receives messages of every interface; those of strangers are for another link or for none (RFC 6762 11).
+    const refusal = this.#isNeighbour(from.host) ? this.#rateLimit.refusal(from.host) : 'stranger';
     const message = refusal === undefined ? decodeDnsMessage(bytes) : undefined;
-    if (message === undefined) this.#parts.drops.count(refusal ?? 'malformed');
-    else this.#parts.message(this, message, from);
+    if (message === undefined) this.#collaborators.drops.count(refusal ?? 'malformed');
+    else this.#collaborators.message(this, message, from);
   }
 
-  #lose(error: unknown): void {
-    this.#complain('discovery.link_failed', error);
+  #fail(error: unknown): void {
+    this.#warnOnce('discovery.link_failed', error);
     this.#socket?.close();
     this.#socket = undefined;
     this.#cancelReopen?.();
-    if (!this.#isClosed) this.#cancelReopen = this.#parts.clock.after(REOPEN_MS, () => void this.open());
+    if (!this.#isClosed) this.#cancelReopen = this.#collaborators.clock.after(REOPEN_MS, () => void this.open());
   }
 
-  #complain(event: string, error: unknown): void {
+  #warnOnce(event: string, error: unknown): void {
     const reason = systemCode(error);
-    if (this.#isClosed || this.#complaints.has(reason)) return;
-    this.#complaints.add(reason);
-    this.#parts.logger.warn(event, { interface: this.#place.name, family: this.family, reason });
+    if (this.#isClosed || this.#loggedReasons.has(reason)) return;
+    this.#loggedReasons.add(reason);
+    this.#collaborators.logger.warn(event, { interface: this.#place.name, family: this.family, reason });
   }
 }
 
@@ -222,7 +220,7 @@ const LINK_RATE: BucketRate = { burst: 2_000, perSecond: 500 };
 const SOURCE_RATE: BucketRate = { burst: 400, perSecond: 100 };
 const MAX_SOURCES = 512;
 
-/** Bounds how many messages of a link are read at all, in sum and from each neighbour. */
+/** Limits the rate of messages that a link decodes, in sum and from each neighbour. */
 class MessageRateLimit {
   readonly #clock: Clock;
   readonly #link: TokenBucket;
@@ -233,7 +231,7 @@ class MessageRateLimit {
     this.#link = new TokenBucket(clock, LINK_RATE);
   }
 
-  /** Why a message of the neighbour is not to be read; undefined when it is. */
+  /** Returns the reason to drop a message of the neighbour; undefined when it may be decoded. */
   refusal(host: string): DiscoveryDrop | undefined {
     if (this.#bucket(host).take() > 0) return 'source_rate';
     return this.#link.take() > 0 ? 'link_rate' : undefined;
@@ -249,12 +247,12 @@ class MessageRateLimit {
   }
 }
 
-/** Why messages of the local network were not heeded. */
-export const DISCOVERY_DROPS = ['link_rate', 'source_rate', 'malformed', 'stranger', 'too_many_instances', 'answer_rate'] as const;
-/** A reason of the list. */
+/** Reasons to drop messages of the local network. */
+const DISCOVERY_DROPS = ['link_rate', 'source_rate', 'malformed', 'stranger', 'too_many_instances', 'answer_rate'] as const;
+/** A reason to drop a message. */
 export type DiscoveryDrop = (typeof DISCOVERY_DROPS)[number];
 
-/** Counts them since the start. */
+/** Counts dropped messages since the start. */
 export class DiscoveryDrops {
   readonly #counts = new Map<DiscoveryDrop, number>();
 
@@ -262,7 +260,7 @@ export class DiscoveryDrops {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** Reasons that never occurred are 0. */
+  /** Returns the count of every reason. */
   counts(): Readonly<Record<DiscoveryDrop, number>> {
     return Object.fromEntries(DISCOVERY_DROPS.map((reason) => [reason, this.#counts.get(reason) ?? 0])) as Record<DiscoveryDrop, number>;
   }

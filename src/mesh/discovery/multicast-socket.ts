@@ -7,44 +7,44 @@ export const MDNS_PORT = 5_353;
 const GROUPS = { ipv4: '224.0.0.251', ipv6: 'ff02::fb' } as const;
 const HOP_LIMIT = 255; // RFC 6762 11
 
-/** Where to speak: one family on one interface. */
+/** One family on one interface. */
 export interface SocketTarget {
   readonly interfaceName: string;
   readonly family: InterfaceAddress['family'];
-  /** An own address of the family there. */
+  /** An address of this machine there. */
   readonly host: string;
 }
 
-/** Who sent a message. */
+/** The sender of a message. */
 export interface MessageSource {
-  /** With zone where it is of the link only. */
+  /** With zone when it is link-local. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What a socket tells. */
+/** Receives the events of a socket. */
 export interface SocketListener {
   message(bytes: Buffer, from: MessageSource): void;
-  /** The socket is of no use any more. */
+  /** Called when the socket cannot be used any more. */
   failed(error: Error): void;
 }
 
 /** Port: multicast DNS on one family of one interface. */
 export interface MulticastSocket {
-  /** To all neighbours, or to one. Rejects when the network does not take it. */
+  /** Sends to all neighbours or to one. Rejects when the network does not accept the message. */
   send(bytes: Uint8Array, to?: MessageSource): Promise<void>;
   close(): void;
 }
 
 /** Opens a socket; rejects when the interface cannot multicast. */
-export type OpenMulticastSocket = (place: SocketTarget, ear: SocketListener) => Promise<MulticastSocket>;
+export type OpenMulticastSocket = (place: SocketTarget, listener: SocketListener) => Promise<MulticastSocket>;
 
 /**
- * Opens a socket bound to the group's address and not to all addresses: port 5353 is shared, and of several sockets that
- * are open to everything the kernel gives a unicast message to one only. So answers meant for avahi or matter.js never
- * end here, and IPv6 hears its own interface only.
+ * Opens a socket bound to the address of the group and not to all addresses: port 5353 is shared, and the kernel gives a
+ * unicast message to only one of several sockets that are bound to all addresses. So this socket never takes answers for avahi
+ * or matter.js, and an IPv6 socket receives from its own interface only.
  */
-export const openMulticastSocket: OpenMulticastSocket = async (place, ear) => {
+export const openMulticastSocket: OpenMulticastSocket = async (place, listener) => {
   const zone = place.family === 'ipv6' ? `%${place.interfaceName}` : '';
   const group = `${GROUPS[place.family]}${zone}`;
   const socket = createSocket({ type: place.family === 'ipv4' ? 'udp4' : 'udp6', reuseAddr: true });
@@ -57,8 +57,8 @@ export const openMulticastSocket: OpenMulticastSocket = async (place, ear) => {
     socket.close();
     throw error;
   }
-  socket.on('error', (error) => ear.failed(error));
-  socket.on('message', (bytes, { address, port }: RemoteInfo) => ear.message(bytes, { host: address, port }));
+  socket.on('error', (error) => listener.failed(error));
+  socket.on('message', (bytes, { address, port }: RemoteInfo) => listener.message(bytes, { host: address, port }));
   return {
     send: (bytes, to = { host: group, port: MDNS_PORT }) =>
       new Promise((resolve, reject) => {
@@ -74,6 +74,6 @@ function join(socket: Socket, place: SocketTarget): void {
   socket.setMulticastInterface(own);
   socket.setMulticastTTL(HOP_LIMIT);
   socket.setTTL(HOP_LIMIT);
-  // Other programs of this machine hear the group only that way.
+  // Other programs of this machine receive the messages only that way.
   socket.setMulticastLoopback(true);
 }

@@ -3,17 +3,17 @@ import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { MeshEngine } from '../transport/mesh-engine.ts';
 
-/** Below so many other members all connect each with each. */
+/** With fewer other members every hub connects to every other. */
 const FULL_MESH_MEMBERS = 12;
 /** Two neighbours on each ring: a degree of 8 at most. */
 const RINGS = 4;
 const BYTES_PER_POSITION = 6;
 
 /**
- * The hubs with which `self` keeps a connection; each member works out the same graph. In a small mesh all; in a larger one
- * the next and the last on four rings, each with the members in another order: connected as each ring is, the same seen
- * from both ends, of degree 8 at most, of a diameter that grows with the logarithm, and a hub that comes or goes changes
- * nothing but its own places (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
+ * Returns the hubs with which `self` keeps a connection; every member computes the same graph. In a small mesh these are all
+ * hubs; in a larger one the next and the previous hub on four rings, each with the members in another order. The graph is
+ * connected and symmetric, has a degree of at most 8 and a logarithmic diameter, and a hub that comes or goes changes only its
+ * own edges (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
  */
 export function selectNeighbours(self: HubId, members: Iterable<HubId>): ReadonlySet<HubId> {
   const others = new Set(members);
@@ -47,14 +47,14 @@ function ringPositions(id: HubId): readonly number[] {
   return Array.from({ length: RINGS }, (_, ring) => digest.readUIntBE(ring * BYTES_PER_POSITION, BYTES_PER_POSITION));
 }
 
-const KEEP_ASKED_MS = 300_000;
+const KEEP_REQUESTED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
 
-/** Ends connections that a large mesh does not need: hubs that met before it was large, or for one call. */
+/** Ends connections that a large mesh does not need: those from before it was large, or for one call. */
 export class ConnectionPruner {
   readonly #clock: Clock;
   readonly #engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>;
-  readonly #askedMs = new Map<HubId, number>();
+  readonly #requestedMs = new Map<HubId, number>();
   readonly #spareSinceMs = new Map<HubId, number>();
 
   constructor(clock: Clock, engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>) {
@@ -62,21 +62,21 @@ export class ConnectionPruner {
     this.#engine = engine;
   }
 
-  /** A call wants the hub: its connection stays for five minutes. */
+  /** Keeps the connection of a hub for five minutes after a call needed it. */
   noteRequest(id: HubId): void {
-    this.#askedMs.set(id, this.#clock.monotonic());
+    this.#requestedMs.set(id, this.#clock.monotonic());
   }
 
   isRequested(id: HubId): boolean {
-    return this.#clock.monotonic() - (this.#askedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_ASKED_MS;
+    return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /** Ends what has been spare for a minute. The hub with the lower id decides: the other one may know fewer members yet. */
+  /** Ends connections that were spare for a minute. The hub with the lower id decides: the other one may know fewer members. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));
     for (const id of this.#spareSinceMs.keys()) if (!spare.has(id)) this.#spareSinceMs.delete(id);
-    for (const id of this.#askedMs.keys()) if (!this.isRequested(id)) this.#askedMs.delete(id);
+    for (const id of this.#requestedMs.keys()) if (!this.isRequested(id)) this.#requestedMs.delete(id);
     for (const id of spare) {
       const sinceMs = this.#spareSinceMs.get(id) ?? this.#clock.monotonic();
       this.#spareSinceMs.set(id, sinceMs);

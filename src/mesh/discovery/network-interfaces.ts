@@ -7,33 +7,32 @@ import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
 
 const POLL_MS = 1_000;
 
-/** What the watch needs. */
-export interface InterfaceWatchOptions {
+interface InterfaceWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Interfaces to look at; all when empty. */
+  /** Names of interfaces; all when empty. */
   readonly names: readonly string[];
-  /** Reads the machine's interfaces; tests give their own. */
+  /** Reads the interfaces of the machine; replaced in tests. */
   readonly list?: typeof networkInterfaces;
 }
 
-/** Notices interfaces that come and go and addresses that change, within a second. Looking costs about 0.1 ms. */
+/** Detects changes of interfaces and addresses within a second. One check costs about 0.1 ms. */
 export class InterfaceWatch implements Service {
-  readonly #parts: InterfaceWatchOptions;
+  readonly #options: InterfaceWatchOptions;
   readonly #listeners = new Set<() => void>();
   #interfaces: readonly NetworkInterface[] = [];
   #cancel: (() => void) | undefined;
 
-  constructor(parts: InterfaceWatchOptions) {
-    this.#parts = parts;
+  constructor(options: InterfaceWatchOptions) {
+    this.#options = options;
   }
 
-  /** As they are now; empty before the start. */
+  /** The present interfaces; empty before the start. */
   get interfaces(): readonly NetworkInterface[] {
     return this.#interfaces;
   }
 
-  /** Told after each change. The answer stops it. */
+  /** Calls the listener after each change. Returns the function that stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -51,25 +50,25 @@ export class InterfaceWatch implements Service {
   }
 
   #wait(): void {
-    this.#cancel = this.#parts.clock.after(POLL_MS, () => {
+    this.#cancel = this.#options.clock.after(POLL_MS, () => {
       this.#wait();
-      this.#look();
+      this.#check();
     });
   }
 
-  #look(): void {
+  #check(): void {
     const interfaces = this.#read();
     if (JSON.stringify(interfaces) === JSON.stringify(this.#interfaces)) return;
     this.#interfaces = interfaces;
-    this.#parts.logger.info('discovery.interfaces_changed', { interfaces: interfaces.map(({ name }) => name) });
+    this.#options.logger.info('discovery.interfaces_changed', { interfaces: interfaces.map(({ name }) => name) });
     for (const listener of this.#listeners) listener();
   }
 
   #read(): readonly NetworkInterface[] {
     try {
-      return interfacesOf((this.#parts.list ?? networkInterfaces)(), this.#parts.names);
+      return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
     } catch {
-      // The kernel refuses for a moment when it is out of memory or descriptors; the next look tells.
+      // The kernel refuses for a moment when it is out of memory or descriptors; the next check succeeds.
       return this.#interfaces;
     }
   }
@@ -86,7 +85,7 @@ export interface InterfaceAddress {
 /** An interface that is up and is not the loopback. */
 export interface NetworkInterface {
   readonly name: string;
-  /** Number of the kernel, which a card that was pulled and put back has anew; 0 without IPv6. */
+  /** Index of the kernel, new for a card that was pulled and put back; 0 without IPv6. */
   readonly index: number;
   readonly addresses: readonly InterfaceAddress[];
 }
@@ -94,7 +93,7 @@ export interface NetworkInterface {
 const MAX_INTERFACES = 16;
 const MAX_ADDRESSES = 12;
 
-/** The interfaces out of Node's list; only those of the names given, unless none is given. In a fixed order. */
+/** Returns the interfaces of Node's list with these names, or all when there are no names; sorted by name. */
 function interfacesOf(list: ReturnType<typeof networkInterfaces>, names: readonly string[]): readonly NetworkInterface[] {
   return Object.keys(list)
     .filter((name) => names.length === 0 || names.includes(name))
@@ -115,12 +114,12 @@ function addressOf({ address, family, cidr }: { address: string; family: 'IPv4' 
   return { host, family: family === 'IPv4' ? 'ipv4' : 'ipv6', prefixBits: Number(cidr?.split('/')[1] ?? 0) };
 }
 
-/** True for addresses that mean something on one link only, and so need a zone. */
+/** Returns whether an address is link-local and so needs a zone. */
 export function isLinkLocal(host: string): boolean {
   return /^fe[89ab]/i.test(host);
 }
 
-/** Knows who is a neighbour: whose address lies within one of the interface's own networks. */
+/** Returns the check whether an address lies within one of the interface's networks. */
 export function neighboursOf(place: NetworkInterface): (host: string) => boolean {
   const networks = new BlockList();
   for (const { host, family, prefixBits } of place.addresses) networks.addSubnet(host, prefixBits, family);
@@ -135,18 +134,18 @@ const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /**
- * `host:port` under which members of the same networks reach this hub, from what it listens on and the interfaces it has.
- * Link-local addresses mean nothing to others; loopback is told only when it is all there is.
+ * Returns the `host:port` at which members of the same networks reach this hub. Link-local addresses are left out: they mean
+ * nothing to others. Loopback addresses are returned only when there are no others.
  */
 export function ownAddresses(listening: readonly string[], interfaces: readonly NetworkInterface[]): readonly string[] {
   const hosts = interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host)).filter((host) => !isLinkLocal(host));
-  // IPv4 first: in homes it is what works.
+  // IPv4 first: in homes it works more often.
   const ordered = [...hosts.filter((host) => !host.includes(':')), ...hosts.filter((host) => host.includes(':'))];
-  const told = listening.flatMap((text) => {
+  const reachable = listening.flatMap((text) => {
     const address = parseHostPort(text);
     if (!address) return [];
     return ANY_ADDRESS.has(address.host) ? ordered.map((host) => formatHostPort({ host, port: address.port })) : [text];
   });
-  const beyond = told.filter((text) => !LOOPBACK.test(parseHostPort(text)?.host ?? ''));
-  return [...new Set(beyond.length > 0 ? beyond : told)];
+  const beyond = reachable.filter((text) => !LOOPBACK.test(parseHostPort(text)?.host ?? ''));
+  return [...new Set(beyond.length > 0 ? beyond : reachable)];
 }

@@ -6,84 +6,83 @@ import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
 import type { PeerAddress } from '../transport/mesh-engine.ts';
 import { isLinkLocal } from './network-interfaces.ts';
 
-/** Where a hub says that it can be reached. */
+/** The announced addresses of a hub. */
 export interface KnownAddresses {
   readonly id: HubId;
   /** `host:port`. */
   readonly addresses: readonly string[];
 }
 
-/** What the book looks things up in. */
-export interface PeerAddressSources {
+interface PeerAddressSources {
   readonly self: HubId;
   readonly remembered: PeerAddressStore;
-  /** What members announce. */
+  /** Addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
-  /** `host:port` on which this hub can be reached itself. */
+  /** `host:port` of this hub itself. */
   readonly own: () => ReadonlySet<string>;
-  /** Hubs that are not to be connected any more. */
+  /** Returns whether a hub was revoked and must not be connected. */
   readonly isBarred: (id: HubId) => boolean;
 }
 
-/** All hubs of the mesh that are known, and where they may be. */
+/** The known hubs of the mesh and their possible addresses. */
 export class PeerAddressRegistry {
-  readonly #parts: PeerAddressSources;
-  readonly #sighted = new Map<HubId, readonly PeerAddress[]>();
-  readonly #given = new Map<HubId, PeerAddress>();
+  readonly #sources: PeerAddressSources;
+  readonly #discovered = new Map<HubId, readonly PeerAddress[]>();
+  readonly #configured = new Map<HubId, PeerAddress>();
 
-  constructor(parts: PeerAddressSources) {
-    this.#parts = parts;
+  constructor(sources: PeerAddressSources) {
+    this.#sources = sources;
   }
 
-  /** It was seen on a link just now. */
+  /** Records the addresses of a hub that DNS-SD found. */
   addDiscovered(id: HubId, addresses: readonly PeerAddress[]): void {
-    this.#sighted.set(id, addresses);
+    this.#discovered.set(id, addresses);
   }
 
   removeDiscovered(id: HubId): void {
-    this.#sighted.delete(id);
+    this.#discovered.delete(id);
   }
 
-  /** The owner's address turned out to be that of the hub. */
+  /** Records that a configured address is that of the hub. */
   addConfigured(id: HubId, address: PeerAddress): void {
-    this.#given.set(id, { ...address, expect: id });
+    this.#configured.set(id, { ...address, expect: id });
   }
 
-  /** Hubs that were connected or whose announcement was believed: strangers cannot add to these. */
+  /** Returns hubs that were connected or whose announcement was valid: strangers cannot add hubs here. */
   proven(): ReadonlySet<HubId> {
-    const announced = this.#parts.announced().map(({ id }) => id);
-    return this.#others([...announced, ...this.#given.keys(), ...this.#parts.remembered.hubs()]);
+    const announced = this.#sources.announced().map(({ id }) => id);
+    return this.#others([...announced, ...this.#configured.keys(), ...this.#sources.remembered.hubs()]);
   }
 
-  /** These, and hubs that were only seen on a link: anybody can claim to be one. */
+  /** Returns the proven hubs and those that DNS-SD found, which anybody can make up. */
   all(): ReadonlySet<HubId> {
-    return this.#others([...this.proven(), ...this.#sighted.keys()]);
+    return this.#others([...this.proven(), ...this.#discovered.keys()]);
   }
 
-  /** Hubs at addresses that the owner gave. */
+  /** Returns the hubs at configured addresses. */
   configured(): ReadonlySet<HubId> {
-    return this.#others(this.#given.keys());
+    return this.#others(this.#configured.keys());
   }
 
-  /** Where to try a hub, the likeliest place first: where it is seen, where it said it is, where it was. */
+  /** Returns the addresses of a hub, the likeliest first: discovered, configured, announced, remembered. */
   addressesOf(id: HubId): readonly PeerAddress[] {
-    const announced = this.#parts.announced().find((known) => known.id === id)?.addresses ?? [];
-    const given = this.#given.get(id);
-    const own = this.#parts.own();
+    const announced = this.#sources.announced().find((known) => known.id === id)?.addresses ?? [];
+    const configured = this.#configured.get(id);
+    const own = this.#sources.own();
     return orderedAddresses([
-      this.#sighted.get(id) ?? [],
-      given === undefined ? [] : [given],
+      this.#discovered.get(id) ?? [],
+      configured === undefined ? [] : [configured],
       announced.flatMap((text) => announcedAddress(text, id)),
-      this.#parts.remembered.of(id),
+      this.#sources.remembered.of(id),
     ]).filter((address) => !own.has(formatHostPort(address)));
   }
 
   #others(ids: Iterable<HubId>): ReadonlySet<HubId> {
-    return new Set([...ids].filter((id) => id !== this.#parts.self && !this.#parts.isBarred(id)));
+    return new Set([...ids].filter((id) => id !== this.#sources.self && !this.#sources.isBarred(id)));
   }
 }
 
-// A link-local address that another hub announces means something on its own links only.
+// A link-local address in an announcement is valid on the links of its hub only.
 function announcedAddress(text: string, expect: HubId): readonly PeerAddress[] {
   const address = parseHostPort(text);
   return address === undefined || isLinkLocal(address.host) ? [] : [{ ...address, expect }];
@@ -96,17 +95,17 @@ const MAX_HUBS = 256;
 const MAX_STORED_ADDRESSES = 4;
 
 interface StoredAddresses {
-  /** `host:port`, the last one first. */
+  /** `host:port`, the most recent first. */
   readonly addresses: readonly string[];
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Under which addresses hubs were connected last, for 30 days; so a mesh comes back after a power cut without discovery. */
+/** Stores the last addresses of connected hubs for 30 days, so that a mesh reconnects after a power cut without discovery. */
 export class PeerAddressStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
-  #memories: Map<HubId, StoredAddresses> | undefined;
+  #loaded: Map<HubId, StoredAddresses> | undefined;
 
   constructor(store: KeyValueStore, clock: Clock) {
     this.#store = store;
@@ -117,7 +116,7 @@ export class PeerAddressStore {
     return [...this.#load().keys()];
   }
 
-  /** The last one first. */
+  /** Returns the addresses of a hub, the most recent first. */
   of(id: HubId): readonly PeerAddress[] {
     return (this.#load().get(id)?.addresses ?? []).flatMap((text) => {
       const address = parseHostPort(text);
@@ -125,31 +124,31 @@ export class PeerAddressStore {
     });
   }
 
-  /** Writes only what is new, or a day old: the disk may be a card that wears. */
+  /** Writes an entry only when it is new or a day old: the disk may be a memory card that wears. */
   remember(id: HubId, address: PeerAddress): void {
-    const memories = this.#load();
-    const known = memories.get(id);
+    const stored = this.#load();
+    const known = stored.get(id);
     const text = formatHostPort(address);
     const atMs = this.#clock.now();
     if (known !== undefined && known.addresses[0] === text && atMs - known.atMs < DAY_MS) return;
     const others = (known?.addresses ?? []).filter((other) => other !== text);
-    const memory: StoredAddresses = { addresses: [text, ...others].slice(0, MAX_STORED_ADDRESSES), atMs };
-    memories.set(id, memory);
-    this.#store.set(SPACE, id, { ...memory }, { ttlMs: KEEP_MS });
-    this.#forgetOldest(memories);
+    const entry: StoredAddresses = { addresses: [text, ...others].slice(0, MAX_STORED_ADDRESSES), atMs };
+    stored.set(id, entry);
+    this.#store.set(SPACE, id, { ...entry }, { ttlMs: KEEP_MS });
+    this.#forgetOldest(stored);
   }
 
-  #forgetOldest(memories: Map<HubId, StoredAddresses>): void {
-    if (memories.size <= MAX_HUBS) return;
-    const [oldest] = [...memories].sort(([, one], [, other]) => one.atMs - other.atMs);
+  #forgetOldest(stored: Map<HubId, StoredAddresses>): void {
+    if (stored.size <= MAX_HUBS) return;
+    const [oldest] = [...stored].sort(([, one], [, other]) => one.atMs - other.atMs);
     if (oldest === undefined) return;
-    memories.delete(oldest[0]);
+    stored.delete(oldest[0]);
     this.#store.delete(SPACE, oldest[0]);
   }
 
   #load(): Map<HubId, StoredAddresses> {
-    this.#memories ??= new Map(this.#store.entries(SPACE).map(({ key, value }) => [key as HubId, parseStoredAddresses(value)]));
-    return this.#memories;
+    this.#loaded ??= new Map(this.#store.entries(SPACE).map(({ key, value }) => [key as HubId, parseStoredAddresses(value)]));
+    return this.#loaded;
   }
 }
 
@@ -161,8 +160,8 @@ function parseStoredAddresses(value: Json): StoredAddresses {
 const MAX_DIALLED_ADDRESSES = 12;
 
 /**
- * Addresses in the order in which to try them, each once: sources come best first; within one, IPv6 and IPv4 take turns
- * (RFC 8305 4) and link-local addresses, which mean something on one link only, stand at its end.
+ * Returns the addresses in the order of attempts, each once: the best source first; within one, IPv6 and IPv4 alternate
+ * (RFC 8305 4) and link-local addresses come last.
  */
 export function orderedAddresses(sources: readonly (readonly PeerAddress[])[]): readonly PeerAddress[] {
   const ordered = sources.flatMap((source) => {

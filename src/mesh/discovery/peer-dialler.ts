@@ -4,12 +4,11 @@ import type { Logger } from '../../core/logger.ts';
 import { formatHostPort } from '../transport/host-port.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
-// A peer that is full or overloaded refuses too; only who goes on refusing is left alone for long.
+// A full or overloaded peer refuses too; only one that keeps refusing gets long pauses.
 const REFUSED_MS = [5_000, 30_000, 300_000];
 const LEAST_BETWEEN_TRIES_MS = 500;
 
-/** What a dialler needs. */
-export interface PeerDiallerCollaborators {
+interface PeerDiallerCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly engine: Pick<MeshEngine, 'connect'>;
@@ -17,73 +16,73 @@ export interface PeerDiallerCollaborators {
   readonly random: () => number;
   /** Hub id or address, for the log. */
   readonly name: string;
-  /** In the order in which to try them. */
+  /** Returns addresses in the order of attempts. */
   readonly addresses: () => readonly PeerAddress[];
   readonly connected: (peer: EnginePeer, address: PeerAddress) => void;
-  /** Every address that answers refuses this hub. */
+  /** Called when every address that answers refuses this hub. */
   readonly refused: () => void;
 }
 
-/** Tries to connect one hub, for ever, until it is told to stop. */
+/** Dials one hub again and again until it is stopped. */
 export class PeerDialler {
-  readonly #parts: PeerDiallerCollaborators;
+  readonly #collaborators: PeerDiallerCollaborators;
   readonly #refusals = new Map<string, { readonly times: number; readonly untilMs: number }>();
   #tried: ReadonlySet<string> = new Set();
   #failures = 0;
   #lostMs = Number.NEGATIVE_INFINITY;
-  #beganMs = Number.NEGATIVE_INFINITY;
+  #startedMs = Number.NEGATIVE_INFINITY;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #cancelWait: (() => void) | undefined;
   #current: { readonly outcome: Promise<DialOutcome>; readonly stop: AbortController } | undefined;
-  #hasComplained = false;
+  #hasWarned = false;
 
-  constructor(parts: PeerDiallerCollaborators) {
-    this.#parts = parts;
+  constructor(collaborators: PeerDiallerCollaborators) {
+    this.#collaborators = collaborators;
   }
 
-  /** Tries in a row that failed. */
+  /** Failed attempts in a row. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Begins to try after `delayMs`. While it tries already, it hurries when there is an address where it has not tried. */
+  /** Starts dialling after `delayMs`. When it is dialling already, retries soon if there is an address that it has not tried. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
       if (this.#failures > 0 && this.#hasNewAddress()) this.retrySoon();
       return;
     }
-    this.#notBeforeMs = this.#parts.clock.monotonic() + delayMs;
+    this.#notBeforeMs = this.#collaborators.clock.monotonic() + delayMs;
     this.#wait(this.#failures > 0 ? this.#backOffMs() : delayMs);
   }
 
-  /** There is reason to believe that it will work now. A refusal stands nevertheless. */
+  /** Retries soon, because the network has changed. Addresses that refused still wait. */
   retrySoon(): void {
     this.#failures = 0;
     if (this.#cancelWait !== undefined) this.#wait(0);
   }
 
-  /** The connection ended: the next tries come quickly. */
+  /** The connection ended: the next attempts come quickly. */
   onDisconnected(): void {
-    this.#lostMs = this.#parts.clock.monotonic();
+    this.#lostMs = this.#collaborators.clock.monotonic();
     this.#failures = 0;
   }
 
-  /** It is connected: a try that is under way ends by itself, and there will be no other. */
+  /** The hub is connected: a running attempt ends by itself, and there is no other. */
   onConnected(): void {
     this.#failures = 0;
     this.#cancelWait?.();
     this.#cancelWait = undefined;
   }
 
-  /** It is not wanted any more. */
+  /** Ends the attempts. */
   stop(): void {
     this.#cancelWait?.();
     this.#cancelWait = undefined;
     this.#current?.stop.abort();
   }
 
-  /** Tries at once, those that refused too; undefined when it fails. Joins the try that is under way. */
+  /** Dials at once, also addresses that refused, or joins the running attempt; resolves with undefined when it fails. */
   async dialNow(): Promise<EnginePeer | undefined> {
     if (this.#current === undefined) {
       this.#refusals.clear();
@@ -96,18 +95,18 @@ export class PeerDialler {
 
   #wait(delayMs: number): void {
     this.#cancelWait?.();
-    const nowMs = this.#parts.clock.monotonic();
-    const earliestMs = Math.max(this.#notBeforeMs, this.#beganMs + LEAST_BETWEEN_TRIES_MS);
-    this.#cancelWait = this.#parts.clock.after(Math.max(delayMs, earliestMs - nowMs, 0), () => {
+    const nowMs = this.#collaborators.clock.monotonic();
+    const earliestMs = Math.max(this.#notBeforeMs, this.#startedMs + LEAST_BETWEEN_TRIES_MS);
+    this.#cancelWait = this.#collaborators.clock.after(Math.max(delayMs, earliestMs - nowMs, 0), () => {
       this.#cancelWait = undefined;
       void this.#try();
     });
   }
 
   async #try(): Promise<void> {
-    const { clock, engine } = this.#parts;
-    this.#beganMs = clock.monotonic();
-    const all = this.#parts.addresses();
+    const { clock, engine } = this.#collaborators;
+    this.#startedMs = clock.monotonic();
+    const all = this.#collaborators.addresses();
     this.#tried = new Set(all.map(formatHostPort));
     const addresses = all.filter((address) => !this.#isRefusedAt(address));
     if (addresses.length === 0) return this.#fail();
@@ -116,17 +115,17 @@ export class PeerDialler {
     this.#current = { outcome, stop };
     const { peer, address, refused } = await outcome;
     this.#current = undefined;
-    for (const refuser of refused) this.#remember(refuser);
+    for (const refuser of refused) this.#recordRefusal(refuser);
     if (peer !== undefined && address !== undefined) return this.#succeed(peer, address);
-    if (refused.length === addresses.length) this.#complain();
+    if (refused.length === addresses.length) this.#warnRefused();
     if (!stop.signal.aborted) this.#fail();
   }
 
   #succeed(peer: EnginePeer, address: PeerAddress): void {
     this.#failures = 0;
-    this.#hasComplained = false;
+    this.#hasWarned = false;
     this.#refusals.clear();
-    this.#parts.connected(peer, address);
+    this.#collaborators.connected(peer, address);
   }
 
   #fail(): void {
@@ -134,66 +133,64 @@ export class PeerDialler {
     this.#wait(this.#backOffMs());
   }
 
-  #complain(): void {
-    this.#parts.refused();
-    if (this.#hasComplained) return;
-    this.#hasComplained = true;
-    this.#parts.logger.warn('mesh.dial_refused', { peer: this.#parts.name });
+  #warnRefused(): void {
+    this.#collaborators.refused();
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#collaborators.logger.warn('mesh.dial_refused', { peer: this.#collaborators.name });
   }
 
   #hasNewAddress(): boolean {
-    return this.#parts.addresses().some((address) => !this.#tried.has(formatHostPort(address)));
+    return this.#collaborators.addresses().some((address) => !this.#tried.has(formatHostPort(address)));
   }
 
-  #remember(refuser: PeerAddress): void {
+  #recordRefusal(refuser: PeerAddress): void {
     const key = formatHostPort(refuser);
     const times = (this.#refusals.get(key)?.times ?? 0) + 1;
     const waitMs = REFUSED_MS[Math.min(times, REFUSED_MS.length) - 1] ?? 0;
-    this.#refusals.set(key, { times, untilMs: this.#parts.clock.monotonic() + waitMs });
+    this.#refusals.set(key, { times, untilMs: this.#collaborators.clock.monotonic() + waitMs });
   }
 
   #isRefusedAt(address: PeerAddress): boolean {
-    return (this.#refusals.get(formatHostPort(address))?.untilMs ?? 0) > this.#parts.clock.monotonic();
+    return (this.#refusals.get(formatHostPort(address))?.untilMs ?? 0) > this.#collaborators.clock.monotonic();
   }
 
   #backOffMs(): number {
-    return backOffMs(this.#history(), this.#parts.random());
+    return backOffMs(this.#history(), this.#collaborators.random());
   }
 
   #history(): DialHistory {
-    return { failures: this.#failures, sinceLossMs: this.#parts.clock.monotonic() - this.#lostMs };
+    return { failures: this.#failures, sinceLossMs: this.#collaborators.clock.monotonic() - this.#lostMs };
   }
 }
 
 const NEXT_ADDRESS_MS = 250; // RFC 8305 8, connection attempt delay
 
-/** What a try needs. */
-export interface DialAttempt {
+interface DialAttempt {
   readonly clock: Clock;
   readonly engine: Pick<MeshEngine, 'connect'>;
-  /** In the order in which to try them; at least one. */
+  /** In the order of attempts; at least one. */
   readonly addresses: readonly PeerAddress[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** How a try ended. */
+/** The outcome of an attempt. */
 interface DialOutcome {
   readonly peer?: EnginePeer;
   readonly address?: PeerAddress;
-  /** Addresses where a hub answered and would not have us, or another hub than expected was. */
+  /** Addresses at which a hub refused, or another hub than expected answered. */
   readonly refused: readonly PeerAddress[];
 }
 
 /**
- * Tries the addresses of one hub, the next one when the last has failed or for 250 ms not answered; the first connection
- * ends the others. Never rejects.
+ * Dials the addresses of one hub, each when the one before has failed or not answered for 250 ms; the first connection ends
+ * the others. Never rejects.
  */
-function dialAny(parts: DialAttempt): Promise<DialOutcome> {
-  const { clock, engine, addresses, timeoutMs, signal } = parts;
+function dialAny({ clock, engine, addresses, timeoutMs, signal }: DialAttempt): Promise<DialOutcome> {
   const { promise, resolve } = Promise.withResolvers<DialOutcome>();
-  const over = new AbortController();
-  const within = AbortSignal.any([signal, over.signal]);
+  const ended = new AbortController();
+  const within = AbortSignal.any([signal, ended.signal]);
   const refused: PeerAddress[] = [];
   let next = 0;
   let open = 0;
@@ -202,7 +199,7 @@ function dialAny(parts: DialAttempt): Promise<DialOutcome> {
   const finish = (outcome: DialOutcome) => {
     cancelNext();
     cancelTimeout();
-    over.abort();
+    ended.abort();
     resolve(outcome);
   };
   const begin = () => {
@@ -231,17 +228,18 @@ const FIRST_MS = 500;
 const MINUTE_MS = 60_000;
 const JITTER = 0.25;
 
-/** What a pause after a failed try depends on. */
+/** The input of the back-off. */
 interface DialHistory {
-  /** Tries in a row that failed, this one included. */
+  /** Failed attempts in a row, this one included. */
   readonly failures: number;
-  /** Since the hub was connected last; infinite when it never was. */
+  /** Time since the hub was last connected; infinite when it never was. */
   readonly sinceLossMs: number;
 }
 
 /**
- * Milliseconds until the next try: twice as long after each failure, up to a bound that is low while a cut is young (a cable
- * pulled, an access point that starts again) and 30 s in the long run. `random` (0 to below 1) shifts it by up to a quarter.
+ * Returns the milliseconds until the next attempt: twice as long after each failure, up to a bound that is low after a recent
+ * cut (a pulled cable, an access point that restarts) and 30 s in the long run. `random` (0 to below 1) shifts it by up to a
+ * quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
   const boundMs = sinceLossMs < MINUTE_MS ? 1_000 : sinceLossMs < 10 * MINUTE_MS ? 5_000 : 30_000;
@@ -250,8 +248,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 }
 
 /**
- * Milliseconds that a try may last. A young cut is mended by many short tries: the system repeats a lost first packet after
- * one second, then after two, four …, so a long try would sleep through the repair.
+ * Returns the time limit of an attempt, milliseconds. After a recent cut many short attempts work better: the system repeats a
+ * lost first packet after one second, then after two, four …, so a long attempt would miss the repair.
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

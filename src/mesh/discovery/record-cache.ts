@@ -1,7 +1,7 @@
 import { type DnsRecord, recordKey } from './dns-message.ts';
 
-/** What a record meant to the cache. */
-export type CacheChange = 'added' | 'refreshed' | 'withdrawn' | 'ignored';
+/** The effect of a record on the cache. */
+type CacheChange = 'added' | 'refreshed' | 'withdrawn' | 'ignored';
 
 interface Entry {
   readonly record: DnsRecord;
@@ -14,11 +14,11 @@ interface Entry {
 const GOODBYE_MS = 1_000;
 const REFRESH_AT = [0.8, 0.85, 0.9, 0.95]; // RFC 6762 5.2
 const MAX_RECORDS = 4_096;
-/** Of a name; the instances of a type are bounded by who counts them. */
+/** Most records of a name; `InstanceOwners` bounds the instances of a type. */
 const MAX_RECORDS_OF_A_NAME = 32;
 const MAX_TTL_SECONDS = 86_400;
 
-/** Records of one link for as long as they may be believed (RFC 6762 10). Times are of the monotonic clock. */
+/** The valid records of one link (RFC 6762 10). Times are of the monotonic clock. */
 export class RecordCache {
   readonly #entries = new Map<string, Map<string, Entry>>();
   #size = 0;
@@ -39,13 +39,13 @@ export class RecordCache {
     return 'added';
   }
 
-  /** Records of a name and type. */
+  /** Returns the records of a name and type. */
   of<Type extends DnsRecord['type']>(name: string, type: Type): readonly Extract<DnsRecord, { type: Type }>[] {
     const records = [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].map((entry) => entry.record);
     return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type);
   }
 
-  /** Records of a name with what is left of their time, when that is more than half of it. */
+  /** Returns the records of a name that are valid for more than half of their time, with the remaining time. */
   known(name: string, nowMs: number): readonly DnsRecord[] {
     return [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].flatMap(({ record, expiresMs }) => {
       const ttlSeconds = Math.floor((expiresMs - nowMs) / 1_000);
@@ -53,7 +53,7 @@ export class RecordCache {
     });
   }
 
-  /** Records to ask for again, because their end is near. */
+  /** Returns records to query again, because their end is near. */
   due(nowMs: number): readonly DnsRecord[] {
     return this.#all().flatMap((entry) => {
       const passed = REFRESH_AT.filter((part) => nowMs >= entry.receivedMs + (entry.expiresMs - entry.receivedMs) * part).length;
@@ -63,19 +63,19 @@ export class RecordCache {
     });
   }
 
-  /** Forgets what is over, and tells it. */
+  /** Deletes and returns expired records. */
   expire(nowMs: number): readonly DnsRecord[] {
-    const over: DnsRecord[] = [];
+    const expired: DnsRecord[] = [];
     for (const [name, set] of this.#entries) {
       for (const [key, { record, expiresMs }] of set) {
         if (expiresMs > nowMs) continue;
         set.delete(key);
-        over.push(record);
+        expired.push(record);
       }
       if (set.size === 0) this.#entries.delete(name);
     }
-    this.#size -= over.length;
-    return over;
+    this.#size -= expired.length;
+    return expired;
   }
 
   #isFull({ type }: DnsRecord, ofName: number): boolean {
@@ -91,7 +91,7 @@ export class RecordCache {
     return 'withdrawn';
   }
 
-  // The owner tells its whole set within a second; what it did not repeat has gone (RFC 6762 10.2).
+  // The owner sends its whole set within a second; records that it did not repeat are gone (RFC 6762 10.2).
   #flush(record: DnsRecord, nowMs: number): void {
     for (const entry of this.#entries.get(record.name.toLowerCase())?.values() ?? []) {
       if (entry.record.type === record.type && nowMs - entry.receivedMs > GOODBYE_MS) this.#withdraw(entry, nowMs);

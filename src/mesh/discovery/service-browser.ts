@@ -8,27 +8,26 @@ import { RecordCache } from './record-cache.ts';
 
 const REPEAT_MS = 1_000;
 
-/** What a browser needs. */
-export interface ServiceBrowserCollaborators {
+interface ServiceBrowserCollaborators {
   readonly clock: Clock;
   readonly drops: DiscoveryDrops;
   /** 0 to below 1. */
   readonly random: () => number;
   /** Such as `_atmosphere-edge._tcp`. */
   readonly type: string;
-  readonly ear: ServiceListener;
+  readonly listener: ServiceListener;
 }
 
-/** Looks for services of one type on every link and tells them as one list. */
+/** Browses for services of one type on every link and reports them as one list. */
 export class ServiceBrowser implements LinkObserver, Disposable {
-  readonly #parts: ServiceBrowserCollaborators;
+  readonly #collaborators: ServiceBrowserCollaborators;
   readonly #typeName: string;
   readonly #browsers = new Map<MulticastLink, LinkBrowser>();
-  readonly #told = new Map<string, { text: string; atMs: number; name: string }>();
+  readonly #reported = new Map<string, { text: string; atMs: number; name: string }>();
 
-  constructor(parts: ServiceBrowserCollaborators) {
-    this.#parts = parts;
-    this.#typeName = `${parts.type}.local`;
+  constructor(collaborators: ServiceBrowserCollaborators) {
+    this.#collaborators = collaborators;
+    this.#typeName = `${collaborators.type}.local`;
   }
 
   onLinkUp(link: MulticastLink): void {
@@ -37,7 +36,7 @@ export class ServiceBrowser implements LinkObserver, Disposable {
       known.start();
       return;
     }
-    const { clock, drops, random } = this.#parts;
+    const { clock, drops, random } = this.#collaborators;
     const touched = (names: ReadonlySet<string>) => this.#review(names);
     const browser = new LinkBrowser(link, { clock, drops, random, typeName: this.#typeName, touched });
     this.#browsers.set(link, browser);
@@ -68,28 +67,28 @@ export class ServiceBrowser implements LinkObserver, Disposable {
     for (const name of names) {
       const places = [...this.#browsers.values()].flatMap((browser) => browser.instance(name)?.complete ?? []);
       const [first] = places;
-      if (first === undefined) this.#lose(name);
-      else this.#find(name, first, places);
+      if (first === undefined) this.#reportLost(name);
+      else this.#reportFound(name, first, places);
     }
   }
 
-  #lose(name: string): void {
-    const told = this.#told.get(name);
-    if (told === undefined) return;
-    this.#told.delete(name);
-    this.#parts.ear.lost(told.name);
+  #reportLost(name: string): void {
+    const reported = this.#reported.get(name);
+    if (reported === undefined) return;
+    this.#reported.delete(name);
+    this.#collaborators.listener.lost(reported.name);
   }
 
-  #find(name: string, first: LinkInstance, places: readonly LinkInstance[]): void {
+  #reportFound(name: string, first: LinkInstance, places: readonly LinkInstance[]): void {
     const addresses = [...new Set(places.flatMap((place) => place.addresses))];
     const label = first.spelling.slice(0, -this.#typeName.length - 1);
-    const service: ServiceInstance = { name: label, type: this.#parts.type, port: first.port, txt: first.txt, addresses };
+    const service: ServiceInstance = { name: label, type: this.#collaborators.type, port: first.port, txt: first.txt, addresses };
     const text = JSON.stringify(service);
-    const told = this.#told.get(name);
-    const nowMs = this.#parts.clock.monotonic();
-    if (told !== undefined && told.text === text && nowMs - told.atMs < REPEAT_MS) return;
-    this.#told.set(name, { text, atMs: nowMs, name: label });
-    this.#parts.ear.found(service);
+    const reported = this.#reported.get(name);
+    const nowMs = this.#collaborators.clock.monotonic();
+    if (reported !== undefined && reported.text === text && nowMs - reported.atMs < REPEAT_MS) return;
+    this.#reported.set(name, { text, atMs: nowMs, name: label });
+    this.#collaborators.listener.found(service);
   }
 }
 
@@ -97,27 +96,26 @@ const TICK_MS = 1_000;
 const LONGEST_RESOLVE_MS = 60_000;
 const MAX_QUESTIONS = 16;
 
-/** What looking for services on a link needs. */
-export interface LinkBrowserCollaborators {
+interface LinkBrowserCollaborators {
   readonly clock: Clock;
   readonly drops: DiscoveryDrops;
   readonly random: () => number;
   /** Domain name of the type, such as `_atmosphere-edge._tcp.local`. */
   readonly typeName: string;
-  /** Instances, as domain names, of which something was heard or has ended. */
+  /** Called with the instances, as domain names, whose records have changed. */
   readonly touched: (names: ReadonlySet<string>) => void;
 }
 
-/** What an instance is on one link. */
+/** An instance on one link. */
 interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
-  /** Domain name, as its owner writes it. */
+  /** Domain name in the spelling of its owner. */
   readonly spelling: string;
 }
 
-/** Looks for services of one type on one link, keeps what it hears fresh and forgets what has gone. */
+/** Browses for services of one type on one link, refreshes their records and deletes expired ones. */
 class LinkBrowser {
   readonly #link: MulticastLink;
-  readonly #parts: LinkBrowserCollaborators;
+  readonly #collaborators: LinkBrowserCollaborators;
   readonly #cache = new RecordCache();
   readonly #owners = new InstanceOwners();
   readonly #hosts = new HostInstances();
@@ -127,13 +125,13 @@ class LinkBrowser {
   readonly #schedule: QuerySchedule;
   #cancelTick: (() => void) | undefined;
 
-  constructor(link: MulticastLink, parts: LinkBrowserCollaborators) {
+  constructor(link: MulticastLink, collaborators: LinkBrowserCollaborators) {
     this.#link = link;
-    this.#parts = parts;
-    this.#schedule = new QuerySchedule({ clock: parts.clock, random: parts.random, ask: () => this.#askForAll() });
+    this.#collaborators = collaborators;
+    this.#schedule = new QuerySchedule(collaborators.clock, collaborators.random, () => this.#queryType());
   }
 
-  /** Looks, or looks again as if for the first time. */
+  /** Starts the queries, from the first again when they are running. */
   start(): void {
     this.#schedule.restart();
     this.#tickLater();
@@ -148,7 +146,7 @@ class LinkBrowser {
     return this.#owners.names();
   }
 
-  /** Undefined unless it is there; `complete` is missing while its port or addresses are not known. */
+  /** Returns an instance, without `complete` while port or addresses are unknown; undefined for an unknown instance. */
   instance(name: string): { readonly complete?: LinkInstance } | undefined {
     if (!this.#pointers.has(name.toLowerCase())) return undefined;
     const [location] = this.#cache.of(name, 'SRV');
@@ -163,16 +161,16 @@ class LinkBrowser {
   onMessage(message: DnsMessage, host: string): void {
     const records = [...message.answers, ...message.additionals];
     const touched = new Set<string>();
-    for (const record of records) if (record.type === 'PTR') this.#take(record, record.data, host, touched);
-    for (const record of records) if (record.type === 'SRV' || record.type === 'TXT') this.#take(record, record.name, host, touched);
-    for (const record of records) if (record.type === 'A' || record.type === 'AAAA') this.#takeAddress(record, touched);
+    for (const record of records) if (record.type === 'PTR') this.#addRecord(record, record.data, host, touched);
+    for (const record of records) if (record.type === 'SRV' || record.type === 'TXT') this.#addRecord(record, record.name, host, touched);
+    for (const record of records) if (record.type === 'A' || record.type === 'AAAA') this.#addAddress(record, touched);
     if (touched.size === 0) return;
     this.#resolve(touched);
-    this.#parts.touched(touched);
+    this.#collaborators.touched(touched);
   }
 
-  #take(record: DnsRecord, name: string, host: string, touched: Set<string>): void {
-    const { typeName, drops, clock } = this.#parts;
+  #addRecord(record: DnsRecord, name: string, host: string, touched: Set<string>): void {
+    const { typeName, drops, clock } = this.#collaborators;
     if (!name.toLowerCase().endsWith(`.${typeName.toLowerCase()}`) || !isPlainName(name)) return;
     if (record.type === 'SRV' && !isPlainName(record.data.target)) return;
     if (record.type === 'PTR' && !isSameName(record.name, typeName)) return;
@@ -189,13 +187,13 @@ class LinkBrowser {
     if (record.type === 'SRV') this.#hosts.add(record.data.target, name);
   }
 
-  #takeAddress(record: DnsRecord, touched: Set<string>): void {
-    const users = this.#hosts.of(record.name);
-    if (users.size === 0 || this.#cache.add(record, this.#parts.clock.monotonic()) !== 'added') return;
-    for (const name of users) touched.add(name);
+  #addAddress(record: DnsRecord, touched: Set<string>): void {
+    const instances = this.#hosts.of(record.name);
+    if (instances.size === 0 || this.#cache.add(record, this.#collaborators.clock.monotonic()) !== 'added') return;
+    for (const name of instances) touched.add(name);
   }
 
-  // Only neighbours: who listens to strangers must not be sent to connect to any place in the world.
+  // Only addresses of the local networks: a forged record must not make this hub connect anywhere in the world.
   #addressesOf(host: string): readonly string[] {
     const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
     return addresses
@@ -203,14 +201,14 @@ class LinkBrowser {
       .map((address) => (isLinkLocal(address) ? `${address}%${this.#link.place.name}` : address));
   }
 
-  #askForAll(): void {
-    const { typeName, clock } = this.#parts;
+  #queryType(): void {
+    const { typeName, clock } = this.#collaborators;
     sendQuery(this.#link, [{ name: typeName, type: 'PTR' }], this.#cache.known(typeName, clock.monotonic()));
   }
 
   #tickLater(): void {
     this.#cancelTick?.();
-    this.#cancelTick = this.#parts.clock.after(TICK_MS, () => {
+    this.#cancelTick = this.#collaborators.clock.after(TICK_MS, () => {
       this.#tickLater();
       this.#refresh();
       this.#expire();
@@ -219,21 +217,21 @@ class LinkBrowser {
   }
 
   #refresh(): void {
-    const due = this.#cache.due(this.#parts.clock.monotonic());
-    if (due.some(({ type }) => type === 'PTR')) this.#askForAll();
+    const due = this.#cache.due(this.#collaborators.clock.monotonic());
+    if (due.some(({ type }) => type === 'PTR')) this.#queryType();
     const questions = new Map(due.filter(({ type }) => type !== 'PTR').map(({ name, type }) => [`${name} ${type}`, { name, type }]));
     if (questions.size > 0) sendQuery(this.#link, [...questions.values()].slice(0, MAX_QUESTIONS));
   }
 
   #expire(): void {
-    const over = this.#cache.expire(this.#parts.clock.monotonic());
+    const over = this.#cache.expire(this.#collaborators.clock.monotonic());
     if (over.length === 0) return;
     const touched = new Set(this.#owners.names());
     for (const record of over) {
       if (record.type === 'SRV') this.#hosts.forget(record.data.target, record.name);
       if (record.type === 'PTR') this.#forget(record.data);
     }
-    this.#parts.touched(touched);
+    this.#collaborators.touched(touched);
   }
 
   #forget(name: string): void {
@@ -242,7 +240,7 @@ class LinkBrowser {
     this.#resolving.delete(name.toLowerCase());
   }
 
-  /** Asks for what is missing of instances, ever more seldom. */
+  /** Queries the missing records of instances, at growing intervals. */
   #resolve(names: Iterable<string>): void {
     const missing = [...names].filter((name) => this.#isDue(name)).slice(0, MAX_QUESTIONS);
     const questions = missing.flatMap((name) => {
@@ -259,7 +257,7 @@ class LinkBrowser {
       this.#resolving.delete(name);
       return false;
     }
-    const nowMs = this.#parts.clock.monotonic();
+    const nowMs = this.#collaborators.clock.monotonic();
     const { dueMs, everyMs } = this.#resolving.get(name) ?? { dueMs: nowMs, everyMs: TICK_MS };
     if (nowMs < dueMs) return false;
     this.#resolving.set(name, { dueMs: nowMs + everyMs, everyMs: Math.min(everyMs * 2, LONGEST_RESOLVE_MS) });
@@ -278,8 +276,8 @@ const KNOWN_IN_A_MESSAGE = 12;
 const MAX_MESSAGES = 8;
 
 /**
- * Asks all neighbours and tells what is known already, in several messages where one is too small (RFC 6762 7.2). Never
- * for an answer to this hub alone: of the programs that share port 5353 any could get it.
+ * Sends a query with the known answers, in several messages when one is too small (RFC 6762 7.2). Never requests a unicast
+ * answer: any of the programs that share port 5353 could get it.
  */
 function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wantsUnicast'>[], known: readonly DnsRecord[] = []): void {
   const messages = Math.max(1, Math.min(MAX_MESSAGES, Math.ceil(known.length / KNOWN_IN_A_MESSAGE)));
@@ -294,20 +292,20 @@ function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wants
 
 const LONGEST_MS = 3_600_000;
 
-/** Asks at once, after one second, then ever more seldom up to once an hour (RFC 6762 5.2). */
+/** Queries at once, after one second, then at doubling intervals up to an hour (RFC 6762 5.2). */
 class QuerySchedule {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #ask: () => void;
+  readonly #query: () => void;
   #cancel: (() => void) | undefined;
 
-  constructor(parts: { readonly clock: Clock; readonly random: () => number; readonly ask: () => void }) {
-    this.#clock = parts.clock;
-    this.#random = parts.random;
-    this.#ask = parts.ask;
+  constructor(clock: Clock, random: () => number, query: () => void) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#query = query;
   }
 
-  /** Begins, or begins anew; many hubs may start at the same moment. */
+  /** Starts from the first query, after a random delay: many hubs may start at the same moment. */
   restart(): void {
     this.#next(20 + 100 * this.#random(), 1_000);
   }
@@ -321,7 +319,7 @@ class QuerySchedule {
     this.stop();
     this.#cancel = this.#clock.after(delayMs, () => {
       this.#next(followingMs, Math.min(followingMs * 2, LONGEST_MS));
-      this.#ask();
+      this.#query();
     });
   }
 }
@@ -329,12 +327,12 @@ class QuerySchedule {
 const MAX_INSTANCES = 256;
 const MAX_INSTANCES_OF_ONE = 64;
 
-/** Bounds how many instances are remembered, in sum and from each neighbour that tells them. */
+/** Limits the number of instances, in sum and from each neighbour. */
 class InstanceOwners {
-  /** By name in small letters. */
+  /** By name in lower case. */
   readonly #owners = new Map<string, { readonly name: string; readonly host: string }>();
 
-  /** False when there is no room for it. */
+  /** Returns false when the limit is reached. */
   admit(name: string, host: string): boolean {
     const key = name.toLowerCase();
     if (this.#owners.has(key)) return true;
@@ -348,7 +346,7 @@ class InstanceOwners {
     return this.#owners.has(name.toLowerCase());
   }
 
-  /** The name as its owner writes it. */
+  /** Returns the name in the spelling of its owner. */
   spelling(name: string): string {
     return this.#owners.get(name.toLowerCase())?.name ?? name;
   }
@@ -362,26 +360,26 @@ class InstanceOwners {
   }
 }
 
-/** Hosts are named by few instances; a neighbour that names one by all would make each of its addresses dear. */
-const MAX_USERS = 4;
+/** Most instances of one host: each address of a host is checked for each of its instances. */
+const MAX_INSTANCES_OF_HOST = 4;
 
-/** Which instances are on which host, as their SRV records say. */
+/** The instances of each host, from SRV records. */
 class HostInstances {
-  readonly #users = new Map<string, Set<string>>();
+  readonly #instances = new Map<string, Set<string>>();
 
   add(host: string, name: string): void {
-    const users = this.#users.get(host.toLowerCase()) ?? new Set();
-    if (users.size < MAX_USERS) users.add(name.toLowerCase());
-    this.#users.set(host.toLowerCase(), users);
+    const instances = this.#instances.get(host.toLowerCase()) ?? new Set();
+    if (instances.size < MAX_INSTANCES_OF_HOST) instances.add(name.toLowerCase());
+    this.#instances.set(host.toLowerCase(), instances);
   }
 
   of(host: string): ReadonlySet<string> {
-    return this.#users.get(host.toLowerCase()) ?? new Set();
+    return this.#instances.get(host.toLowerCase()) ?? new Set();
   }
 
   forget(host: string, name: string): void {
-    const users = this.#users.get(host.toLowerCase());
-    users?.delete(name.toLowerCase());
-    if (users?.size === 0) this.#users.delete(host.toLowerCase());
+    const instances = this.#instances.get(host.toLowerCase());
+    instances?.delete(name.toLowerCase());
+    if (instances?.size === 0) this.#instances.delete(host.toLowerCase());
   }
 }

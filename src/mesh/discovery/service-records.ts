@@ -1,3 +1,4 @@
+import type { AnnouncedService } from './discovery.ts';
 import {
   type AddressRecord,
   type DnsQuestion,
@@ -10,34 +11,30 @@ import {
   type TxtRecord,
 } from './dns-message.ts';
 
-/** Answers the question which types of services there are (RFC 6763 9). */
-export const SERVICE_TYPES_NAME = '_services._dns-sd._udp.local';
+/** Name of the query for all service types (RFC 6763 9). */
+const SERVICE_TYPES_NAME = '_services._dns-sd._udp.local';
 
 const HOST_TTL_SECONDS = 120;
 const OTHER_TTL_SECONDS = 4_500; // RFC 6762 10
 
-/** A service to tell of on one link. */
-export interface LocalService {
-  readonly name: string;
-  readonly type: string;
-  readonly port: number;
-  readonly txt: Readonly<Record<string, string>>;
-  /** First label of the host's name. */
+/** A service of this hub. */
+export interface LocalService extends AnnouncedService {
+  /** First label of the host name. */
   readonly host: string;
 }
 
-/** All records of a service, by their part in an answer. */
+/** All records of a service, by their role in an answer. */
 export interface ServiceRecords {
   readonly types: PtrRecord;
   readonly pointer: PtrRecord;
   readonly location: SrvRecord;
   readonly text: TxtRecord;
   readonly addresses: readonly AddressRecord[];
-  /** What the instance's and the host's name do not have. */
+  /** NSEC records of the instance and of the host. */
   readonly absences: readonly [instance: NsecRecord, host: NsecRecord];
 }
 
-/** `addresses` are those of the link that is asked, without zone. */
+/** Returns the records of a service on the link with these addresses, which have no zone. */
 export function serviceRecords(service: LocalService, addresses: readonly string[]): ServiceRecords {
   const type = `${service.type}.local`;
   const name = `${service.name}.${type}`;
@@ -58,23 +55,23 @@ export function serviceRecords(service: LocalService, addresses: readonly string
   };
 }
 
-/** What is told unasked when the service appears, and with time to live 0 when it goes. */
+/** Returns the records of announcements and, with time to live 0, of goodbyes. */
 export function announcedRecords(records: ServiceRecords): readonly DnsRecord[] {
   return [records.pointer, records.location, records.text, ...records.addresses];
 }
 
-/** What answers a question, and what the asker will want next. */
-export interface DnsAnswer {
+/** The answers to a query, and the records that its sender will need next. */
+interface DnsAnswer {
   readonly answers: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
 
-/** Answers all questions of a message, leaving out what the asker knows for at least half its time (RFC 6762 7.1). */
+/** Answers all questions of a query, without the known answers that are valid for at least half their time (RFC 6762 7.1). */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;
-  const answers = distinct(questions.flatMap((question) => recordsFor(question, service)).filter(isUnknown));
-  return { answers, additionals: without(additionalsTo(answers, service), answers) };
+  const answers = [...new Set(questions.flatMap((question) => recordsFor(question, service)).filter(isUnknown))];
+  return { answers, additionals: additionalsTo(answers, service).filter((record) => !answers.includes(record)) };
 }
 
 function recordsFor({ name, type }: DnsQuestion, service: ServiceRecords): readonly DnsRecord[] {
@@ -82,21 +79,13 @@ function recordsFor({ name, type }: DnsQuestion, service: ServiceRecords): reado
     isSameName(record.name, name),
   );
   const asked = type === 'ANY' ? ofName : ofName.filter((record) => record.type === type);
-  // To ask for what a name does not have is answered too, or the asker would ask on (RFC 6762 6.1).
+  // A question for a missing type is answered too, or its sender would repeat it (RFC 6762 6.1).
   return asked.length > 0 ? asked : service.absences.filter((absence) => isSameName(absence.name, name));
 }
 
-/** RFC 6763 12. */
+/** Returns the additional records (RFC 6763 12). */
 function additionalsTo(answers: readonly DnsRecord[], service: ServiceRecords): readonly DnsRecord[] {
   if (answers.includes(service.pointer)) return [service.location, service.text, ...service.addresses, ...service.absences];
   if (answers.includes(service.location)) return [...service.addresses, service.absences[1]];
   return service.addresses.some((address) => answers.includes(address)) ? [...service.addresses, service.absences[1]] : [];
-}
-
-function distinct(records: readonly DnsRecord[]): readonly DnsRecord[] {
-  return [...new Set(records)];
-}
-
-function without(records: readonly DnsRecord[], others: readonly DnsRecord[]): readonly DnsRecord[] {
-  return records.filter((record) => !others.includes(record));
 }

@@ -11,11 +11,11 @@ import type { MemberAdmission } from './member-admission.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
-/** A certificate is renewed from this long before its end. */
+/** How long before its end a certificate is renewed. */
 export const RENEW_BEFORE_MS = 30 * 86_400_000;
 const TRY_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 10_000;
-/** Of one hub: each question costs signatures and writes to the disk. */
+/** Rate of requests from one hub: each costs signatures and writes to the disk. */
 const RENEWAL_RATE = { burst: 16, perSecond: 16 / 3_600 };
 
 interface RenewalCollaborators {
@@ -30,35 +30,35 @@ interface RenewalCollaborators {
 }
 
 /**
- * Keeps this hub's certificate fresh: from 30 days before its end any connected hub that may invite is asked, every hour and
- * whenever one connects. Answers the same question of others, and hands over certificates that the root key made for them.
+ * Renews the certificate of this hub: from 30 days before its end it sends a request to connected inviters, every hour and when
+ * one connects. Answers the requests of other hubs and delivers certificates that the root key signed for them.
  */
 export class CertificateRenewal implements Service {
-  readonly #parts: RenewalCollaborators;
-  readonly #asked: KeyedRateLimit;
+  readonly #collaborators: RenewalCollaborators;
+  readonly #rateLimit: KeyedRateLimit;
   readonly #stopped = new AbortController();
   #stopListening: () => void = () => {};
   #cancelTimer: () => void = () => {};
 
   constructor(collaborators: RenewalCollaborators) {
-    this.#parts = collaborators;
-    this.#asked = new KeyedRateLimit(collaborators.clock, RENEWAL_RATE);
+    this.#collaborators = collaborators;
+    this.#rateLimit = new KeyedRateLimit(collaborators.clock, RENEWAL_RATE);
   }
 
   async start(): Promise<void> {
-    const { links, admission } = this.#parts;
+    const { links, admission } = this.#collaborators;
     links.handle('renew', async ({ from, body }) => {
-      if (this.#asked.tryTake(from)) return admission.answerRenew(from, body);
-      throw new AtmoError('RATE_LIMITED', `${from} asks for certificates more often than anybody needs them; try again in an hour`);
+      if (this.#rateLimit.tryTake(from)) return admission.answerRenew(from, body);
+      throw new AtmoError('RATE_LIMITED', `${from} requests certificates too often; try again in an hour`);
     });
-    this.#stopListening = links.onLinkUp((link) => void this.#meet(link));
-    for (const link of links.links()) void this.#meet(link);
-    this.#again();
+    this.#stopListening = links.onLinkUp((link) => void this.#onLinkUp(link));
+    for (const link of links.links()) void this.#onLinkUp(link);
+    this.#scheduleCheck();
   }
 
-  /** Asks for a new certificate now, due or not. NODE_UNAVAILABLE when no hub that may renew it is connected, or what the last one answered. */
+  /** Renews the certificate now, due or not. Rejects with NODE_UNAVAILABLE when no inviter is connected, or with the error of the last one. */
   async renewNow(): Promise<void> {
-    const { membership, links } = this.#parts;
+    const { membership, links } = this.#collaborators;
     const own = membership.requireOwn();
     if (own.inviter === undefined) {
       throw new AtmoError(
@@ -81,13 +81,13 @@ export class CertificateRenewal implements Service {
     throw failure;
   }
 
-  /** Brings a hub the certificate that `delegate` made for it; false when it is not connected: it gets it when it is. */
+  /** Sends a hub the certificate that `delegate` made for it. Resolves with false when the hub is not connected: it gets the certificate later. */
   async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
-    const link = this.#parts.links.to(hub);
-    const certificate = this.#parts.authority.delegationFor(hub);
+    const link = this.#collaborators.links.to(hub);
+    const certificate = this.#collaborators.authority.delegationFor(hub);
     if (!link || !certificate) return false;
     await this.#request(link, encodeCertificateChain(certificate));
-    this.#parts.authority.delivered(hub);
+    this.#collaborators.authority.delivered(hub);
     return true;
   }
 
@@ -97,25 +97,25 @@ export class CertificateRenewal implements Service {
     this.#stopped.abort(new AtmoError('SHUTTING_DOWN', 'The hub is stopping'));
   }
 
-  async #meet(link: PeerLink): Promise<void> {
+  async #onLinkUp(link: PeerLink): Promise<void> {
     try {
       await this.handOver(link.peer.id);
-      const member = this.#parts.membership.member(link.peer.id);
+      const member = this.#collaborators.membership.member(link.peer.id);
       if (this.#isDue() && member && isInviter(member)) await this.#renewAt(link);
     } catch (thrown) {
-      this.#parts.logger.warn('mesh.renewal_failed', { hub_id: link.peer.id, problem: toAtmoError(thrown).message });
+      this.#collaborators.logger.warn('mesh.renewal_failed', { hub_id: link.peer.id, problem: toAtmoError(thrown).message });
     }
   }
 
   async #renewAt(link: PeerLink): Promise<void> {
-    const { membership } = this.#parts;
+    const { membership } = this.#collaborators;
     const answer = await this.#request(link, encodeCertificateChain(membership.requireOwn().certificate));
     membership.replaceCertificate(decodeCertificateChain(answer));
   }
 
   async #request(link: PeerLink, body: Uint8Array): Promise<Uint8Array> {
     const late = new AbortController();
-    const cancel = this.#parts.clock.after(TIMEOUT_MS, () =>
+    const cancel = this.#collaborators.clock.after(TIMEOUT_MS, () =>
       late.abort(new AtmoError('TIMEOUT', `${link.peer.id} did not answer within 10 s`)),
     );
     try {
@@ -126,19 +126,19 @@ export class CertificateRenewal implements Service {
   }
 
   #isDue(): boolean {
-    const own = this.#parts.membership.own();
-    return own !== undefined && own.expiresAtMs - this.#parts.time.now() <= RENEW_BEFORE_MS;
+    const own = this.#collaborators.membership.own();
+    return own !== undefined && own.expiresAtMs - this.#collaborators.time.now() <= RENEW_BEFORE_MS;
   }
 
-  #again(): void {
-    this.#cancelTimer = this.#parts.clock.after(TRY_EVERY_MS, () => {
+  #scheduleCheck(): void {
+    this.#cancelTimer = this.#collaborators.clock.after(TRY_EVERY_MS, () => {
       if (this.#isDue()) void this.#renewDue();
-      this.#again();
+      this.#scheduleCheck();
     });
   }
 
   async #renewDue(): Promise<void> {
-    const { membership, events, logger } = this.#parts;
+    const { membership, events, logger } = this.#collaborators;
     try {
       await this.renewNow();
     } catch (thrown) {

@@ -15,34 +15,34 @@ import type { HubId } from '../../core/ids.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import type { OpenRootKey } from './root-key.ts';
 
-/** What a certificate makes of a hub: one that takes part, or one that may also let others in. */
+/** A role in a certificate; an inviter may admit other hubs. */
 export type MemberRole = 'member' | 'inviter';
 
-/** A hub as a certificate speaks of it whose signatures hold. Times in milliseconds since 1970. */
+/** A hub with a certificate whose signatures hold. Times in milliseconds since 1970. */
 export interface Member {
   readonly hubId: HubId;
   readonly meshId: string;
   /** Raw Ed25519 key, 32 bytes, base64url. */
   readonly key: string;
-  /** The same key, checked to be a sound point of the curve. */
+  /** The same key, checked to be a valid point of the curve. */
   readonly publicKey: KeyObject;
   readonly roles: readonly MemberRole[];
-  /** Grants that tokens issued by the hub may hold at most on other hubs. */
+  /** Upper limit of the grants, on other hubs, of tokens that the hub issues. */
   readonly permissions: readonly string[];
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
-  /** The hub that let it in; absent where the root key signed. */
+  /** The hub that admitted it; absent when the root key signed. */
   readonly inviter?: HubId;
   readonly certificate: CertificateChain;
 }
 
-/** True for a hub that may let others in: the root key said so itself. */
+/** Returns whether a hub may admit others: the root key must have signed the role itself. */
 export function isInviter({ roles, inviter }: Pick<Member, 'roles' | 'inviter'>): boolean {
   return inviter === undefined && roles.includes('inviter');
 }
 
-/** The key that this hub proves to have with every connection, and what it is called by it. */
+/** The id and key of this hub; every connection proves the key. */
 export interface LocalHub {
   readonly hubId: HubId;
   /** Raw Ed25519 key, 32 bytes, base64url. */
@@ -52,21 +52,21 @@ export interface LocalHub {
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8');
 
-/** The certificate of a hub that the root key lets in. */
+/** Returns a certificate that the root key signs. */
 export function signByRoot(claims: CertificateClaims, rootKey: KeyObject): CertificateChain {
   return [signSign1({ payload: encodeCertificateClaims(claims), key: rootKey, externalAad: ROOT_AAD })];
 }
 
-/** The certificate of a hub that `inviter` lets in, signed with the inviter's own key. */
+/** Returns a certificate that an inviter signs with its own key. */
 export function signByInviter(inviter: CertificateChain, claims: CertificateClaims, key: KeyObject): CertificateChain {
   const { rootLink } = linksOf(inviter);
   return [rootLink, signSign1({ payload: encodeCertificateClaims(claims), key, externalAad: aadAfter(rootLink) })];
 }
 
 /**
- * Whom a chain speaks for: the first link is signed by the mesh's root key (raw, base64url), a second one by the hub of the
- * first and narrower than it. PERMISSION_DENIED with the reason `certificate_invalid` or `other_mesh`; times and revocations
- * are not looked at.
+ * Returns the subject of a chain. The root key of the mesh (raw, base64url) must have signed the first link; the hub of the first
+ * link must have signed the second one, which must be narrower. Throws PERMISSION_DENIED with the reason `certificate_invalid`
+ * or `other_mesh`. Checks neither times nor revocations.
  */
 export function verifyCertificate(certificate: CertificateChain, rootKey: string): Member {
   const { rootLink, invitedLink } = linksOf(certificate);
@@ -88,7 +88,9 @@ function linksOf([rootLink, invitedLink, ...more]: CertificateChain): { readonly
 }
 
 function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: CertificateClaims) => string): CertificateClaims {
-  const claims = strict(() => openSign1(link, { read: decodeCertificateClaims, keyOf: (said) => publicKeyOf(keyOf(said)), externalAad }));
+  const claims = strict(() =>
+    openSign1(link, { read: decodeCertificateClaims, keyOf: (claimed) => publicKeyOf(keyOf(claimed)), externalAad }),
+  );
   if (claims.subject !== hubIdOf(claims.key)) refuse('the id of its hub does not come from its key');
   strict(() => claims.permissions.forEach(requireGrant));
   return claims;
@@ -110,7 +112,7 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
   };
 }
 
-/** What the codec refuses is the certificate's fault, not that of a parameter. */
+/** Turns a VALIDATION_ERROR of the codec into a refusal of the certificate. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -124,12 +126,12 @@ function refuse(problem: string): never {
   return refuseAtGate('certificate_invalid', `The membership certificate does not hold: ${problem}`);
 }
 
-/** How the certificate of an invited hub reaches beyond its inviter's, in words; undefined when it is narrower or equal in all. */
+/** Returns, in words, how the certificate of an invited hub exceeds that of its inviter; undefined when it does not. */
 function excessOf(child: CertificateClaims, parent: CertificateClaims): string | undefined {
   if (!parent.roles.includes('inviter')) return 'the hub that signed it may not let others in';
   if (child.issuer !== parent.subject) return 'it does not name the hub that signed it';
   if (child.meshId !== parent.meshId) return 'it is for another mesh than the one of the hub that signed it';
-  // A third link would be one too many: the right to let others in comes from the root key alone.
+  // Only the root key grants the role of an inviter, so a chain has at most two links.
   if (child.roles.includes('inviter')) return 'only the root key makes a hub one that may let others in';
   if (startOf(child) < startOf(parent)) return 'it begins before that of the hub that signed it';
   if (child.expiresAt > parent.expiresAt) return 'it lasts longer than that of the hub that signed it';
@@ -138,25 +140,25 @@ function excessOf(child: CertificateClaims, parent: CertificateClaims): string |
   return beyond.length > 0 ? 'it has permissions that the hub which signed it has not' : undefined;
 }
 
-/** When it begins, seconds since 1970. */
+/** Returns the start of the certificate, seconds since 1970. */
 function startOf({ notBefore, issuedAt }: CertificateClaims): number {
   return notBefore ?? issuedAt;
 }
 
 const DAY_MS = 86_400_000;
-/** How long a member's certificate lasts. */
+/** Lifetime of the certificate of a member. */
 const MEMBER_TTL_MS = 90 * DAY_MS;
-/** How long the certificate of a hub lasts that the root key lets in to invite others. */
+/** Lifetime of the certificate of an inviter. */
 const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
-/** The hub that is to get a certificate, and what tokens issued by it may hold on other hubs. */
+/** The key of a new member and the upper limit of the grants of its tokens on other hubs. */
 export interface CertificateRequest {
   /** Raw Ed25519 key, base64url. */
   readonly key: string;
   readonly permissions: readonly string[];
 }
 
-/** The certificate of a hub that may let others in. VALIDATION_ERROR for a key or permissions that cannot be, CONFLICT without trusted time. */
+/** Returns the certificate of an inviter. Throws VALIDATION_ERROR for an invalid key or permission, CONFLICT without trusted time. */
 export function inviterCertificate(root: OpenRootKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
   const meshId = meshIdOf(root.publicKey);
   const claims = claimsOf(request, { issuer: meshId, meshId, roles: ['member', 'inviter'], nowMs: now(time), ttlMs: INVITER_TTL_MS });
@@ -164,8 +166,8 @@ export function inviterCertificate(root: OpenRootKey, request: CertificateReques
 }
 
 /**
- * The certificate of a hub that an inviter lets in; it ends with the inviter's own. PERMISSION_DENIED when the inviter may not
- * invite or gives what it does not have; VALIDATION_ERROR, CONFLICT as above.
+ * Returns the certificate of a member, which ends at the latest with that of its inviter. Throws PERMISSION_DENIED when the
+ * inviter may not invite or lacks a permission; VALIDATION_ERROR and CONFLICT as `inviterCertificate`.
  */
 export function memberCertificate(
   { own, self }: { readonly own: Member; readonly self: LocalHub },
@@ -181,7 +183,7 @@ export function memberCertificate(
   return signByInviter(own.certificate, { ...claims, expiresAt, notBefore }, self.privateKey);
 }
 
-/** PERMISSION_DENIED says who may. */
+/** Throws PERMISSION_DENIED when this hub may not admit others; the message names the way. */
 export function requireInviter(own: Member): void {
   if (isInviter(own)) return;
   throw new AtmoError(
@@ -190,7 +192,7 @@ export function requireInviter(own: Member): void {
   );
 }
 
-/** PERMISSION_DENIED names what the giver does not have. */
+/** Throws PERMISSION_DENIED, with the missing permissions as `required`, when `own` does not have them all. */
 export function requireWithin(permissions: readonly string[], own: Member): void {
   const beyond = excessPermissions(permissions, own.permissions);
   if (beyond.length === 0) return;
@@ -199,23 +201,16 @@ export function requireWithin(permissions: readonly string[], own: Member): void
   });
 }
 
-interface ClaimFrame {
-  readonly issuer: string;
-  readonly meshId: string;
-  readonly roles: readonly MemberRole[];
-  readonly nowMs: number;
-  readonly ttlMs: number;
-}
-
-function claimsOf({ key, permissions }: CertificateRequest, { issuer, meshId, roles, nowMs, ttlMs }: ClaimFrame): CertificateClaims {
+function claimsOf(
+  { key, permissions }: CertificateRequest,
+  { nowMs, ttlMs, ...issue }: Pick<CertificateClaims, 'issuer' | 'meshId' | 'roles'> & { readonly nowMs: number; readonly ttlMs: number },
+): CertificateClaims {
   publicKeyOf(key);
   const issuedAt = Math.floor(nowMs / 1000);
   return {
-    issuer,
+    ...issue,
     subject: hubIdOf(key),
     key,
-    meshId,
-    roles,
     permissions: [...new Set(permissions)],
     issuedAt,
     notBefore: issuedAt - BACKDATED_MS / 1000,
@@ -232,12 +227,12 @@ function now(time: TrustedTime): number {
   );
 }
 
-/** True once the certificate has ended, clocks that differ by a minute allowed for. */
+/** Returns whether the certificate has ended, with a tolerance of a minute for different clocks. */
 export function isExpired({ expiresAtMs }: Pick<Member, 'expiresAtMs'>, time: TrustedTime): boolean {
   return time.now() >= expiresAtMs + TOKEN_SKEW_MS;
 }
 
-/** Refuses a certificate that has ended or has not begun. */
+/** Throws PERMISSION_DENIED for a certificate that has ended or not begun. */
 export function requireInTime(member: Member, time: TrustedTime): void {
   if (isExpired(member, time)) {
     refuseAtGate(
@@ -245,12 +240,12 @@ export function requireInTime(member: Member, time: TrustedTime): void {
       `The membership of ${member.hubId} ended at ${isoTime(member.expiresAtMs)}. Let it join again with a new invite, or check the clocks`,
     );
   }
-  // A board that woke in the past would find every certificate too young; no issuer makes one for later.
+  // A board whose clock is behind would refuse every certificate; no issuer makes one for the future.
   if (!time.isTrusted()) return;
   const startMs = Math.max(member.notBeforeMs, member.issuedAtMs - BACKDATED_MS);
   if (time.now() >= startMs - TOKEN_SKEW_MS) return;
   refuseAtGate('not_yet_valid', `The membership of ${member.hubId} begins at ${isoTime(startMs)}. Check the clocks of both hubs`);
 }
 
-/** Certificates begin before they are made, so that a hub with a slow clock does not refuse a new member. */
+/** Certificates begin before their issue, so that a hub with a slow clock does not refuse a new member. */
 const BACKDATED_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** Why somebody is not let in; metrics count by these words. */
+/** Reasons to refuse a hub at the gate; metrics count by them. */
 type GateReason =
   | 'malformed'
   | 'unknown_version'
@@ -19,7 +19,7 @@ type GateReason =
   | 'too_many_attempts'
   | 'refused_by_peer';
 
-/** Refuses with a reason for the counters and a sentence that says what to do: PERMISSION_DENIED, `details.reason`. */
+/** Throws PERMISSION_DENIED with the reason as `details.reason`; the message says what to do. */
 export function refuseAtGate(reason: GateReason, message: string): never {
   throw new AtmoError('PERMISSION_DENIED', message, { reason });
 }

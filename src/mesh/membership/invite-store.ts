@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const INVITE_ID_BYTES = 8;
 const SECRET_BYTES = 16;
 
-/** A new invite; its secret is told here and nowhere else. */
+/** A new invite; only this object shows its secret. */
 interface NewInvite {
   /** 8 bytes, hex. */
   readonly id: string;
@@ -24,22 +24,22 @@ interface NewInvite {
   readonly expiresAtMs: number;
 }
 
-/** How a joiner shows that it was invited. */
+/** The proof of a joiner that it was invited. */
 interface InviteClaim {
   readonly inviteId: string;
   readonly proof: Uint8Array;
-  /** As the transport has proven them. */
+  /** The keys that the transport has proven. */
   readonly keys: JoinKeys;
 }
 
 /**
- * The invites of this hub. Each lets one hub in. That it was used is on the disk before anything is granted for it, and the
- * same hub may ask again until it expires: it may have been cut off before the answer came.
+ * The invites of this hub; each admits one hub. The use is written to the disk before anything is granted. The same hub may
+ * repeat its request until the invite expires: the connection may have ended before the answer.
  */
 export class InviteStore {
   readonly #store: KeyValueStore;
   readonly #time: TrustedTime;
-  /** When proofs for existing invites were wrong, milliseconds since 1970. */
+  /** Times of wrong proofs for existing invites, milliseconds since 1970. */
   #wrongAtMs: number[] = [];
 
   constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
@@ -47,14 +47,14 @@ export class InviteStore {
     this.#time = time;
   }
 
-  /** RESOURCE_EXCEEDED when 32 are open, STORAGE_FAILED. */
+  /** Creates an invite. Throws RESOURCE_EXCEEDED when 32 are open, or STORAGE_FAILED. */
   make({ ttlMs, permissions, mayInvite }: InviteTerms & { readonly ttlMs: number }): NewInvite {
     this.#forgetExpired();
     if (this.open().length >= MAX_OPEN) {
       throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_OPEN} invites are open; wait until one is used or expires`);
     }
     const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
-    // Whole seconds travel in the invite's text.
+    // The text of the invite carries whole seconds.
     const expiresAtMs = Math.floor((this.#time.now() + ttlMs) / 1000) * 1000;
     const state = { state: 'open', secret: secret.toString('base64url') } as const;
     this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });
@@ -62,8 +62,8 @@ export class InviteStore {
   }
 
   /**
-   * What the joiner is to get. From now on the invite serves this hub alone. PERMISSION_DENIED with the reason,
-   * RATE_LIMITED after 20 wrong proofs within a minute, STORAGE_FAILED.
+   * Returns the terms of the invite and binds it to the joiner. Throws PERMISSION_DENIED with the reason, RATE_LIMITED after 20
+   * wrong proofs within a minute, or STORAGE_FAILED.
    */
   redeem(claim: InviteClaim): InviteTerms & { readonly id: string } {
     const record = this.#find(claim.inviteId);
@@ -72,17 +72,17 @@ export class InviteStore {
     return { id: record.id, permissions: record.permissions, mayInvite: record.mayInvite };
   }
 
-  /** True for an invite that this hub made and has not forgotten since, used or not. */
+  /** Returns whether this hub has the invite, used or not. */
   has(id: string): boolean {
     return this.#store.get(SPACE, id) !== undefined;
   }
 
-  /** Invites that somebody may still use. */
+  /** Returns the invites that can still be used. */
   open(): readonly { readonly id: string; readonly expiresAtMs: number }[] {
     return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#time.now());
   }
 
-  /** Ends all of them. */
+  /** Deletes all invites. */
   clear(): void {
     for (const { key } of this.#store.entries(SPACE)) this.#store.delete(SPACE, key);
   }
@@ -139,10 +139,10 @@ export class InviteStore {
   }
 }
 
-/** What an invite gives to the hub that uses it. */
+/** The rights that an invite gives. */
 interface InviteTerms {
   readonly permissions: readonly string[];
-  /** The hub may let others in, too. */
+  /** The hub may admit others too. */
   readonly mayInvite: boolean;
 }
 
@@ -153,11 +153,11 @@ interface InviteBase extends InviteTerms {
   readonly wrongProofs: number;
 }
 
-/** An invite as it is kept until it expires. The secret is gone once it was used: what was proven with it is all that is needed. */
+/** A stored invite. Its secret is deleted at its use: the proof that was made with it suffices. */
 type InviteRecord = InviteBase &
   ({ readonly state: 'open'; readonly secret: string } | { readonly state: 'used'; readonly usedBy: HubId; readonly proof: string });
 
-/** Undefined for what no version of the hub wrote. */
+/** Returns undefined for a value that no version of the hub has written. */
 function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
   if (value === undefined || !isJsonObject(value)) return undefined;
   const { id, expiresAtMs, permissions, mayInvite, wrongProofs, state, secret, usedBy, proof } = value;
@@ -178,14 +178,14 @@ interface JoinKeys {
 }
 
 /**
- * What only a holder of the invite's secret can make, and only for this one connection's two keys:
- * HMAC-SHA-256 (RFC 2104) of the domain and both raw keys. A proof that was heard elsewhere serves nobody else.
+ * Returns the proof that a joiner holds the secret of an invite, bound to the two keys of this connection: HMAC-SHA-256
+ * (RFC 2104) of the domain and both raw keys. A proof is of no use to any other hub.
  */
 export function joinProof(secret: Uint8Array, { joiner, responder }: JoinKeys): Uint8Array {
   return createHmac('sha256', secret).update(DOMAIN, 'utf8').update(joiner, 'base64url').update(responder, 'base64url').digest();
 }
 
-/** Compares in a time that does not depend on where the two differ. */
+/** Compares in constant time. */
 function isSameProof(proof: Uint8Array, expected: Uint8Array): boolean {
   return proof.length === expected.length && timingSafeEqual(proof, expected);
 }

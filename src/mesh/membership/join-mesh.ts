@@ -17,32 +17,32 @@ interface JoinCollaborators {
   readonly time: TrustedTime;
 }
 
-/** How to join. */
+/** The options of a join. */
 export interface JoinOptions {
-  /** The invite's text. */
+  /** Text of the invite. */
   readonly invite: string;
-  /** What this hub calls itself, for people. */
+  /** Name of this hub, for people. */
   readonly name: string;
-  /** Hubs that were found on the local network, to be tried after those that the invite names. */
+  /** Hubs on the local network, tried after the addresses of the invite. */
   readonly found: readonly PeerAddress[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes this hub a member with an invite, and answers the hub that let it in. VALIDATION_ERROR for a text that is no invite,
- * CONFLICT when the hub is in another mesh, PERMISSION_DENIED with the reason when it was refused, NODE_UNAVAILABLE when no hub
- * could be asked, CANCELLED, STORAGE_FAILED. After a failure the same invite may be tried again.
+ * Makes this hub a member with an invite and returns the inviter. Rejects with VALIDATION_ERROR for a text that is no invite,
+ * CONFLICT when the hub is in another mesh, PERMISSION_DENIED with the reason of a refusal, NODE_UNAVAILABLE when no hub
+ * answered, CANCELLED or STORAGE_FAILED. After a failure the same invite may be used again.
  */
-export async function joinMesh(parts: JoinCollaborators, { invite: text, name, found, signal }: JoinOptions): Promise<Member> {
+export async function joinMesh(collaborators: JoinCollaborators, { invite: text, name, found, signal }: JoinOptions): Promise<Member> {
   const invite = parseInvite(text);
-  parts.membership.requireFree(meshIdOf(invite.rootKey));
-  const attempt = new JoinAttempt(parts, { invite, name });
+  collaborators.membership.requireFree(meshIdOf(invite.rootKey));
+  const attempt = new JoinAttempt(collaborators, { invite, name });
   const failures: AtmoError[] = [];
   for (const address of [...invite.addresses.flatMap((address) => parseHostPort(address) ?? []), ...found]) {
     signal.throwIfAborted();
-    const failure = await attemptAt(parts.engine, address, { attempt, signal });
+    const failure = await attemptAt(collaborators.engine, address, { attempt, signal });
     if (attempt.joinedBy) {
-      parts.membership.announceChange('joined', { hub_id: parts.membership.self.hubId, inviter: attempt.joinedBy.hubId });
+      collaborators.membership.announceChange('joined', { hub_id: collaborators.membership.self.hubId, inviter: attempt.joinedBy.hubId });
       return attempt.joinedBy;
     }
     failures.push(failure);
@@ -63,10 +63,10 @@ async function attemptAt(
   return new AtmoError('CONFLICT', 'There is a connection to that hub already: this hub is a member');
 }
 
-/** The one that says most: a refusal by the hub of the invite before one by a hub that knows nothing of it, before silence. */
+/** Returns the most informative failure: the first refusal, else the first one. */
 function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoError {
-  const told = failures.find(({ code }) => code !== 'NODE_UNAVAILABLE' && code !== 'TIMEOUT') ?? failures[0];
-  if (told) return told;
+  const failure = failures.find(({ code }) => code !== 'NODE_UNAVAILABLE' && code !== 'TIMEOUT') ?? failures[0];
+  if (failure) return failure;
   return new AtmoError(
     'NODE_UNAVAILABLE',
     `The invite names ${addresses.length === 0 ? 'no address' : 'addresses where nobody answers'}, and no hub was found on the local network. Start the other hub, or make an invite with an address of it`,
@@ -75,40 +75,31 @@ function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoErr
 
 type Grant = Extract<HandshakeMessage, { kind: 'grant' }>;
 
-interface AttemptCollaborators {
-  readonly membership: MeshMembership;
-  readonly time: TrustedTime;
-}
-
-/** What the joiner brings. */
-interface JoinTicket {
-  readonly invite: Invite;
-  /** What this hub calls itself, for people. */
-  readonly name: string;
-}
-
 /**
- * The joiner's side of the gate. It never admits: once the grant is kept, the connection ends and the hub comes again as a
- * member. The invite's full root key decides whom it believes; a mesh of the same looks is noticed.
+ * The joiner's side of the gate. It never admits: once the grant is stored, the connection ends and this hub connects again as
+ * a member. The invite carries the full root key, so the joiner detects a mesh that imitates the other one.
  */
 export class JoinAttempt implements ConnectionGate {
   readonly #membership: MeshMembership;
   readonly #time: TrustedTime;
-  readonly #ticket: JoinTicket;
+  readonly #ticket: { readonly invite: Invite; readonly name: string };
   #joinedBy: Member | undefined;
 
-  constructor({ membership, time }: AttemptCollaborators, ticket: JoinTicket) {
+  constructor(
+    { membership, time }: Pick<JoinCollaborators, 'membership' | 'time'>,
+    ticket: { readonly invite: Invite; readonly name: string },
+  ) {
     this.#membership = membership;
     this.#time = time;
     this.#ticket = ticket;
   }
 
-  /** The hub that let this one in; undefined until it did. */
+  /** The inviter; undefined before it admitted this hub. */
   get joinedBy(): Member | undefined {
     return this.#joinedBy;
   }
 
-  /** Always throws PERMISSION_DENIED; `details.reason` is `joined` after success. STORAGE_FAILED when the grant could not be kept. */
+  /** Always rejects with PERMISSION_DENIED, after success with `joined` as `details.reason`; or with STORAGE_FAILED. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;
@@ -124,11 +115,11 @@ export class JoinAttempt implements ConnectionGate {
     });
     const answer = await readGateAnswer(channel, peer);
     if (answer.kind !== 'grant') refuseAtGate('malformed', `${peer.id} answered with a ${answer.kind} where a grant was due`);
-    this.#joinedBy = this.#take(answer, peer);
+    this.#joinedBy = this.#accept(answer, peer);
     throw new AtmoError('PERMISSION_DENIED', 'This hub has joined and connects again as a member', { reason: 'joined' });
   }
 
-  #take({ responder, certificate }: Grant, peer: GatePeer): Member {
+  #accept({ responder, certificate }: Grant, peer: GatePeer): Member {
     const { rootKey, addresses } = this.#ticket.invite;
     const inviter = verifyCertificate(responder, rootKey);
     requireInTime(inviter, this.#time);
