@@ -70,7 +70,6 @@ export class AgentRunner implements Service {
 
   async start(): Promise<void> {
     this.#book.load();
-    this.#index.start();
     this.#stopListening = this.#with.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
     for (const record of this.#book.living()) this.#resume(record);
   }

@@ -96,9 +96,7 @@ class DecisionListener implements Disposable {
 
   constructor(events: EventBus, clock: Clock) {
     this.#clock = clock;
-    this.#stop = events.listen(({ type, subject, data }) => {
-      if (type === 'approval.decided') this.#hear(subject, data.state);
-    });
+    this.#stop = events.listen(({ subject, data }) => this.#hear(subject, data.state), ['approval.decided']);
   }
 
   /** True once it is approved; false when it is denied or expires, or when the run has to end. */

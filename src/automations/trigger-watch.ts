@@ -43,7 +43,10 @@ export interface Watch {
 
 type Handler = (event: HubEvent) => void;
 
-/** Hands the hub's events to those who wait for this type about this subject: many automations cost one look-up each event. */
+/**
+ * Passes the hub's events to the handlers of their type and subject: many automations cost one look-up for each event. It listens only
+ * while there are handlers.
+ */
 export class EventIndex {
   readonly #events: EventBus;
   readonly #handlers = new Map<string, Set<Handler>>();
@@ -53,27 +56,29 @@ export class EventIndex {
     this.#events = events;
   }
 
-  start(): void {
-    this.#stop ??= this.#events.listen((event) => {
-      for (const handler of [...(this.#handlers.get(keyOf(event.type, event.subject)) ?? [])]) handler(event);
-    });
-  }
-
   stop(): void {
-    this.#stop?.();
-    this.#stop = undefined;
     this.#handlers.clear();
+    this.#unlisten();
   }
 
-  /** Hears events of a type about a subject; the answer stops it. */
+  /** Calls the handler with each event of a type about a subject; the returned function ends that. */
   on(type: EventType, subject: string, handler: Handler): () => void {
     const key = keyOf(type, subject);
     const handlers = this.#handlers.get(key) ?? new Set();
     this.#handlers.set(key, handlers.add(handler));
+    this.#stop ??= this.#events.listen((event) => {
+      for (const one of [...(this.#handlers.get(keyOf(event.type, event.subject)) ?? [])]) one(event);
+    });
     return () => {
       handlers.delete(handler);
       if (handlers.size === 0) this.#handlers.delete(key);
+      if (this.#handlers.size === 0) this.#unlisten();
     };
+  }
+
+  #unlisten(): void {
+    this.#stop?.();
+    this.#stop = undefined;
   }
 }
 

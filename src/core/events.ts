@@ -45,9 +45,15 @@ export interface HubEvent {
 /** Is called with each event; an error that it throws is dropped. */
 export type EventListener = (event: HubEvent) => void;
 
+interface Subscription {
+  readonly listener: EventListener;
+  /** Every type when absent. */
+  readonly types: readonly EventType[] | undefined;
+}
+
 /** Emits events to its listeners in order; an error of one listener never stops another. */
 export class EventBus {
-  readonly #listeners = new Set<EventListener>();
+  readonly #subscriptions = new Set<Subscription>();
   readonly #source: string;
   readonly #clock: Clock;
 
@@ -57,7 +63,7 @@ export class EventBus {
   }
 
   emit(type: EventType, subject: string, data: JsonObject = {}): void {
-    if (this.#listeners.size === 0) return;
+    if (this.#subscriptions.size === 0) return;
     const event: HubEvent = {
       specversion: '1.0',
       id: randomUUID(),
@@ -67,7 +73,8 @@ export class EventBus {
       time: new Date(this.#clock.now()).toISOString(),
       data,
     };
-    for (const listener of this.#listeners) {
+    for (const { listener, types } of this.#subscriptions) {
+      if (types && !types.includes(type)) continue;
       try {
         listener(event);
       } catch {
@@ -76,9 +83,10 @@ export class EventBus {
     }
   }
 
-  /** Subscribes to every event; the returned function unsubscribes. */
-  listen(listener: EventListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Subscribes to the events of some types, or to every event; the returned function unsubscribes. */
+  listen(listener: EventListener, types?: readonly EventType[]): () => void {
+    const subscription = { listener, types };
+    this.#subscriptions.add(subscription);
+    return () => this.#subscriptions.delete(subscription);
   }
 }

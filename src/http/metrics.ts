@@ -162,12 +162,12 @@ export function registerHubMetrics(metrics: MetricRegistry, watched: HubMetricSo
 function observeCalls(metrics: MetricRegistry, { events, tools }: HubMetricSources): () => void {
   const calls = metrics.counter('atmo_calls_total', 'Tool calls by category and outcome');
   const durations = metrics.histogram('atmo_call_duration_seconds', 'Duration of tool calls by category', DURATION_BOUNDS_SECONDS);
-  return events.listen((event) => {
-    if (event.type !== 'agi.tool.result' && event.type !== 'agi.tool.failed') return;
+  const observe = (event: HubEvent) => {
     const category = tools.get(event.subject)?.definition.metadata.category ?? 'unknown';
     calls.increment({ category, outcome: outcomeOf(event) });
     observeDuration(durations, event, category);
-  });
+  };
+  return events.listen(observe, ['agi.tool.result', 'agi.tool.failed']);
 }
 
 function observeDuration(durations: Histogram, event: HubEvent, category: string): void {

@@ -52,9 +52,10 @@ export class MeshService implements Service, MeshControl {
   async start(): Promise<void> {
     const { hub, membership } = this.#parts;
     const stopNotes = auditMembershipChanges(hub);
-    const stopWatch = hub.events.listen(({ type }) => {
-      if (type === 'mesh.changed' && membership.membership.state() === 'revoked') void this.#inTurn(() => this.#close());
-    });
+    const closeIfRevoked = () => {
+      if (membership.membership.state() === 'revoked') void this.#inTurn(() => this.#close());
+    };
+    const stopWatch = hub.events.listen(closeIfRevoked, ['mesh.changed']);
     this.#stopListening = () => {
       stopNotes();
       stopWatch();

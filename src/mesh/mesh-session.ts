@@ -188,7 +188,7 @@ export class MeshSession implements Service {
     const stops = [
       membership.membership.onLost(ended),
       revocations.onRevoked(() => this.#gossip.statements.spread()),
-      events.listen(({ type }) => type === 'mesh.changed' && this.#gossip.announcer.changed()),
+      events.listen(() => this.#gossip.announcer.changed(), ['mesh.changed']),
       this.#watch.onChange(() => this.#gossip.announcer.changed()),
       this.#gossip.directory.onChange(({ kind }) => kind !== 'state' && this.#keeper.review()),
     ];

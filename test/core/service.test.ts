@@ -57,6 +57,14 @@ test('one failing listener does not keep an event from the others', () => {
   expect(seen).toEqual(['device.added lamp']);
 });
 
+test('a listener of some types gets no events of other types', () => {
+  const seen: string[] = [];
+  const bus = new EventBus('hub-1', new ManualClock());
+  bus.listen(({ type }) => seen.push(type), ['device.added', 'device.removed']);
+  for (const type of ['device.added', 'device.changed', 'device.removed'] as const) bus.emit(type, 'lamp');
+  expect(seen).toEqual(['device.added', 'device.removed']);
+});
+
 test('a bug crosses a door as INTERNAL_ERROR without its text', () => {
   const body = toAtmoError(new TypeError('secret internals')).toBody();
   expect(body.code).toBe('INTERNAL_ERROR');

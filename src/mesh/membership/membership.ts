@@ -92,8 +92,11 @@ const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'rene
 
 /** Writes changes of the membership into the journal as notes; the answer stops it. */
 export function auditMembershipChanges(parts: MembershipAuditCollaborators): () => void {
-  return parts.events.listen(({ type, subject, data }) => {
-    if (type !== 'mesh.changed' || !WITHOUT_A_CALL.has(data.change)) return;
-    void recordNote(parts, { event: `mesh.${String(data.change)}`, atMs: parts.time.now(), data: { mesh_id: subject, ...data } });
-  });
+  return parts.events.listen(
+    ({ subject, data }) => {
+      if (!WITHOUT_A_CALL.has(data.change)) return;
+      void recordNote(parts, { event: `mesh.${String(data.change)}`, atMs: parts.time.now(), data: { mesh_id: subject, ...data } });
+    },
+    ['mesh.changed'],
+  );
 }
