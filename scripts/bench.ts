@@ -25,6 +25,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   audit: { summary: 'calls per second with the journal / without', isNetworked: false, load: () => import('./bench/audit.ts') },
   codec: { summary: 'taking an announcement in / one bare verification', isNetworked: false, load: () => import('./bench/codec.ts') },
   mesh: { summary: 'a call to another hub / an echo and its signatures', isNetworked: true, load: () => import('./bench/mesh.ts') },
+  link: {
+    summary: 'a request on the control stream / on a stream of its own',
+    isNetworked: false,
+    load: () => import('./bench/mesh-link.ts'),
+  },
   idle: { summary: 'a link while nothing happens: bytes, memory', isNetworked: true, load: () => import('./bench/idle.ts') },
   announce: { summary: 'bytes of an announcement / its JSON form', isNetworked: false, load: () => import('./bench/announce.ts') },
   mcp: { summary: 'a call over MCP / over the HTTP API; lists of 2,000 tools', isNetworked: false, load: () => import('./bench/mcp.ts') },

@@ -4,7 +4,7 @@ import { decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
 import { FrameDecoder, frameWithHeader } from '../../src/mesh/transport/libp2p-connection.ts';
 import { Libp2pEngine } from '../../src/mesh/transport/libp2p-engine.ts';
 import { MAX_FRAME_BYTES } from '../../src/mesh/transport/mesh-engine.ts';
-import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';
+import { ECHO_PROTOCOL, everybody, LINK_PROTOCOL, REQUEST_PROTOCOL, startedLink } from './mesh-echo-terms.ts';
 
 /** The other end of the echo benchmark, in a process of its own: echoes over the engine and over bare TCP. */
 const engine = new Libp2pEngine({
@@ -13,6 +13,13 @@ const engine = new Libp2pEngine({
   listen: { host: '127.0.0.1', port: 0 },
 });
 engine.handle(ECHO_PROTOCOL, (stream) => stream.onFrame((frame) => stream.send(encodeCbor(decodeCbor(frame)))));
+engine.handle(LINK_PROTOCOL, (stream) => startedLink(stream, 'even', async ({ body }) => encodeCbor(decodeCbor(body))));
+engine.handle(REQUEST_PROTOCOL, (stream) => {
+  stream.onFrame((frame) => {
+    stream.send(encodeCbor(decodeCbor(frame)));
+    void stream.close();
+  });
+});
 await engine.start();
 
 const bare = createServer({ noDelay: true }, (socket: Socket) => {

@@ -8,7 +8,7 @@ import { FrameDecoder, frameWithHeader } from '../../src/mesh/transport/libp2p-c
 import { Libp2pEngine } from '../../src/mesh/transport/libp2p-engine.ts';
 import { MAX_FRAME_BYTES } from '../../src/mesh/transport/mesh-engine.ts';
 import type { BenchFigure } from './figure.ts';
-import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';
+import { ECHO_PROTOCOL, everybody, LINK_PROTOCOL, REQUEST_PROTOCOL, startedLink } from './mesh-echo-terms.ts';
 import { median, quantile } from './statistics.ts';
 
 const ROUNDS = 7;
@@ -77,6 +77,78 @@ export class OpenEcho implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack.disposeAsync();
   }
+}
+
+/** Requests at once in the second comparison; more streams of one peer the engine refuses. */
+const AT_ONCE = 8;
+
+/** The same requests over the control stream and over a stream for each of them, in turns; two processes. */
+export async function controlStream(): Promise<BenchFigure[]> {
+  await using server = await EchoServer.start();
+  await using engine = new Libp2pEngine({ key: newKey(), gate: everybody, listen: { host: '127.0.0.1', port: 0 } });
+  await engine.start();
+  const { signal } = new AbortController();
+  const peer = await engine.connect({ host: '127.0.0.1', port: server.enginePort }, { signal });
+  const link = startedLink(await engine.openStream(peer.id, LINK_PROTOCOL, { signal }), 'odd', async ({ body }) => body);
+  const overLink: Echo = (frame) => link.request('invoke', frame, { signal });
+  const overStreams: Echo = async (frame) => {
+    const stream = await engine.openStream(peer.id, REQUEST_PROTOCOL, { signal });
+    const answer = new Promise<Uint8Array>((resolve) => stream.onFrame(resolve));
+    stream.send(frame);
+    const bytes = await answer;
+    await stream.close();
+    return bytes;
+  };
+  await timed(overLink);
+  await timed(overStreams);
+  const [linkMs, streamMs, linkRates, streamRates]: number[][] = [[], [], [], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    linkMs.push(median(await timed(overLink)));
+    streamMs.push(median(await timed(overStreams)));
+    linkRates.push(await rateOf(overLink));
+    streamRates.push(await rateOf(overStreams));
+  }
+  const ratios = (times: readonly number[], others: readonly number[]) => median(times.map((time, round) => time / (others[round] ?? 0)));
+  const common = { bar: null, ok: true, samples: ROUNDS * ECHOES };
+  const times = ratios(linkMs, streamMs);
+  const rates = ratios(linkRates, streamRates);
+  return [
+    {
+      ...common,
+      name: 'mesh.link.ratio',
+      value: times,
+      unit: 'ratio',
+      bar: 1,
+      ok: times < 1,
+      vs: 'p50 of a request / the same on a stream of its own',
+    },
+    { ...common, name: 'mesh.link.request', value: median(linkMs), unit: 'ms', vs: 'p50 over the control stream' },
+    { ...common, name: 'mesh.link.stream', value: median(streamMs), unit: 'ms', vs: 'p50 with a stream for each request' },
+    {
+      ...common,
+      name: 'mesh.link.rate_ratio',
+      value: rates,
+      unit: 'ratio',
+      vs: `requests a second, ${AT_ONCE} at once / the same on streams of their own`,
+    },
+    { ...common, name: 'mesh.link.rate', value: median(linkRates), unit: '1/s', vs: `over the control stream, ${AT_ONCE} at once` },
+    {
+      ...common,
+      name: 'mesh.link.stream_rate',
+      value: median(streamRates),
+      unit: '1/s',
+      vs: `with a stream for each request, ${AT_ONCE} at once`,
+    },
+  ];
+}
+
+async function rateOf(echo: Echo): Promise<number> {
+  const startMs = performance.now();
+  const lane = async () => {
+    for (let count = 0; count < ECHOES / AT_ONCE; count += 1) decodeCbor(await echo(encodeCbor(REQUEST)));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return (1_000 * ECHOES) / (performance.now() - startMs);
 }
 
 async function timed(echo: Echo): Promise<number[]> {
