@@ -28,7 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   link: {
     summary: 'a request on the control stream / on a stream of its own',
     isNetworked: false,
-    load: () => import('./bench/mesh-link.ts'),
+    load: () => import('./bench/link.ts'),
   },
   idle: { summary: 'a link while nothing happens: bytes, memory', isNetworked: true, load: () => import('./bench/idle.ts') },
   announce: { summary: 'bytes of an announcement / its JSON form', isNetworked: false, load: () => import('./bench/announce.ts') },

@@ -25,6 +25,7 @@ describe('benchmarks', () => {
       'audit',
       'codec',
       'mesh',
+      'link',
       'idle',
       'announce',
       'mcp',

@@ -22,10 +22,10 @@ describe('documents', () => {
   });
 
   test('README.md names each runtime dependency with its reason, and no other', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(read('package.json'));
+    const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(read('package.json'));
     const table = read('README.md').split('## Dependencies')[1] ?? '';
     const named = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((row) => [...(row[1] ?? '').matchAll(/`([^`]+)`/g)].map((name) => name[1]));
-    expect(named.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+    expect(named.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort());
   });
 
   test('docs/README.md leads to every page', () => {
