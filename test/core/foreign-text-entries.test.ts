@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SimulatedAuthority } from '../../scripts/simulation/simulated-authority.ts';
-import { encodeSubscribedEvent } from '../../src/codec/messages/query.ts';
+import { subscribedEventCodec } from '../../src/codec/messages/query.ts';
 import { parseAnnouncement } from '../../src/connectors/atmosphere/remote-nodes.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { Json } from '../../src/core/json.ts';
@@ -56,7 +56,9 @@ function eventOfHub(text: string): Json {
     subject: 'hall-lamp',
     time: '2026-01-31T12:00:00.000Z',
   };
-  const told = parseRemoteEvent(encodeSubscribedEvent({ ...event, data: { [text]: [text] } }), { types: ['device.changed'] });
+  const told = parseRemoteEvent(subscribedEventCodec.encode({ event: { ...event, data: { [text]: [text] } } }), {
+    types: ['device.changed'],
+  });
   return told?.data ?? null;
 }
 

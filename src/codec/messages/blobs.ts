@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { message, messageCodec, required } from '../message-schema.ts';
-import { bytes, hex, list, nullable, refuse, uint, type ValueOf } from '../message-values.ts';
+import { bytes, hex, list, nullable, refuse, uint } from '../message-values.ts';
 
 /** Most blobs of one request. */
 const MAX_BLOBS = 256;
@@ -21,24 +21,15 @@ const ANSWER = message({
   deflated: required(2, bytes({ min: 1, max: MAX_BLOBS_BYTES })),
 });
 
-export type BlobRequest = ValueOf<typeof REQUEST>;
 export interface BlobAnswer {
   /** In the order of the hashes; null for what the hub does not have. At most 4 MiB in all. */
   readonly blobs: readonly (Uint8Array | null)[];
 }
 
-const REQUEST_CODEC = messageCodec('BlobRequest', REQUEST, { maxBytes: 16_384, maxDepth: 2, maxItems: 3 + MAX_BLOBS });
+/** Asks another hub for blobs. */
+export const blobRequestCodec = messageCodec('BlobRequest', REQUEST, { maxBytes: 16_384, maxDepth: 2, maxItems: 3 + MAX_BLOBS });
 const BLOBS_CODEC = messageCodec('Blobs', BLOBS, { maxBytes: MAX_BLOBS_BYTES, maxDepth: 1, maxItems: 1 + MAX_BLOBS });
 const ANSWER_CODEC = messageCodec('BlobAnswer', ANSWER, { maxBytes: MAX_BLOBS_BYTES + 64, maxDepth: 1, maxItems: 5 });
-
-/** VALIDATION_ERROR, as each of these. */
-export function encodeBlobRequest(value: BlobRequest): Uint8Array {
-  return REQUEST_CODEC.encode(value);
-}
-
-export function decodeBlobRequest(encoded: Uint8Array): BlobRequest {
-  return REQUEST_CODEC.decode(encoded);
-}
 
 /** Deflates (RFC 1951) all blobs together: definitions resemble each other. */
 export function encodeBlobAnswer({ blobs }: BlobAnswer): Uint8Array {

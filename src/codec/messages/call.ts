@@ -87,7 +87,8 @@ const SIGNED_INVOKE = signedCodec(
   messageCodec('ToolInvoke', TOOL_INVOKE, { maxBytes: 32_768, maxDepth: 3, maxItems: 512 }),
   'atmosphere-edge tool_invoke v1',
 );
-const FORWARDED_CODEC = messageCodec('ForwardedRequest', FORWARDED, {
+/** A request as it travels to the next hub; the decoder verifies no signature. */
+export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED, {
   maxBytes: 1_179_648,
   maxDepth: 2,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
@@ -112,16 +113,6 @@ export function openToolInvoke(
   const paramsText = joinedJson(request.params ?? '');
   if (sha256Hex(paramsText) !== paramsHash) refuse(place, 'is not what was signed');
   return { ...statement, params: parseJsonObject(paramsText, place) };
-}
-
-/** A request as it travels to the next hub. VALIDATION_ERROR. */
-export function encodeForwardedRequest(request: ForwardedRequest): Uint8Array {
-  return FORWARDED_CODEC.encode(request);
-}
-
-/** Nothing in it is verified. VALIDATION_ERROR. */
-export function decodeForwardedRequest(encoded: Uint8Array): ForwardedRequest {
-  return FORWARDED_CODEC.decode(encoded);
 }
 
 /** Longest result or error as it travels, bytes. */

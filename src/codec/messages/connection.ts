@@ -38,17 +38,8 @@ const HANDSHAKE_MESSAGE = variants('kind', {
 /** What two hubs say to each other right after the transport's handshake. */
 export type HandshakeMessage = ValueOf<typeof HANDSHAKE_MESSAGE>;
 
-const HANDSHAKE_CODEC = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { maxBytes: 8_192, maxDepth: 2, maxItems: 32 });
-
-/** At most 8 KiB. VALIDATION_ERROR. */
-export function encodeHandshakeMessage(value: HandshakeMessage): Uint8Array {
-  return HANDSHAKE_CODEC.encode(value);
-}
-
-/** VALIDATION_ERROR says what is wrong with the bytes and where. */
-export function decodeHandshakeMessage(encoded: Uint8Array): HandshakeMessage {
-  return HANDSHAKE_CODEC.decode(encoded);
-}
+/** At most 8 KiB. */
+export const handshakeCodec = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { maxBytes: 8_192, maxDepth: 2, maxItems: 32 });
 
 /** Longest frame, bytes. */
 const MAX_FRAME_BYTES = 65_536;
@@ -88,14 +79,5 @@ const FRAME = variants('type', {
 /** What travels on the control stream between two hubs. */
 export type Frame = ValueOf<typeof FRAME>;
 
-const FRAME_CODEC = messageCodec('Frame', FRAME, { maxBytes: MAX_FRAME_BYTES, maxDepth: 1, maxItems: 8 });
-
-/** The frame's bytes, at most 65,536. VALIDATION_ERROR names the member that is out of bounds. */
-export function encodeFrame(frame: Frame): Uint8Array {
-  return FRAME_CODEC.encode(frame);
-}
-
-/** VALIDATION_ERROR says what is wrong with the bytes and where. */
-export function decodeFrame(encoded: Uint8Array): Frame {
-  return FRAME_CODEC.decode(encoded);
-}
+/** At most 64 KiB. */
+export const frameCodec = messageCodec('Frame', FRAME, { maxBytes: MAX_FRAME_BYTES, maxDepth: 1, maxItems: 8 });

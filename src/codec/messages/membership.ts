@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { message, messageCodec, optional, required, signedCodec } from '../message-schema.ts';
@@ -73,28 +72,10 @@ export type CertificateChain = readonly Uint8Array[];
 /** A certificate as a member of other messages. */
 export const CERTIFICATE_CHAIN: WireType<CertificateChain> = list(bytes({ min: 1, max: 1_024 }), { min: 1, max: 2 });
 
-const CLAIMS_CODEC = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
-const CHAIN_CODEC = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
-
-/** The claims as bytes to sign. VALIDATION_ERROR. */
-export function encodeCertificateClaims(claims: CertificateClaims): Uint8Array {
-  return CLAIMS_CODEC.encode(claims);
-}
-
-/** Only their form: who signed them, and whether the key fits the subject, is asked by whoever reads the chain. VALIDATION_ERROR. */
-export function decodeCertificateClaims(encoded: Uint8Array): CertificateClaims {
-  return CLAIMS_CODEC.decode(encoded);
-}
-
-/** A whole certificate as one message, such as the answer to a hub that renews its own. VALIDATION_ERROR. */
-export function encodeCertificateChain(chain: CertificateChain): Uint8Array {
-  return CHAIN_CODEC.encode(chain);
-}
-
-/** VALIDATION_ERROR. */
-export function decodeCertificateChain(encoded: Uint8Array): CertificateChain {
-  return CHAIN_CODEC.decode(encoded);
-}
+/** The claims as the bytes that are signed. */
+export const certificateClaimsCodec = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
+/** A whole certificate as one message, such as the answer to a hub that renews its own. */
+export const certificateChainCodec = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
 
 /** One order and no repetition: a set has one encoding. */
 function distinct<Item extends string>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
@@ -109,6 +90,7 @@ function distinct<Item extends string>(type: WireType<readonly Item[]>): WireTyp
 /** Longest statement. */
 export const MAX_STATEMENT_BYTES = 3_072;
 
+/** A hub that is no member any more. */
 const REVOCATION = message({
   meshId: required(1, meshId),
   /** Whose certificates count no more. */
@@ -117,9 +99,7 @@ const REVOCATION = message({
   atMs: required(3, uint()),
 });
 
-/** That a hub is no member any more. */
-export type MemberRevocation = ValueOf<typeof REVOCATION>;
-
+/** A revocation with the proof that its signer may revoke the hub. */
 const STATEMENT = message({
   /** The revocation, COSE_Sign1. */
   signed: required(1, bytes({ min: 1, max: 512 })),
@@ -127,34 +107,17 @@ const STATEMENT = message({
   signer: optional(2, CERTIFICATE_CHAIN),
 });
 
-/** A revocation with what proves that its signer may make it. */
-export type RevocationStatement = ValueOf<typeof STATEMENT>;
-
-const SIGNED = signedCodec(
+/** The revocation under a signature. */
+export const memberRevocationCodec = signedCodec(
   messageCodec('MemberRevocation', REVOCATION, { maxBytes: 128, maxDepth: 1, maxItems: 7 }),
   'atmosphere-edge member revocation v1',
 );
-const STATEMENT_CODEC = messageCodec('RevocationStatement', STATEMENT, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 2, maxItems: 8 });
-
-/** The revocation under a signature. VALIDATION_ERROR. */
-export function signMemberRevocation(revocation: MemberRevocation, key: KeyObject): Uint8Array {
-  return SIGNED.sign(revocation, key);
-}
-
-/** The revocation, once its signature has proven to be by the key that `keyOf` answers for it. VALIDATION_ERROR. */
-export function openMemberRevocation(signed: Uint8Array, keyOf: (unverified: MemberRevocation) => KeyObject | undefined): MemberRevocation {
-  return SIGNED.open(signed, keyOf);
-}
-
-/** The form that hubs pass on and keep. VALIDATION_ERROR. */
-export function encodeRevocationStatement(statement: RevocationStatement): Uint8Array {
-  return STATEMENT_CODEC.encode(statement);
-}
-
-/** Nothing in it is verified. VALIDATION_ERROR. */
-export function decodeRevocationStatement(encoded: Uint8Array): RevocationStatement {
-  return STATEMENT_CODEC.decode(encoded);
-}
+/** The form that hubs pass on and store; the decoder verifies no signature. */
+export const revocationStatementCodec = messageCodec('RevocationStatement', STATEMENT, {
+  maxBytes: MAX_STATEMENT_BYTES,
+  maxDepth: 2,
+  maxItems: 8,
+});
 
 const PREFIX = 'atmo-join1.';
 const MAX_BYTES = 1_280;

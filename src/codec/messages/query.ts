@@ -1,5 +1,3 @@
-import type { KeyObject } from 'node:crypto';
-import type { JsonObject } from '../../core/json.ts';
 import { jsonObject } from '../message-json.ts';
 import { message, messageCodec, optional, required, signedCodec, variants } from '../message-schema.ts';
 import { bytes, hubId, list, text, uint, type ValueOf } from '../message-values.ts';
@@ -30,34 +28,16 @@ export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_c
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
-const SIGNED_QUERY = signedCodec(
+/** A query under the signature of the entry hub: the `signed` of a `ForwardedRequest`. */
+export const meshQueryCodec = signedCodec(
   messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }),
   'atmosphere-edge query v1',
 );
-const EVENT_CODEC = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
+/** A CloudEvents 1.0 event in its JSON form, the content of a part. */
+export const subscribedEventCodec = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
   maxDepth: 1,
   maxItems: 3,
 });
-
-/** The question under the signature of the entry hub: the `signed` of a `ForwardedRequest`. VALIDATION_ERROR. */
-export function signMeshQuery(query: MeshQuery, key: KeyObject): Uint8Array {
-  return SIGNED_QUERY.sign(query, key);
-}
-
-/** The question, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
-export function openMeshQuery(signed: Uint8Array, keyOf: (unverified: MeshQuery) => KeyObject | undefined): MeshQuery {
-  return SIGNED_QUERY.open(signed, keyOf);
-}
-
-/** A CloudEvents 1.0 event in its JSON form. VALIDATION_ERROR. */
-export function encodeSubscribedEvent(event: JsonObject): Uint8Array {
-  return EVENT_CODEC.encode({ event });
-}
-
-/** VALIDATION_ERROR. */
-export function decodeSubscribedEvent(encoded: Uint8Array): JsonObject {
-  return EVENT_CODEC.decode(encoded).event;
-}
 
 const PART = message({
   /** The request that it is a part of the answer to. */
@@ -72,25 +52,10 @@ const PART = message({
 /** Something that a hub tells before its answer: an event of a subscription, or how far a call is. */
 export type ResponsePart = ValueOf<typeof PART>;
 
-const SIGNED_PART = signedCodec(messageCodec('Part', PART, { maxBytes: 48_640, maxDepth: 1, maxItems: 9 }), 'atmosphere-edge part v1');
-const CHUNK_CODEC = messageCodec('ToolChunk', message({ chunk: required(1, jsonObject({ max: 40_960 })) }), { maxDepth: 1, maxItems: 3 });
-
-/** The part under the signature of the executing hub. VALIDATION_ERROR. */
-export function signPart(part: ResponsePart, key: KeyObject): Uint8Array {
-  return SIGNED_PART.sign(part, key);
-}
-
-/** The part, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
-export function openPart(signed: Uint8Array, keyOf: (unverified: ResponsePart) => KeyObject | undefined): ResponsePart {
-  return SIGNED_PART.open(signed, keyOf);
-}
-
-/** How far a call is and what it has found so far, the content of a part. VALIDATION_ERROR. */
-export function encodeToolChunk(chunk: JsonObject): Uint8Array {
-  return CHUNK_CODEC.encode({ chunk });
-}
-
-/** VALIDATION_ERROR. */
-export function decodeToolChunk(encoded: Uint8Array): JsonObject {
-  return CHUNK_CODEC.decode(encoded).chunk;
-}
+/** A part under the signature of the executing hub. */
+export const partCodec = signedCodec(messageCodec('Part', PART, { maxBytes: 48_640, maxDepth: 1, maxItems: 9 }), 'atmosphere-edge part v1');
+/** Progress and partial results of a call, the content of a part. */
+export const toolChunkCodec = messageCodec('ToolChunk', message({ chunk: required(1, jsonObject({ max: 40_960 })) }), {
+  maxDepth: 1,
+  maxItems: 3,
+});

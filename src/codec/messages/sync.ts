@@ -89,64 +89,30 @@ const STATEMENT_REQUEST = message({
 });
 const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: MAX_SENT_STATEMENTS })) });
 
-export type SyncRequest = ValueOf<typeof SYNC_REQUEST>;
 export type SyncAnswer = ValueOf<typeof SYNC_ANSWER>;
-/** Something that is true for good: a revocation under its signature. */
+/** A statement that stays true: a revocation under its signature. */
 export type GossipStatement = ValueOf<typeof STATEMENT>;
-export type StatementRequest = ValueOf<typeof STATEMENT_REQUEST>;
-export type StatementAnswer = ValueOf<typeof STATEMENT_ANSWER>;
 
-const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 6 + 2 * MAX_VECTOR_HUBS });
-const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, {
+/** Asks another hub for the announcements beyond a version vector. */
+export const syncRequestCodec = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 6 + 2 * MAX_VECTOR_HUBS });
+/** Announcements that the other hub lacks; none of them is verified yet. */
+export const syncAnswerCodec = messageCodec('SyncAnswer', SYNC_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
   maxItems: 8 + 2 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
 });
-const STATEMENT_REQUEST_CODEC = messageCodec('StatementRequest', STATEMENT_REQUEST, {
+/** Asks another hub for the statements beyond those that this hub has. */
+export const statementRequestCodec = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 2,
   maxItems: 3 + MAX_KNOWN_STATEMENTS,
 });
-const STATEMENT_ANSWER_CODEC = messageCodec('StatementAnswer', STATEMENT_ANSWER, {
+/** Statements that the other hub lacks; none of them is verified yet. */
+export const statementAnswerCodec = messageCodec('StatementAnswer', STATEMENT_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
   maxItems: 4 + 5 * MAX_SENT_STATEMENTS,
 });
-
-/** VALIDATION_ERROR, as each of these. */
-export function encodeSyncRequest(value: SyncRequest): Uint8Array {
-  return SYNC_REQUEST_CODEC.encode(value);
-}
-
-export function decodeSyncRequest(encoded: Uint8Array): SyncRequest {
-  return SYNC_REQUEST_CODEC.decode(encoded);
-}
-
-export function encodeSyncAnswer(value: SyncAnswer): Uint8Array {
-  return SYNC_ANSWER_CODEC.encode(value);
-}
-
-/** Nothing in it is verified. */
-export function decodeSyncAnswer(encoded: Uint8Array): SyncAnswer {
-  return SYNC_ANSWER_CODEC.decode(encoded);
-}
-
-export function encodeStatementRequest(value: StatementRequest): Uint8Array {
-  return STATEMENT_REQUEST_CODEC.encode(value);
-}
-
-export function decodeStatementRequest(encoded: Uint8Array): StatementRequest {
-  return STATEMENT_REQUEST_CODEC.decode(encoded);
-}
-
-export function encodeStatementAnswer(value: StatementAnswer): Uint8Array {
-  return STATEMENT_ANSWER_CODEC.encode(value);
-}
-
-/** Nothing in it is verified. */
-export function decodeStatementAnswer(encoded: Uint8Array): StatementAnswer {
-  return STATEMENT_ANSWER_CODEC.decode(encoded);
-}
 
 function requireEnvelope(value: unknown, at: ValuePath): Uint8Array {
   return requireBytes(value, at, { min: 1, max: MAX_ANNOUNCEMENT_BYTES });

@@ -1,4 +1,4 @@
-import { decodeSyncAnswer, decodeSyncRequest, encodeSyncAnswer, encodeSyncRequest, type SyncAnswer } from '../../codec/messages/sync.ts';
+import { type SyncAnswer, syncAnswerCodec, syncRequestCodec } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -76,8 +76,8 @@ export class AntiEntropy implements Service {
   async #request(link: PeerLink): Promise<SyncAnswer | undefined> {
     const { clock, directory } = this.#parts;
     return await requestWithin(clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      const body = encodeSyncRequest({ vector: directory.vector() });
-      return decodeSyncAnswer(await link.request('sync', body, { signal }));
+      const body = syncRequestCodec.encode({ vector: directory.vector() });
+      return syncAnswerCodec.decode(await link.request('sync', body, { signal }));
     });
   }
 
@@ -89,8 +89,8 @@ export class AntiEntropy implements Service {
   #answer({ from, body }: IncomingRequest): Uint8Array {
     if (!this.#asked.tryTake(from)) throw new AtmoError('RATE_LIMITED', 'The news were asked for too often; ask again in a second');
     const { directory } = this.#parts;
-    const { vector } = decodeSyncRequest(body);
+    const { vector } = syncRequestCodec.decode(body);
     if (directory.isBehind(vector)) this.#rounds.enqueue(from);
-    return encodeSyncAnswer({ vector: directory.vector(), envelopes: directory.envelopesBeyond(vector, MAX_ANSWER_BYTES) });
+    return syncAnswerCodec.encode({ vector: directory.vector(), envelopes: directory.envelopesBeyond(vector, MAX_ANSWER_BYTES) });
   }
 }

@@ -1,4 +1,4 @@
-import { decodeBlobAnswer, decodeBlobRequest, encodeBlobAnswer, encodeBlobRequest } from '../../codec/messages/blobs.ts';
+import { blobRequestCodec, decodeBlobAnswer, encodeBlobAnswer } from '../../codec/messages/blobs.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -118,7 +118,7 @@ export class BlobExchange implements Service {
     this.#busy.add(id);
     try {
       return await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
-        return link.request('blobs', encodeBlobRequest({ hashes: wanted.map(({ name }) => name) }), { signal });
+        return link.request('blobs', blobRequestCodec.encode({ hashes: wanted.map(({ name }) => name) }), { signal });
       });
     } finally {
       this.#busy.delete(id);
@@ -150,7 +150,7 @@ export class BlobExchange implements Service {
   #answer({ from, body }: IncomingRequest): Uint8Array {
     if (!this.#asked.tryTake(from)) throw new AtmoError('RATE_LIMITED', 'Definitions were asked for too often; ask again in a second');
     let bytes = 0;
-    const blobs = decodeBlobRequest(body).hashes.map((name) => {
+    const blobs = blobRequestCodec.decode(body).hashes.map((name) => {
       const blob = this.#parts.blobs.get(name) ?? null;
       bytes += blob?.length ?? 0;
       return bytes <= MAX_ANSWER_BYTES ? blob : null;

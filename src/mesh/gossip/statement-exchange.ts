@@ -1,12 +1,10 @@
 import { sha256Hex } from '../../codec/hashes.ts';
 import {
-  decodeStatementAnswer,
-  decodeStatementRequest,
-  encodeStatementAnswer,
-  encodeStatementRequest,
   type GossipStatement,
   MAX_KNOWN_STATEMENTS,
   MAX_SENT_STATEMENTS,
+  statementAnswerCodec,
+  statementRequestCodec,
 } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
@@ -79,8 +77,8 @@ export class StatementExchange implements Service {
   async #pull(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
       // Whoever has more tells some of them now and the others later.
-      const body = encodeStatementRequest({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
-      return decodeStatementAnswer(await link.request('statements', body, { signal })).statements;
+      const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
+      return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });
     const news = (statements ?? []).filter((statement) => this.#merge(statement));
     if (news.length === 0) return;
@@ -102,7 +100,7 @@ export class StatementExchange implements Service {
   #answer({ from, body }: IncomingRequest): Uint8Array {
     if (!this.#asked.tryTake(from)) throw new AtmoError('RATE_LIMITED', 'Statements were asked for too often; ask again in a second');
     const own = this.#known();
-    const theirs = new Set(decodeStatementRequest(body).known);
+    const theirs = new Set(statementRequestCodec.decode(body).known);
     if ([...theirs].some((name) => !own.has(name))) this.#rounds.enqueue(from);
     let bytes = 0;
     const statements = [...own].filter(([name, statement]) => {
@@ -110,7 +108,7 @@ export class StatementExchange implements Service {
       bytes += statement.bytes.length;
       return bytes <= MAX_ANSWER_BYTES;
     });
-    return encodeStatementAnswer({ statements: statements.slice(0, MAX_SENT_STATEMENTS).map(([, statement]) => statement) });
+    return statementAnswerCodec.encode({ statements: statements.slice(0, MAX_SENT_STATEMENTS).map(([, statement]) => statement) });
   }
 
   #known(): ReadonlyMap<string, GossipStatement> {

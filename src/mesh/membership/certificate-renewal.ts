@@ -1,4 +1,4 @@
-import { decodeCertificateChain, encodeCertificateChain } from '../../codec/messages/membership.ts';
+import { certificateChainCodec } from '../../codec/messages/membership.ts';
 import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
@@ -86,7 +86,7 @@ export class CertificateRenewal implements Service {
     const link = this.#collaborators.links.to(hub);
     const certificate = this.#collaborators.authority.delegationFor(hub);
     if (!link || !certificate) return false;
-    await this.#request(link, encodeCertificateChain(certificate));
+    await this.#request(link, certificateChainCodec.encode(certificate));
     this.#collaborators.authority.delivered(hub);
     return true;
   }
@@ -109,8 +109,8 @@ export class CertificateRenewal implements Service {
 
   async #renewAt(link: PeerLink): Promise<void> {
     const { membership } = this.#collaborators;
-    const answer = await this.#request(link, encodeCertificateChain(membership.requireOwn().certificate));
-    membership.replaceCertificate(decodeCertificateChain(answer));
+    const answer = await this.#request(link, certificateChainCodec.encode(membership.requireOwn().certificate));
+    membership.replaceCertificate(certificateChainCodec.decode(answer));
   }
 
   async #request(link: PeerLink, body: Uint8Array): Promise<Uint8Array> {

@@ -1,11 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { aadAfter, openSign1, signSign1 } from '../../codec/cose-sign1.ts';
-import {
-  type CertificateChain,
-  type CertificateClaims,
-  decodeCertificateClaims,
-  encodeCertificateClaims,
-} from '../../codec/messages/membership.ts';
+import { type CertificateChain, type CertificateClaims, certificateClaimsCodec } from '../../codec/messages/membership.ts';
 import { hubIdOf, meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import { excessPermissions, requireGrant } from '../../core/auth/permission.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
@@ -54,13 +49,13 @@ const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8'
 
 /** Returns a certificate that the root key signs. */
 export function signByRoot(claims: CertificateClaims, rootKey: KeyObject): CertificateChain {
-  return [signSign1({ payload: encodeCertificateClaims(claims), key: rootKey, externalAad: ROOT_AAD })];
+  return [signSign1({ payload: certificateClaimsCodec.encode(claims), key: rootKey, externalAad: ROOT_AAD })];
 }
 
 /** Returns a certificate that an inviter signs with its own key. */
 export function signByInviter(inviter: CertificateChain, claims: CertificateClaims, key: KeyObject): CertificateChain {
   const { rootLink } = linksOf(inviter);
-  return [rootLink, signSign1({ payload: encodeCertificateClaims(claims), key, externalAad: aadAfter(rootLink) })];
+  return [rootLink, signSign1({ payload: certificateClaimsCodec.encode(claims), key, externalAad: aadAfter(rootLink) })];
 }
 
 /**
@@ -89,7 +84,7 @@ function linksOf([rootLink, invitedLink, ...more]: CertificateChain): { readonly
 
 function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: CertificateClaims) => string): CertificateClaims {
   const claims = strict(() =>
-    openSign1(link, { read: decodeCertificateClaims, keyOf: (claimed) => publicKeyOf(keyOf(claimed)), externalAad }),
+    openSign1(link, { read: certificateClaimsCodec.decode, keyOf: (claimed) => publicKeyOf(keyOf(claimed)), externalAad }),
   );
   if (claims.subject !== hubIdOf(claims.key)) refuse('the id of its hub does not come from its key');
   strict(() => claims.permissions.forEach(requireGrant));

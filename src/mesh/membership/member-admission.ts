@@ -1,10 +1,4 @@
-import {
-  type CertificateChain,
-  decodeCertificateChain,
-  encodeCertificateChain,
-  inviteText,
-  parseInvite,
-} from '../../codec/messages/membership.ts';
+import { type CertificateChain, certificateChainCodec, inviteText, parseInvite } from '../../codec/messages/membership.ts';
 import { requireGrant } from '../../core/auth/permission.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -132,13 +126,13 @@ export class MemberAdmission {
    * certificate by the root key for this hub nothing, once it is taken over. PERMISSION_DENIED, VALIDATION_ERROR, STORAGE_FAILED.
    */
   answerRenew(from: HubId, request: Uint8Array): Uint8Array {
-    const presented = this.#membership.verify(decodeCertificateChain(request));
+    const presented = this.#membership.verify(certificateChainCodec.decode(request));
     if (presented.hubId === this.#membership.self.hubId) return this.#takeDelegation(presented);
     if (presented.hubId !== from) refuseAtGate('certificate_of_another', `${from} asked to renew the certificate of ${presented.hubId}`);
     const delegated = this.#authority.delegationFor(from);
     const certificate = delegated ?? this.#renewed(this.#newest(presented));
     const member = this.#membership.verify(certificate);
-    const answer = encodeCertificateChain(certificate);
+    const answer = certificateChainCodec.encode(certificate);
     this.#membership.remember(member);
     return answer;
   }

@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
 import {
   type CertificateChain,
-  decodeCertificateChain,
-  decodeRevocationStatement,
-  encodeCertificateChain,
-  openMemberRevocation,
+  certificateChainCodec,
+  memberRevocationCodec,
+  revocationStatementCodec,
 } from '../../codec/messages/membership.ts';
 import { meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
@@ -154,7 +153,7 @@ class KnownMembers {
   load(): void {
     for (const { key, value } of this.#store.entries(MEMBERS_NAMESPACE)) {
       try {
-        const member = verifyCertificate(decodeCertificateChain(Buffer.from(String(value), 'base64url')), this.#rootKey);
+        const member = verifyCertificate(certificateChainCodec.decode(Buffer.from(String(value), 'base64url')), this.#rootKey);
         this.#members.set(member.hubId, member);
       } catch (error) {
         this.#store.delete(MEMBERS_NAMESPACE, key);
@@ -172,7 +171,7 @@ class KnownMembers {
     this.#members.delete(member.hubId);
     this.#members.set(member.hubId, kept);
     if (isNew)
-      this.#store.set(MEMBERS_NAMESPACE, member.hubId, Buffer.from(encodeCertificateChain(kept.certificate)).toString('base64url'));
+      this.#store.set(MEMBERS_NAMESPACE, member.hubId, Buffer.from(certificateChainCodec.encode(kept.certificate)).toString('base64url'));
   }
 
   get(id: string): Member | undefined {
@@ -301,12 +300,12 @@ export class RevokedMembers {
   }
 
   #read(bytes: Uint8Array): Revocation {
-    const { signed, signer } = decodeRevocationStatement(bytes);
+    const { signed, signer } = revocationStatementCodec.decode(bytes);
     const meshId = meshIdOf(this.#rootKey);
     // The signer's own end, by time or revocation, takes nothing back that it said: what is known must not depend on the order.
     const inviter = signer && verifyCertificate(signer, this.#rootKey);
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
-    const { hubId } = openMemberRevocation(signed, (unverified) => {
+    const { hubId } = memberRevocationCodec.open(signed, (unverified) => {
       if (unverified.meshId !== meshId) refuseAtGate('other_mesh', `The revocation is for ${unverified.meshId}, this is ${meshId}`);
       return inviter ? inviter.publicKey : publicKeyOf(this.#rootKey);
     });

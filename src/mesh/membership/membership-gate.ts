@@ -1,4 +1,4 @@
-import { decodeHandshakeMessage, encodeHandshakeMessage, type HandshakeMessage } from '../../codec/messages/connection.ts';
+import { type HandshakeMessage, handshakeCodec } from '../../codec/messages/connection.ts';
 import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
@@ -170,14 +170,14 @@ export async function readGateAnswer(
 }
 
 export async function writeGateMessage(channel: GateChannel, message: HandshakeMessage): Promise<void> {
-  await channel.write(encodeHandshakeMessage(message));
+  await channel.write(handshakeCodec.encode(message));
 }
 
 /** Tells the other side why, as far as it still listens, with the statement that proves it to a hub that was revoked. */
 async function writeGateRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
   const { code, message } = toAtmoError(thrown);
   const refusal: HandshakeMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
-  await channel.write(encodeHandshakeMessage(refusal)).catch(() => undefined);
+  await channel.write(handshakeCodec.encode(refusal)).catch(() => undefined);
 }
 
 /** UTF-16 units that fit into the 1,024 bytes of a refusal whatever they are. */
@@ -185,7 +185,7 @@ const MAX_MESSAGE = 340;
 
 function parse(bytes: Uint8Array): HandshakeMessage {
   try {
-    return decodeHandshakeMessage(bytes);
+    return handshakeCodec.decode(bytes);
   } catch (thrown) {
     return refuseAtGate('malformed', `What came through the gate is no message of it. ${toAtmoError(thrown).message}`);
   }

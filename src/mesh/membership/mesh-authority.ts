@@ -1,9 +1,8 @@
 import {
   type CertificateChain,
-  decodeCertificateChain,
-  encodeCertificateChain,
-  encodeRevocationStatement,
-  signMemberRevocation,
+  certificateChainCodec,
+  memberRevocationCodec,
+  revocationStatementCodec,
 } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
@@ -80,7 +79,7 @@ export class MeshAuthority {
     const certificate = inviterCertificate(root, member, this.#time);
     const delegated = this.#membership.verify(certificate);
     if (delegated.hubId === this.#membership.self.hubId) this.#membership.replaceCertificate(certificate);
-    else this.#store.set(DELEGATIONS, hub, Buffer.from(encodeCertificateChain(certificate)).toString('base64url'));
+    else this.#store.set(DELEGATIONS, hub, Buffer.from(certificateChainCodec.encode(certificate)).toString('base64url'));
     this.#membership.announceChange('delegated', { hub_id: delegated.hubId });
     return delegated;
   }
@@ -88,7 +87,7 @@ export class MeshAuthority {
   /** A certificate that waits for its hub. */
   delegationFor(hub: HubId): CertificateChain | undefined {
     const stored = this.#store.get(DELEGATIONS, hub);
-    return typeof stored === 'string' ? decodeCertificateChain(Buffer.from(stored, 'base64url')) : undefined;
+    return typeof stored === 'string' ? certificateChainCodec.decode(Buffer.from(stored, 'base64url')) : undefined;
   }
 
   /** The hub has it. */
@@ -108,8 +107,8 @@ export class MeshAuthority {
     const root = passphrase === undefined ? this.#requireMayRevoke(own, target) : await this.openRoot(passphrase);
     const alsoEnded = this.#membership.members().filter(({ inviter }) => inviter === target);
     const revocation = { meshId: own.meshId, hubId: target, atMs: this.#time.now() };
-    const signed = signMemberRevocation(revocation, root?.privateKey ?? this.#membership.self.privateKey);
-    this.#membership.merge(encodeRevocationStatement({ signed, ...(!root && { signer: own.certificate }) }));
+    const signed = memberRevocationCodec.sign(revocation, root?.privateKey ?? this.#membership.self.privateKey);
+    this.#membership.merge(revocationStatementCodec.encode({ signed, ...(!root && { signer: own.certificate }) }));
     this.delivered(target);
     return { hub: target, alsoEnded: root ? alsoEnded.map(({ hubId }) => hubId) : [] };
   }

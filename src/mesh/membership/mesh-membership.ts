@@ -1,4 +1,4 @@
-import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../codec/messages/membership.ts';
+import { type CertificateChain, certificateChainCodec } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import type { MeshTrust, TrustedHub } from '../../core/auth/tokens.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
@@ -292,7 +292,7 @@ export interface MembershipRecord {
 
 /** The form that is stored. */
 function membershipRecordJson({ rootKey, certificate, name, addresses }: MembershipRecord): JsonObject {
-  const chain = Buffer.from(encodeCertificateChain(certificate)).toString('base64url');
+  const chain = Buffer.from(certificateChainCodec.encode(certificate)).toString('base64url');
   return { rootKey, certificate: chain, addresses, ...(name !== undefined && { name }) };
 }
 
@@ -309,7 +309,7 @@ export function parseMembershipRecord(value: Json): MembershipRecord {
   const { rootKey, certificate, name, addresses } = value;
   return {
     rootKey,
-    certificate: decodeCertificateChain(Buffer.from(certificate, 'base64url')),
+    certificate: certificateChainCodec.decode(Buffer.from(certificate, 'base64url')),
     ...(typeof name === 'string' && { name }),
     addresses: addresses.map(String),
   };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../calls/pipeline-context.ts';
 import { type SignedInvoke, signToolInvoke, type ToolResponse } from '../../codec/messages/call.ts';
-import { decodeToolChunk, signMeshQuery } from '../../codec/messages/query.ts';
+import { meshQueryCodec, toolChunkCodec } from '../../codec/messages/query.ts';
 import { pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -166,7 +166,7 @@ class MeshCallRouter implements CallRouter {
 
 function readChunk(content: Uint8Array): CallChunk | undefined {
   try {
-    return parseChunk(decodeToolChunk(content));
+    return parseChunk(toolChunkCodec.decode(content).chunk);
   } catch (error) {
     if (error instanceof AtmoError) return undefined;
     throw error;
@@ -241,7 +241,7 @@ class LostCall {
     const { id, token } = sent;
     const queryId = randomUUID();
     const head = { id: queryId, entryHub: self.hubId, executingHub: target, executorEpoch: this.#epoch, timeMs: time.now(), token };
-    const signed = signMeshQuery({ kind: 'call_status', ...head, requestId: id }, self.privateKey);
+    const signed = meshQueryCodec.sign({ kind: 'call_status', ...head, requestId: id }, self.privateKey);
     const remainingMs = this.#giveUpMs - clock.now();
     try {
       const bytes = await requests.send(

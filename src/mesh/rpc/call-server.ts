@@ -1,7 +1,7 @@
 import type { CallPipeline } from '../../calls/pipeline.ts';
 import type { CallRequest } from '../../calls/request-and-answer.ts';
 import type { ToolInvoke } from '../../codec/messages/call.ts';
-import { encodeToolChunk } from '../../codec/messages/query.ts';
+import { toolChunkCodec } from '../../codec/messages/query.ts';
 import { foreignAgentId, type Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -118,7 +118,7 @@ export class CallServer {
       if (waiting >= MAX_WAITING_CHUNKS) return;
       waiting++;
       // The caller may be gone: the answer carries the outcome.
-      const sent = request.part(parts.sign(encodeToolChunk({ ...chunk }))).catch(() => undefined);
+      const sent = request.part(parts.sign(toolChunkCodec.encode({ chunk: { ...chunk } }))).catch(() => undefined);
       void sent.then(() => waiting--);
     };
   }

@@ -1,4 +1,4 @@
-import { decodeFrame, type Frame } from '../../codec/messages/connection.ts';
+import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -112,7 +112,7 @@ export class ControlLink implements PeerLink {
     if (this.#end) return;
     this.#heartbeat.onReceived();
     try {
-      if (this.#take(decodeFrame(bytes))) return;
+      if (this.#take(frameCodec.decode(bytes))) return;
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
     }

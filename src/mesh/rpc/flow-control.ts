@@ -1,4 +1,4 @@
-import { encodeFrame, type Frame } from '../../codec/messages/connection.ts';
+import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MeshStream } from '../transport/mesh-engine.ts';
 
@@ -92,7 +92,7 @@ export class FrameSender {
 
   /** Sends even when the queue is full: the number of requests in flight bounds the answers. */
   send(frame: Frame): void {
-    if (this.#stream.send(encodeFrame(frame)) || this.#drained) return;
+    if (this.#stream.send(frameCodec.encode(frame)) || this.#drained) return;
     const freed = () => {
       this.#drained = undefined;
     };

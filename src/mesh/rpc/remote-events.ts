@@ -1,5 +1,5 @@
 import type { RemoteEvents, RemoteSubscription } from '../../calls/mesh-ports.ts';
-import { decodeSubscribedEvent } from '../../codec/messages/query.ts';
+import { subscribedEventCodec } from '../../codec/messages/query.ts';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { EVENT_TYPES, type EventListener, type EventType, type HubEvent } from '../../core/events.ts';
@@ -105,7 +105,7 @@ const MAX_SUBJECT = 512;
  * filter, and for text with line breaks, which would look like two events to a subscriber.
  */
 export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
-  const { id, source, type, subject, time, data } = decodeSubscribedEvent(part);
+  const { id, source, type, subject, time, data } = subscribedEventCodec.decode(part).event;
   const known = EVENT_TYPES.find((name) => name === type);
   if (!known || !types.includes(known) || !isWord(id) || !isWord(source) || !isWord(time)) return undefined;
   if (!isSubject(subject) || subjects?.includes(subject) === false) return undefined;

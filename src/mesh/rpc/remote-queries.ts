@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RemoteJobCaller, RemoteJobs } from '../../calls/jobs/job-directory.ts';
 import { type JobView, parseJobView } from '../../calls/jobs/job-store.ts';
-import { type MeshQuery, signMeshQuery } from '../../codec/messages/query.ts';
+import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
@@ -72,7 +72,7 @@ export class MeshQueries {
     const { self, requests, answers } = this.#context;
     const { target, body, remainingMs } = unsigned;
     const query = this.#query(unsigned, epoch);
-    const signed = signMeshQuery(query, self.privateKey);
+    const signed = meshQueryCodec.sign(query, self.privateKey);
     const parts = new PartReader(this.#context, { executor: target, requestId: query.id });
     const readPart = (bytes: Uint8Array) => {
       const part = parts.read(bytes);

@@ -1,6 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { decodeForwardedRequest, type ForwardedRequest, openToolInvoke, type ToolInvoke } from '../../codec/messages/call.ts';
-import { type MeshQuery, openMeshQuery } from '../../codec/messages/query.ts';
+import { type ForwardedRequest, forwardedRequestCodec, openToolInvoke, type ToolInvoke } from '../../codec/messages/call.ts';
+import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { TokenAuthority } from '../../core/auth/tokens.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -65,7 +65,7 @@ export class RequestGuard {
 
   /** Returns a query whose signature holds; throws as `openInvoke`. */
   openQuery({ body, from }: IncomingRequest): OpenedRequest<MeshQuery> {
-    return this.#open(body, from, ({ signed }, keyOf) => openMeshQuery(signed, keyOf));
+    return this.#open(body, from, ({ signed }, keyOf) => meshQueryCodec.open(signed, keyOf));
   }
 
   /**
@@ -117,7 +117,7 @@ export class RequestGuard {
       return key;
     };
     try {
-      const forwarded = decodeForwardedRequest(body);
+      const forwarded = forwardedRequestCodec.decode(body);
       const statement = open(forwarded, (head) => keyOf(head, forwarded));
       const fingerprint = hash('sha256', forwarded.signed, 'base64url');
       return { statement, forwarded, fingerprint, untilMs: arrivedMs + forwarded.remainingMs };

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { type JsonPieces, joinedJson } from '../../codec/message-json.ts';
 import type { ProtocolFeature } from '../../codec/messages/announced-state.ts';
-import { encodeForwardedRequest } from '../../codec/messages/call.ts';
+import { forwardedRequestCodec } from '../../codec/messages/call.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -78,7 +78,7 @@ function routingError(error: AtmoError, { target, via }: { readonly target: HubI
 }
 
 function bodyOf({ signed, params, remainingMs, hopsLeft, visited }: RoutedRequest, isLast: boolean): Uint8Array {
-  return encodeForwardedRequest({
+  return forwardedRequestCodec.encode({
     signed,
     ...(params !== undefined && { params }),
     remainingMs: Math.max(0, Math.floor(remainingMs)),

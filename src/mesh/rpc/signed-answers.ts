@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openToolResponse, signToolResponse, type ToolResponse } from '../../codec/messages/call.ts';
-import { openPart, type ResponsePart, signPart } from '../../codec/messages/query.ts';
+import { partCodec, type ResponsePart } from '../../codec/messages/query.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -66,7 +66,7 @@ export class PartSigner {
   sign(content: Uint8Array): Uint8Array {
     const { hubId: executingHub, privateKey } = this.#self;
     const part = { requestId: this.#requestId, executingHub, sequence: this.#sequence, content };
-    const signed = signPart(part, privateKey);
+    const signed = partCodec.sign(part, privateKey);
     this.#sequence++;
     return signed;
   }
@@ -108,7 +108,7 @@ export class PartReader {
   #open(bytes: Uint8Array): ResponsePart | undefined {
     const { executor, requestId } = this.#expected;
     try {
-      return openPart(bytes, (part) => {
+      return partCodec.open(bytes, (part) => {
         const isExpected = part.executingHub === executor && part.requestId === requestId && part.sequence >= this.#next;
         if (isExpected) return this.#collaborators.members.keyOf(executor)?.publicKey;
         throw new AtmoError('VALIDATION_ERROR', `The part is not the next one of ${executor} to this request`);

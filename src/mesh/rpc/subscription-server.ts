@@ -1,4 +1,4 @@
-import { encodeSubscribedEvent, type MeshQuery, type Subscribe } from '../../codec/messages/query.ts';
+import { type MeshQuery, type Subscribe, subscribedEventCodec } from '../../codec/messages/query.ts';
 import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -64,7 +64,8 @@ export class SubscriptionServer {
     ];
     try {
       request.accept('attached');
-      for await (const event of queue) await request.part(parts.sign(encodeSubscribedEvent(event as unknown as JsonObject)));
+      for await (const event of queue)
+        await request.part(parts.sign(subscribedEventCodec.encode({ event: event as unknown as JsonObject })));
       return {};
     } finally {
       for (const stop of stops) stop();

@@ -3,7 +3,7 @@ import { type HubState, stateDigest } from '../../../src/codec/messages/announce
 import { type Announcement, paginate } from '../../../src/codec/messages/announcement.ts';
 import type { ToolInvoke, ToolResponse } from '../../../src/codec/messages/call.ts';
 import type { Frame, HandshakeMessage } from '../../../src/codec/messages/connection.ts';
-import type { CertificateClaims, Invite, MemberRevocation } from '../../../src/codec/messages/membership.ts';
+import type { CertificateClaims, Invite, memberRevocationCodec } from '../../../src/codec/messages/membership.ts';
 import type { MeshQuery } from '../../../src/codec/messages/query.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 
@@ -72,7 +72,7 @@ export const INVITES: readonly Invite[] = [
   },
 ];
 
-export const REVOCATIONS: readonly MemberRevocation[] = [{ meshId: MESH, hubId: OTHER_HUB, atMs: AT_MS }];
+export const REVOCATIONS: readonly Parameters<typeof memberRevocationCodec.sign>[0][] = [{ meshId: MESH, hubId: OTHER_HUB, atMs: AT_MS }];
 
 /** A small house. */
 export const STATE: HubState = {

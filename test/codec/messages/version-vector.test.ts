@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeSyncRequest, encodeSyncRequest } from '../../../src/codec/messages/sync.ts';
+import { syncRequestCodec } from '../../../src/codec/messages/sync.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 
 const vectorOf = (hubs: number) =>
@@ -12,15 +12,15 @@ const vectorOf = (hubs: number) =>
 describe('a version vector', () => {
   test('has room for 1,024 hubs, with the greatest numbers', () => {
     const vector = vectorOf(1_024);
-    const encoded = encodeSyncRequest({ vector });
-    expect(decodeSyncRequest(encoded)).toEqual({ vector });
+    const encoded = syncRequestCodec.encode({ vector });
+    expect(syncRequestCodec.decode(encoded)).toEqual({ vector });
     expect(encoded.length).toBeLessThan(1_024 * 23);
   });
 
   test('of more hubs, or of something that is no hub, is refused', () => {
-    expect(() => encodeSyncRequest({ vector: vectorOf(1_025) })).toThrow('SyncRequest refused: vector has more than 1024 hubs');
+    expect(() => syncRequestCodec.encode({ vector: vectorOf(1_025) })).toThrow('SyncRequest refused: vector has more than 1024 hubs');
     const strange = [{ hubId: 'hub-1' as HubId, epoch: 1, sequence: 1 }];
-    expect(() => encodeSyncRequest({ vector: strange })).toThrow('SyncRequest refused: vector[0] is no id of a hub');
+    expect(() => syncRequestCodec.encode({ vector: strange })).toThrow('SyncRequest refused: vector[0] is no id of a hub');
   });
 
   test.each([
@@ -28,6 +28,8 @@ describe('a version vector', () => {
     ['an id more than epochs', 'a10183500000000000000000000000000000000081018101'],
     ['epochs that are text', 'a101834800000000000000008161 618101'],
   ])('with %s is refused', (_, hex) => {
-    expect(() => decodeSyncRequest(Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex')))).toThrow('SyncRequest refused: vector');
+    expect(() => syncRequestCodec.decode(Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex')))).toThrow(
+      'SyncRequest refused: vector',
+    );
   });
 });

@@ -7,7 +7,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { announce, homeWithTools } from '../../../scripts/bench/announced-home.ts';
 import { HubKey } from '../../../src/auth/hub-key.ts';
-import { encodeFrame, encodeHandshakeMessage } from '../../../src/codec/messages/connection.ts';
+import { frameCodec, handshakeCodec } from '../../../src/codec/messages/connection.ts';
 import { meshIdOf } from '../../../src/codec/public-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
@@ -43,7 +43,7 @@ async function ownRecord(): Promise<MembershipRecord> {
 
 /** Passes every gate, as its certificate is a real one. */
 function openGate({ rootKey, certificate }: MembershipRecord): ConnectionGate {
-  const hello = encodeHandshakeMessage({ kind: 'hello', version: 1, meshId: meshIdOf(rootKey), certificate });
+  const hello = handshakeCodec.encode({ kind: 'hello', version: 1, meshId: meshIdOf(rootKey), certificate });
   return {
     async admit(channel, { direction }) {
       if (direction === 'inbound') await channel.read();
@@ -115,7 +115,7 @@ function hostileFrame(requestId: number): Buffer {
   const rotten = mutated(heard, random);
   if (random() < 0.5 || rotten.length > 60_000) return rotten;
   const kind = 1 + Math.floor(random() * REQUEST_KINDS_KNOWN);
-  return Buffer.from(encodeFrame({ type: 'request', id: requestId, kind, body: rotten }));
+  return Buffer.from(frameCodec.encode({ type: 'request', id: requestId, kind, body: rotten }));
 }
 
 async function attackStreams(count: number): Promise<void> {
@@ -174,7 +174,7 @@ async function flood(): Promise<Readonly<Record<string, number>>> {
   const startMs = performance.now();
   let frames = 0;
   for (; open.has(stream) && performance.now() - startMs < FLOOD_LIMIT_MS; frames++) {
-    const hasRoom = stream.send(encodeFrame({ type: 'request', id: 2 * frames + 1, kind: 8, body: new Uint8Array(64) }));
+    const hasRoom = stream.send(frameCodec.encode({ type: 'request', id: 2 * frames + 1, kind: 8, body: new Uint8Array(64) }));
     if (!hasRoom || frames % 101 === 0) await sleep(1);
   }
   return { flood_frames: frames, flood_cut_ms: performance.now() - startMs, flood_uncut: Number(open.has(stream)) };
@@ -182,7 +182,7 @@ async function flood(): Promise<Readonly<Record<string, number>>> {
 
 await connected();
 await sleep(RECORD_MS);
-if (heard.length === 0) heard.push(encodeFrame({ type: 'ping', number: 1 }));
+if (heard.length === 0) heard.push(frameCodec.encode({ type: 'ping', number: 1 }));
 console.log('READY');
 const count = Number(frameCount);
 await Promise.all([attackStreams(count), attackGossip(Math.ceil(count / 10)), attackIdentities()]);

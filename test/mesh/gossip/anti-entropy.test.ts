@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
-import { encodeStatementRequest, encodeSyncRequest } from '../../../src/codec/messages/sync.ts';
+import { statementRequestCodec, syncRequestCodec } from '../../../src/codec/messages/sync.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 
@@ -50,8 +50,8 @@ describe('hubs that compare what they know', () => {
 });
 
 test.each([
-  ['sync', encodeSyncRequest({ vector: [] })],
-  ['statements', encodeStatementRequest({ known: [] })],
+  ['sync', syncRequestCodec.encode({ vector: [] })],
+  ['statements', statementRequestCodec.encode({ known: [] })],
 ] as const)('a neighbour that asks for %s too often is refused until a moment later', async (kind, body) => {
   await using mesh = new SimulatedMesh();
   const [one, other] = await pair(mesh);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeBlobRequest, encodeBlobAnswer } from '../../../src/codec/messages/blobs.ts';
+import { blobRequestCodec, encodeBlobAnswer } from '../../../src/codec/messages/blobs.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
@@ -20,7 +20,7 @@ async function stage(answers: Readonly<Record<string, Uint8Array | null>>) {
     peer: { id },
     request: async (_: string, body: Uint8Array) => {
       asked.push(id);
-      return encodeBlobAnswer({ blobs: decodeBlobRequest(body).hashes.map(() => blob) });
+      return encodeBlobAnswer({ blobs: blobRequestCodec.decode(body).hashes.map(() => blob) });
     },
   })) as unknown as readonly PeerLink[];
   const nobody = () => () => undefined;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { encodeBlobRequest } from '../../../src/codec/messages/blobs.ts';
+import { blobRequestCodec } from '../../../src/codec/messages/blobs.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';
@@ -34,7 +34,7 @@ async function hubWithBlobs(count: number) {
   };
   const directory = { onChange: nothing, missingBlobs: () => new Map() } as unknown as MeshDirectory;
   await new BlobExchange({ links, directory, blobs, drops: new DropCounter(), clock, onArrived: () => {} }).start();
-  const body = encodeBlobRequest({ hashes });
+  const body = blobRequestCodec.encode({ hashes });
   const request = (from: HubId) => ({ from, body, signal: never, accept: () => {}, part: async () => {} });
   const ask = async (from = neighbour) =>
     handlers[0]?.(request(from)).then(

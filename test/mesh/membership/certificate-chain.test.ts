@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
-import { type CertificateClaims, encodeCertificateClaims } from '../../../src/codec/messages/membership.ts';
+import { type CertificateClaims, certificateClaimsCodec } from '../../../src/codec/messages/membership.ts';
 import { hubIdOf, meshIdOf } from '../../../src/codec/public-key.ts';
 import { signByInviter, signByRoot, verifyCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { hubKey, reasonOf, refusalOf, rootKey } from './membership-fixture.ts';
@@ -104,7 +104,7 @@ describe('a membership certificate', () => {
 
   test("is not believed with a signature that was made for a token's link", () => {
     const externalAad = Buffer.from('atmosphere-edge token v1');
-    const token = signSign1({ payload: encodeCertificateClaims(claimsOf(inviter)), key: root.privateKey, externalAad });
+    const token = signSign1({ payload: certificateClaimsCodec.encode(claimsOf(inviter)), key: root.privateKey, externalAad });
     expect(problemOf([token])).toContain('signature does not fit');
   });
 

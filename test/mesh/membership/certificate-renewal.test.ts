@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeCertificateChain, encodeCertificateChain } from '../../../src/codec/messages/membership.ts';
+import { certificateChainCodec } from '../../../src/codec/messages/membership.ts';
 import { RENEW_BEFORE_MS } from '../../../src/mesh/membership/certificate-renewal.ts';
 import { memberCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { DAY_MS, foundedWithPassphrase, hubKey, joined, PASSPHRASE, reasonOf, refusalOf, rejectionOf } from './membership-fixture.ts';
@@ -53,7 +53,7 @@ describe('the renewal of certificates', () => {
   test('is not for an ended or revoked certificate, nor for that of another hub', async () => {
     const { mesh, host, guest } = await house();
     await using _ = mesh;
-    const chain = encodeCertificateChain(guest.membership.requireOwn().certificate);
+    const chain = certificateChainCodec.encode(guest.membership.requireOwn().certificate);
     expect(reasonOf(refusalOf(() => host.admission.answerRenew(hubKey().hubId, chain)))).toBe('certificate_of_another');
     await host.authority.revoke({ hub: guest.self.hubId });
     expect(reasonOf(refusalOf(() => host.admission.answerRenew(guest.self.hubId, chain)))).toBe('revoked');
@@ -73,7 +73,7 @@ describe('the renewal of certificates', () => {
     });
     host.membership.remember(host.membership.verify(less));
     mesh.clock.advance(2_000);
-    const renewed = decodeCertificateChain(host.admission.answerRenew(guest.self.hubId, encodeCertificateChain(old)));
+    const renewed = certificateChainCodec.decode(host.admission.answerRenew(guest.self.hubId, certificateChainCodec.encode(old)));
     expect(host.membership.verify(renewed).permissions).toEqual(['light:read']);
   });
 
@@ -97,7 +97,7 @@ describe('the renewal of certificates', () => {
     const { mesh, host, guest } = await house();
     await using _ = mesh;
     const other = await joined(host);
-    const chain = encodeCertificateChain(other.membership.requireOwn().certificate);
+    const chain = certificateChainCodec.encode(other.membership.requireOwn().certificate);
     expect(refusalOf(() => guest.admission.answerRenew(other.self.hubId, chain)).code).toBe('PERMISSION_DENIED');
   });
 });
@@ -120,7 +120,7 @@ describe('the right to invite', () => {
   test('is taken from nobody but the root key: a hub that may invite pushes no certificate on another', async () => {
     const { mesh, host, guest } = await house();
     await using _ = mesh;
-    const own = encodeCertificateChain(guest.membership.requireOwn().certificate);
+    const own = certificateChainCodec.encode(guest.membership.requireOwn().certificate);
     expect(reasonOf(refusalOf(() => guest.admission.answerRenew(host.self.hubId, own)))).toBe('certificate_invalid');
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { encodeCbor } from '../../../src/codec/cbor.ts';
-import { decodeHandshakeMessage, encodeHandshakeMessage, type HandshakeMessage } from '../../../src/codec/messages/connection.ts';
+import { type HandshakeMessage, handshakeCodec } from '../../../src/codec/messages/connection.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import {
   channelPair,
@@ -26,7 +26,7 @@ async function say(room: Room, self: { readonly hubId: string; readonly publicKe
   const peer = peerOf({ ...hubKey(), ...self } as ReturnType<typeof hubKey>, 'inbound');
   const reason = await room.gate.admit(answerer, peer).then(() => 'admitted', reasonOf);
   const answer = await Promise.race([dialler.read(), Promise.resolve(undefined)]);
-  return { reason, answer: answer && decodeHandshakeMessage(answer) };
+  return { reason, answer: answer && handshakeCodec.decode(answer) };
 }
 
 function helloOf(room: Room): Extract<HandshakeMessage, { kind: 'hello' }> {
@@ -66,7 +66,7 @@ describe('members at the gate', () => {
   test("a hub that shows another hub's certificate is told that its key does not fit", async () => {
     const host = await founder();
     const member = await joined(host);
-    const { reason, answer } = await say(host, hubKey(), encodeHandshakeMessage(helloOf(member)));
+    const { reason, answer } = await say(host, hubKey(), handshakeCodec.encode(helloOf(member)));
     expect(reason).toBe('certificate_of_another');
     expect(answer).toMatchObject({ kind: 'refusal', code: 'PERMISSION_DENIED', message: expect.stringContaining(member.self.hubId) });
   });
@@ -75,7 +75,7 @@ describe('members at the gate', () => {
     const host = await founder();
     const member = await joined(host);
     host.clock.advance(90 * DAY_MS + 2 * 60_000);
-    const { reason, answer } = await say(host, member.self, encodeHandshakeMessage(helloOf(member)));
+    const { reason, answer } = await say(host, member.self, handshakeCodec.encode(helloOf(member)));
     expect(reason).toBe('expired');
     expect(answer).toMatchObject({ message: expect.stringContaining('join again') });
     expect((await meet(member, host)).dialler).toBe('expired');
@@ -101,7 +101,7 @@ describe('members at the gate', () => {
   test('a version that is not spoken is answered with the one that is', async () => {
     const host = await founder();
     const member = await joined(host);
-    const { reason, answer } = await say(host, member.self, encodeHandshakeMessage({ ...helloOf(member), version: 7 }));
+    const { reason, answer } = await say(host, member.self, handshakeCodec.encode({ ...helloOf(member), version: 7 }));
     expect(reason).toBe('unknown_version');
     expect(answer).toMatchObject({ message: expect.stringContaining('only version 1') });
   });
@@ -110,7 +110,7 @@ describe('members at the gate', () => {
     ['nothing', new Uint8Array()],
     ['noise', Uint8Array.from({ length: 200 }, (_, index) => (index * 73) % 256)],
     ['a list', encodeCbor([1, 2, 3])],
-    ['a refusal', encodeHandshakeMessage({ kind: 'refusal', code: 'INTERNAL_ERROR', message: 'no' })],
+    ['a refusal', handshakeCodec.encode({ kind: 'refusal', code: 'INTERNAL_ERROR', message: 'no' })],
   ])('%s is no way to begin', async (_, bytes) => {
     const host = await founder();
     expect((await say(host, hubKey(), bytes)).reason).toBe('malformed');
@@ -161,7 +161,7 @@ describe('a hub that was revoked', () => {
     const host = await foundedWithPassphrase();
     const attic = await joined(host);
     await host.authority.revoke({ hub: attic.self.hubId });
-    const { answer } = await say(host, hubKey(), encodeHandshakeMessage(helloOf(attic)));
+    const { answer } = await say(host, hubKey(), handshakeCodec.encode(helloOf(attic)));
     expect(answer).toMatchObject({ kind: 'refusal' });
     expect(answer).not.toHaveProperty('revocation');
   });
@@ -184,7 +184,7 @@ describe('a hub that was revoked', () => {
     await host.authority.revoke({ hub: attic.self.hubId });
     const revocation = await forge(host.membership.statements()[0] ?? new Uint8Array(1));
     const { dialler, answerer } = channelPair();
-    await answerer.write(encodeHandshakeMessage({ kind: 'refusal', code: 'PERMISSION_DENIED', message: 'revoked', revocation }));
+    await answerer.write(handshakeCodec.encode({ kind: 'refusal', code: 'PERMISSION_DENIED', message: 'revoked', revocation }));
     expect(await attic.gate.admit(dialler, peerOf(other.self, 'outbound')).catch(reasonOf)).toBe('refused_by_peer');
     expect(attic.membership.state()).toBe('member');
     expect(attic.membership.statements()).toEqual([]);
@@ -212,7 +212,7 @@ describe('attacks on joining', () => {
     const lost: string[] = [];
     host.membership.onLost((hub) => lost.push(hub));
     const invite = await inviteOf(host);
-    const forged = encodeHandshakeMessage({
+    const forged = handshakeCodec.encode({
       kind: 'join',
       version: 1,
       meshId: host.membership.requireOwn().meshId,
@@ -240,7 +240,7 @@ describe('attacks on joining', () => {
           const responder = fake.membership.requireOwn().certificate;
           const own = await joined(fake, { self: joiner.self });
           const { certificate } = own.membership.requireOwn();
-          await channel.write(encodeHandshakeMessage({ kind: 'grant', responder, certificate }));
+          await channel.write(handshakeCodec.encode({ kind: 'grant', responder, certificate }));
         },
       },
     };
@@ -263,7 +263,7 @@ describe('attacks on joining', () => {
       gate: {
         admit: async (channel: Parameters<Room['gate']['admit']>[0]) => {
           await channel.read();
-          await channel.write(encodeHandshakeMessage({ kind: 'grant', responder, certificate }));
+          await channel.write(handshakeCodec.encode({ kind: 'grant', responder, certificate }));
         },
       },
     };

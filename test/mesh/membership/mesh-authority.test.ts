@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readSecretFile, writeSecretFile } from '../../../src/auth/secret-file.ts';
-import { decodeCertificateChain, encodeCertificateChain } from '../../../src/codec/messages/membership.ts';
+import { certificateChainCodec } from '../../../src/codec/messages/membership.ts';
 import { openBox, sealBox } from '../../../src/codec/passphrase-encryption.ts';
 import { isSealedRootKey } from '../../../src/mesh/membership/root-key.ts';
 import {
@@ -94,8 +94,8 @@ describe('the root key of a mesh', () => {
     await heir.authority.delegate({ hub: heir.self.hubId, passphrase: PASSPHRASE });
     host.clock.advance(1000);
     await meet(guest, heir);
-    const answer = heir.admission.answerRenew(guest.self.hubId, encodeCertificateChain(guest.membership.requireOwn().certificate));
-    guest.membership.replaceCertificate(decodeCertificateChain(answer));
+    const answer = heir.admission.answerRenew(guest.self.hubId, certificateChainCodec.encode(guest.membership.requireOwn().certificate));
+    guest.membership.replaceCertificate(certificateChainCodec.decode(answer));
     expect((await heir.authority.revoke({ hub: host.self.hubId, passphrase: PASSPHRASE })).alsoEnded).toEqual([]);
     for (const statement of heir.membership.statements()) guest.membership.merge(statement);
     expect(await meet(guest, heir)).toEqual({ dialler: 'admitted', answerer: 'admitted' });

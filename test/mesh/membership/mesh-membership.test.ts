@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  decodeCertificateChain,
-  encodeCertificateChain,
-  encodeRevocationStatement,
-  signMemberRevocation,
-} from '../../../src/codec/messages/membership.ts';
+import { certificateChainCodec, memberRevocationCodec, revocationStatementCodec } from '../../../src/codec/messages/membership.ts';
 import { inviterCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/member-set.ts';
 import {
@@ -134,7 +129,7 @@ describe('the membership of a hub', () => {
     // The first is met again, and the sixth sent away.
     admit(hubs[0]);
     const revocation = { meshId: room.membership.requireOwn().meshId, hubId: idAt(5), atMs: 1 };
-    room.membership.merge(encodeRevocationStatement({ signed: signMemberRevocation(revocation, root.privateKey) }));
+    room.membership.merge(revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, root.privateKey) }));
     admit(hubs[MAX_KNOWN_MEMBERS]);
     admit(hubs[MAX_KNOWN_MEMBERS + 1]);
     const known = new Set(room.membership.members().map(({ hubId }) => hubId));
@@ -205,8 +200,8 @@ describe('the membership of a hub', () => {
     const member = await joined(host);
     const older = member.membership.requireOwn().certificate;
     host.clock.advance(2000);
-    const answer = host.admission.answerRenew(member.self.hubId, encodeCertificateChain(older));
-    member.membership.replaceCertificate(decodeCertificateChain(answer));
+    const answer = host.admission.answerRenew(member.self.hubId, certificateChainCodec.encode(older));
+    member.membership.replaceCertificate(certificateChainCodec.decode(answer));
     const newer = member.membership.requireOwn();
     expect(reasonOf(refusalOf(() => member.membership.replaceCertificate(older)))).toBe('certificate_invalid');
     expect(member.membership.requireOwn()).toBe(newer);

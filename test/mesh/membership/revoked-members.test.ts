@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encodeRevocationStatement, signMemberRevocation } from '../../../src/codec/messages/membership.ts';
+import { memberRevocationCodec, revocationStatementCodec } from '../../../src/codec/messages/membership.ts';
 import { meshIdOf } from '../../../src/codec/public-key.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { inviterCertificate, memberCertificate, verifyCertificate } from '../../../src/mesh/membership/certificates.ts';
@@ -26,9 +26,9 @@ const deputysGuest = invitedBy(deputy, deputyMember, guestOfDeputy);
 
 function statement(hubId: typeof inviter.hubId, by: 'root' | typeof inviter, atMs = 1): Uint8Array {
   const revocation = { meshId, hubId, atMs };
-  if (by === 'root') return encodeRevocationStatement({ signed: signMemberRevocation(revocation, root.privateKey) });
+  if (by === 'root') return revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, root.privateKey) });
   const signer = (by === inviter ? inviterMember : deputyMember).certificate;
-  return encodeRevocationStatement({ signed: signMemberRevocation(revocation, by.privateKey), signer });
+  return revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, by.privateKey), signer });
 }
 
 function list(store = new MemoryKeyValueStore(clock)) {
@@ -69,20 +69,20 @@ describe('revoked members', () => {
   test('a plain member, a stranger and another mesh end nobody', () => {
     const { revoked } = list();
     const revocation = { meshId, hubId: inviter.hubId, atMs: 1 };
-    const byGuest = encodeRevocationStatement({
-      signed: signMemberRevocation(revocation, guest.privateKey),
+    const byGuest = revocationStatementCodec.encode({
+      signed: memberRevocationCodec.sign(revocation, guest.privateKey),
       signer: guestMember.certificate,
     });
     expect(reasonOf(refusalOf(() => revoked.merge(byGuest)))).toBe('certificate_invalid');
-    const stranger = encodeRevocationStatement({ signed: signMemberRevocation(revocation, hubKey().privateKey) });
+    const stranger = revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, hubKey().privateKey) });
     expect(refusalOf(() => revoked.merge(stranger)).code).toBe('VALIDATION_ERROR');
-    const borrowed = encodeRevocationStatement({
-      signed: signMemberRevocation(revocation, guest.privateKey),
+    const borrowed = revocationStatementCodec.encode({
+      signed: memberRevocationCodec.sign(revocation, guest.privateKey),
       signer: inviterMember.certificate,
     });
     expect(refusalOf(() => revoked.merge(borrowed)).code).toBe('VALIDATION_ERROR');
     const elsewhere = { ...revocation, meshId: 'mesh-0000000000000000' };
-    const foreign = encodeRevocationStatement({ signed: signMemberRevocation(elsewhere, root.privateKey) });
+    const foreign = revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(elsewhere, root.privateKey) });
     expect(reasonOf(refusalOf(() => revoked.merge(foreign)))).toBe('other_mesh');
     expect(revoked.hubs()).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { decodeForwardedRequest } from '../../../src/codec/messages/call.ts';
-import { decodeFrame } from '../../../src/codec/messages/connection.ts';
+import { forwardedRequestCodec } from '../../../src/codec/messages/call.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
@@ -32,8 +32,8 @@ async function line() {
   for (const hub of room.hubs) {
     const tap: Tap = (frame) => {
       sent.set(hub.id, (sent.get(hub.id) ?? 0) + frame.length);
-      const told = decodeFrame(frame);
-      if (told.type === 'request') asked.push(typeof decodeForwardedRequest(told.body).params);
+      const told = frameCodec.decode(frame);
+      if (told.type === 'request') asked.push(typeof forwardedRequestCodec.decode(told.body).params);
       return frame;
     };
     hub.tap.current = tap;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeFrame } from '../../../src/codec/messages/connection.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { CONTROL_PROTOCOL } from '../../../src/mesh/rpc/control-links.ts';
 import type { IncomingRequest, RequestHandler } from '../../../src/mesh/rpc/peer-link.ts';
@@ -348,16 +348,16 @@ describe('a peer that breaks the rules', () => {
 
   const violations: Record<string, readonly Uint8Array[]> = {
     'sends no frame': [bytes('hello')],
-    'uses an id of ours': [encodeFrame({ type: 'request', id: 2, kind: 1, body: bytes('') })],
-    'answers what was never asked': [encodeFrame({ type: 'result', id: 8, body: bytes('') })],
-    'repeats the id of a running request': [1, 1].map((id) => encodeFrame({ type: 'request', id, kind: 1, body: bytes('') })),
+    'uses an id of ours': [frameCodec.encode({ type: 'request', id: 2, kind: 1, body: bytes('') })],
+    'answers what was never asked': [frameCodec.encode({ type: 'result', id: 8, body: bytes('') })],
+    'repeats the id of a running request': [1, 1].map((id) => frameCodec.encode({ type: 'request', id, kind: 1, body: bytes('') })),
     'begins more bodies than there may be requests': Array.from({ length: 65 }, (_, index) =>
-      encodeFrame({ type: 'chunk', id: 2 * index + 1, bytes: new Uint8Array(4_096) }),
+      frameCodec.encode({ type: 'chunk', id: 2 * index + 1, bytes: new Uint8Array(4_096) }),
     ),
     'sends a body in crumbs, of which each takes more memory than it has bytes': [
-      encodeFrame({ type: 'chunk', id: 1, bytes: new Uint8Array(4_095) }),
+      frameCodec.encode({ type: 'chunk', id: 1, bytes: new Uint8Array(4_095) }),
     ],
-    'sends pieces without bytes, for which no credit is needed': [encodeFrame({ type: 'chunk', id: 1, bytes: new Uint8Array() })],
+    'sends pieces without bytes, for which no credit is needed': [frameCodec.encode({ type: 'chunk', id: 1, bytes: new Uint8Array() })],
   };
 
   test.each(Object.entries(violations))('%s and loses its link', async (_, frames) => {

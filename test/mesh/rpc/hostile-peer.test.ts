@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeFrame, encodeFrame, type Frame } from '../../../src/codec/messages/connection.ts';
+import { type Frame, frameCodec } from '../../../src/codec/messages/connection.ts';
 import { CONTROL_PROTOCOL } from '../../../src/mesh/rpc/control-links.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
 import { identities, LinkRoom, never, requireLink } from './link-fixture.ts';
@@ -16,9 +16,9 @@ async function stage() {
   await room.connect(0, 1);
   const stream = await peer.engine.openStream(hub.engine.id, CONTROL_PROTOCOL, { signal: never });
   const heard: Frame[] = [];
-  stream.onFrame((bytes) => heard.push(decodeFrame(bytes)));
+  stream.onFrame((bytes) => heard.push(frameCodec.decode(bytes)));
   await settled();
-  return { hub, peer, heard, send: (frame: Frame) => stream.send(encodeFrame(frame)) };
+  return { hub, peer, heard, send: (frame: Frame) => stream.send(frameCodec.encode(frame)) };
 }
 
 test('a peer that keeps no count of its requests is refused the 65th, and heard again once one is answered', async () => {

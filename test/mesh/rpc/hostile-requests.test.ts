@@ -1,14 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import {
-  decodeForwardedRequest,
-  encodeForwardedRequest,
   type ForwardedRequest,
+  forwardedRequestCodec,
   signToolInvoke,
   signToolResponse,
   type ToolInvoke,
 } from '../../../src/codec/messages/call.ts';
-import { decodeFrame, encodeFrame } from '../../../src/codec/messages/connection.ts';
-import { type MeshQuery, signMeshQuery } from '../../../src/codec/messages/query.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
+import { type MeshQuery, meshQueryCodec } from '../../../src/codec/messages/query.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { RequestKind } from '../../../src/mesh/rpc/peer-link.ts';
@@ -46,7 +45,7 @@ async function stage(count = 2) {
       );
   const send = (change: Partial<ToolInvoke> = {}, wrapper: Partial<ForwardedRequest> = {}, key = entry.identity.key) =>
     sendBytes(
-      encodeForwardedRequest({
+      forwardedRequestCodec.encode({
         ...signToolInvoke({ ...invoke, ...change }, key),
         remainingMs: 5_000,
         hopsLeft: 0,
@@ -139,8 +138,8 @@ describe('a request is refused and counted', () => {
   test('wherever one bit of it is another', async () => {
     const { entry, invoke, sendBytes, executor, runs } = await stage();
     const signed = signToolInvoke(invoke, entry.identity.key);
-    const body = encodeForwardedRequest({ ...signed, remainingMs: 5_000, hopsLeft: 0, visited: [entry.id] });
-    const honest = decodeForwardedRequest(body).signed;
+    const body = forwardedRequestCodec.encode({ ...signed, remainingMs: 5_000, hopsLeft: 0, visited: [entry.id] });
+    const honest = forwardedRequestCodec.decode(body).signed;
     const start = Buffer.from(body).indexOf(Buffer.from(honest));
     for (let at = start; at < start + honest.length; at += 7) {
       const mutated = Uint8Array.from(body);
@@ -156,8 +155,8 @@ describe('a request is refused and counted', () => {
     const { room, entry, executor, invoke, sendBytes } = await stage();
     const { id, entryHub, executingHub, executorEpoch, timeMs, token } = invoke;
     const query: MeshQuery = { kind: 'job_status', id, entryHub, executingHub, executorEpoch, timeMs, token, jobId: 'j' };
-    const signed = signMeshQuery(query, entry.identity.key);
-    const body = encodeForwardedRequest({ signed, remainingMs: 1_000, hopsLeft: 0, visited: [entry.id] });
+    const signed = meshQueryCodec.sign(query, entry.identity.key);
+    const body = forwardedRequestCodec.encode({ signed, remainingMs: 1_000, hopsLeft: 0, visited: [entry.id] });
     expect(await sendBytes(body, 'job_cancel')).toBe('VALIDATION_ERROR');
     expect(await sendBytes(body, 'invoke')).toBe('VALIDATION_ERROR');
     expect(await sendBytes(body, 'job_status')).toBe('answered');
@@ -240,12 +239,12 @@ describe('an answer', () => {
     const { room, executor, runs } = await stage();
     const entry = room.hub(0);
     executor.tap.current = (bytes) => {
-      const frame = decodeFrame(bytes);
+      const frame = frameCodec.decode(bytes);
       if (frame.type !== 'result') return bytes;
       executor.tap.current = undefined;
       const execution = { nodeId: executor.id, durationUs: 1, hops: 1 };
       const forged = { id: 'x', requestId: 'req-1', status: 'success', execution, timeMs: 1, result: 'forged' } as const;
-      return encodeFrame({ ...frame, body: signToolResponse(forged, entry.identity.key) });
+      return frameCodec.encode({ ...frame, body: signToolResponse(forged, entry.identity.key) });
     };
     const answer = await entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
     expect([answer.result, runs()]).toEqual([1, 1]);
@@ -257,10 +256,10 @@ describe('an answer', () => {
     const entry = room.hub(0);
     const results: Uint8Array[] = [];
     executor.tap.current = (bytes) => {
-      const frame = decodeFrame(bytes);
+      const frame = frameCodec.decode(bytes);
       if (frame.type !== 'result') return bytes;
       results.push(frame.body);
-      return results.length === 2 ? encodeFrame({ ...frame, body: results[0] ?? frame.body }) : bytes;
+      return results.length === 2 ? frameCodec.encode({ ...frame, body: results[0] ?? frame.body }) : bytes;
     };
     const forward = () => entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
     expect([(await forward()).result, (await forward()).result]).toEqual([1, 2]);
@@ -283,7 +282,7 @@ describe('the same request over two ways', () => {
       }),
     );
     const signed = signToolInvoke({ ...invoke, tool: 'slow' }, entry.identity.key);
-    const body = encodeForwardedRequest({ ...signed, remainingMs: 5_000, hopsLeft: 0, visited: [entry.id] });
+    const body = forwardedRequestCodec.encode({ ...signed, remainingMs: 5_000, hopsLeft: 0, visited: [entry.id] });
     const answers = [sendBytes(body), sendBytes(body)];
     await settled();
     gate.resolve('done');

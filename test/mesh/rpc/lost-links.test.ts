@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeFrame } from '../../../src/codec/messages/connection.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
@@ -9,7 +9,7 @@ import { requireLink } from './link-fixture.ts';
 
 /** Frames of a conversation other than those of the heartbeat. */
 function isOfCall(frame: Uint8Array): boolean {
-  return !['ping', 'pong'].includes(decodeFrame(frame).type);
+  return !['ping', 'pong'].includes(frameCodec.decode(frame).type);
 }
 
 const actingTool = (handler: () => Promise<Json>) =>
@@ -146,7 +146,7 @@ describe('a lost call', () => {
     executor.registry.register(tool);
     const held: Uint8Array[] = [];
     relay.tap.current = (bytes, to) => {
-      const frame = decodeFrame(bytes);
+      const frame = frameCodec.decode(bytes);
       if (to !== executor.id || frame.type !== 'request') return bytes;
       held.push(frame.body);
       return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeForwardedRequest } from '../../../src/codec/messages/call.ts';
-import { decodeFrame } from '../../../src/codec/messages/connection.ts';
+import { forwardedRequestCodec } from '../../../src/codec/messages/call.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Json } from '../../../src/core/json.ts';
@@ -34,8 +34,8 @@ async function lineThatWaits() {
 /** Keeps the signed parts and answers that go by. */
 function witness(signed: Buffer[], bodies: Buffer[]): Tap {
   return (bytes) => {
-    const frame = decodeFrame(bytes);
-    if (frame.type === 'request') signed.push(Buffer.from(decodeForwardedRequest(frame.body).signed));
+    const frame = frameCodec.decode(bytes);
+    if (frame.type === 'request') signed.push(Buffer.from(forwardedRequestCodec.decode(frame.body).signed));
     if (frame.type === 'result') bodies.push(Buffer.from(frame.body));
     return bytes;
   };
@@ -151,7 +151,7 @@ describe('a way that breaks behind the hub in between', () => {
 
   test('before the call was accepted leaves it in doubt, not to be given to another hub', async () => {
     const { room, relay, executor, forward, gate, runs } = await lineThatWaits();
-    executor.tap.current = (bytes) => (decodeFrame(bytes).type === 'accept' ? 'cut-before' : bytes);
+    executor.tap.current = (bytes) => (frameCodec.decode(bytes).type === 'accept' ? 'cut-before' : bytes);
     const answer = forward();
     await settled();
     expect([runs.count, relay.links.to(executor.id)]).toEqual([1, undefined]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeFrame } from '../../../src/codec/messages/connection.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
@@ -117,7 +117,7 @@ describe('a call of a tool on another hub', () => {
     executor.registry.register(failing);
     const frames: string[] = [];
     executor.tap.current = (bytes) => {
-      frames.push(decodeFrame(bytes).type);
+      frames.push(frameCodec.decode(bytes).type);
       return bytes;
     };
     const told: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeSubscribedEvent } from '../../../src/codec/messages/query.ts';
+import { subscribedEventCodec } from '../../../src/codec/messages/query.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { parseRemoteEvent } from '../../../src/mesh/rpc/remote-events.ts';
 
@@ -13,7 +13,7 @@ const EVENT = {
   data: { on: true },
 } as const;
 const told = (change: JsonObject, wish: Parameters<typeof parseRemoteEvent>[1] = { types: ['device.changed'] }) =>
-  parseRemoteEvent(encodeSubscribedEvent({ ...EVENT, ...change }), wish);
+  parseRemoteEvent(subscribedEventCodec.encode({ event: { ...EVENT, ...change } }), wish);
 
 describe('an event that another hub tells', () => {
   test('is passed on with the members that events have, and no others', () => {
