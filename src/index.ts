@@ -44,9 +44,15 @@ export { type HubConfig, loadConfig } from './hub/config/config.ts';
 export { Hub, type HubOptions } from './hub/hub.ts';
 // Tools as functions, whose parameters have the types of their schema.
 export { createJsonSchema, defineTool, type Parameter, p, type ToolDeclaration } from './tools/definition/define-tool.ts';
-// A question of a running tool to the person behind its caller, and the answer.
-export type { ToolAnswer, ToolQuestion } from './tools/definition/elicitation.ts';
 // Tools as classes, and capabilities of the hub that consist of them.
 export { type CapabilityHandler, capabilityOf, ToolClass, type ToolResult } from './tools/definition/tool-class.ts';
+// A question of a running tool to the person behind its caller, and the answer.
 // A tool as the hub keeps it, and what its handler may use.
-export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/definition/tool-definition.ts';
+export type {
+  RegisteredTool,
+  ToolAnswer,
+  ToolContext,
+  ToolDefinition,
+  ToolHandler,
+  ToolQuestion,
+} from './tools/definition/tool-definition.ts';

@@ -43,8 +43,9 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const jobs = new JobStore({ store, clock, events });
   const tools = new ToolDirectory({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
   const idempotency = new IdempotencyStore({ store, clock });
+  const guards = permissiveParts(clock, SELF);
   const pipeline = new CallPipeline({
-    ...permissiveParts(clock, SELF),
+    ...guards,
     registry,
     tools,
     validator,
@@ -73,6 +74,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       store,
       jobs: jobsHere(jobs),
       pipeline,
+      usage: guards.usage,
       capabilities: new CapabilityCatalogue(registry),
       search: new LexicalToolSearch(),
       entities: new LexicalEntitySearch(),

@@ -1,5 +1,4 @@
-import type { CallPipeline } from '../calls/pipeline.ts';
-import type { CallAnswer, CallRequest } from '../calls/request-and-answer.ts';
+import type { CallAnswer, CallRequest, ToolCaller } from '../calls/request-and-answer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
@@ -10,7 +9,7 @@ import { atWallTime } from './local-time.ts';
 import { fillReferences } from './parse-automation.ts';
 
 /** Port: the pipeline that every action goes through. */
-export type CallPort = Pick<CallPipeline, 'call'>;
+export type CallPort = Pick<ToolCaller, 'call'>;
 
 /** Whom the actions of a run work with. */
 export interface RunPorts {

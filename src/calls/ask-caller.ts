@@ -1,5 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
-import { checkQuestion, parseAnswer, type ToolAnswer, type ToolQuestion } from '../tools/definition/elicitation.ts';
+import { checkQuestion, parseAnswer } from '../tools/definition/elicitation.ts';
+import type { ToolAnswer, ToolQuestion } from '../tools/definition/tool-definition.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
 import { type ConfirmedCall, secretsOf } from './call.ts';
 import type { CallRequest } from './request-and-answer.ts';

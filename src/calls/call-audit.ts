@@ -3,7 +3,8 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { redact } from '../core/logger.ts';
-import type { AuditIntent, AuditOutcome, AuditSink, RunContext } from '../core/storage/audit-sink.ts';
+import type { RunContext } from '../core/storage/audit-log.ts';
+import type { AuditIntent, AuditOutcome, AuditSink } from '../core/storage/audit-sink.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { maskResult, maskSecrets, withoutSecretTexts } from '../tools/schema/secrets.ts';
 import {

@@ -7,14 +7,14 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { StallDetector } from '../core/health.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { RunContext } from '../core/storage/audit-sink.ts';
+import type { RunContext } from '../core/storage/audit-log.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
 import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
-import type { JobView, RunningJob } from './jobs/job-store.ts';
-import type { CallRequest, NormalResult } from './request-and-answer.ts';
+import type { RunningJob } from './jobs/job-store.ts';
+import type { CallRequest, JobView, NormalResult } from './request-and-answer.ts';
 import type { RouteCandidate } from './routing/route-ranking.ts';
 
 /** The facts about a call, whichever stages it has passed. No stage changes them: each returns them with its own. */

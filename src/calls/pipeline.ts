@@ -1,4 +1,4 @@
-import { type Effect, maxRisk, type Risk } from '../core/auth/authorizer.ts';
+import { maxRisk } from '../core/auth/authorizer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -7,24 +7,25 @@ import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
 import { type ApprovedCall, type CallFacts, isElsewhere, type RepeatedCall, RunningCall, riskOf, secretsOf, toolIdOf } from './call.ts';
 import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer } from './call-audit.ts';
-import type { JobView } from './jobs/job-store.ts';
 import { isOffered, memoizedAuthorizer } from './offered-tools.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
-import { type CallAnswer, type CallRequest, errorAnswer, type NormalResult, successAnswer } from './request-and-answer.ts';
+import {
+  type AsyncAnswer,
+  type CallAnswer,
+  type CallRequest,
+  errorAnswer,
+  type JobView,
+  type NormalResult,
+  type Preflight,
+  successAnswer,
+  type ToolCaller,
+} from './request-and-answer.ts';
 import { obstacleTo, permanentObstacleTo } from './routing/call-route.ts';
 import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
-import type { AgentUsage, ToolUsage, UsageCounter, UsageRecord } from './usage.ts';
+import type { UsageCounter } from './usage.ts';
 
-/** A call as a job: the job at once, or the answer of a call that was refused. */
-export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
-
-/** Whether a call would pass its checks now, and its effects. */
-export type Preflight =
-  | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
-  | { readonly allowed: false; readonly error: ErrorBody };
-
-/** Every server runs its tool calls by this pipeline (the stages are in stages.ts). A call never throws: refusals and failures are answers. */
-export class CallPipeline {
+/** Every server runs its tool calls by this pipeline; the stages are in stages.ts. */
+export class CallPipeline implements ToolCaller {
   readonly #context: StageContext;
   readonly #logsCalls: boolean;
   readonly #usage: UsageCounter;
@@ -41,37 +42,28 @@ export class CallPipeline {
     this.#auditWriter = new CallAuditWriter({ audit, clock, nowMs });
   }
 
-  /** Runs a call and waits for its answer. */
   call(request: CallRequest): Promise<CallAnswer> {
     return this.#track(this.#callNow(this.#begin(request, 'sync')));
   }
 
-  /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
   callAsync(request: CallRequest): Promise<AsyncAnswer> {
     return this.#track(this.#startJob(this.#begin(request, 'job')));
   }
 
-  /**
-   * Returns whether this call would pass its checks: all but the rate limit. It uses nothing up and runs nothing, but requests an
-   * approval that is needed. The calls that it would make in turn are checked with it.
-   */
   preflight(request: CallRequest): Promise<Preflight> {
     return new RecursivePreflight((asked) => this.#judge(asked)).run(request);
   }
 
-  /** The same before the parameters are known: whether some call of the tool would pass. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
     return new RecursivePreflight((asked) => this.#judge(asked)).run({ ...request, params: undefined });
   }
 
-  /** Returns a filter for the tools of which the caller may make some call; lists and searches show only these. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
     const { features, disabledTools } = this.#context;
     const authorizer = memoizedAuthorizer(this.#context.authorizer);
     return (tool) => isOffered(tool, principal, { authorizer, features, disabledTools });
   }
 
-  /** Returns why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
   obstacleTo(tool: RegisteredTool, when: 'now' | 'ever' = 'now'): string | undefined {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
@@ -79,21 +71,6 @@ export class CallPipeline {
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for those that may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
-  }
-
-  /** Calls per tool, most used first. */
-  usage(): readonly ToolUsage[] {
-    return this.#usage.tools();
-  }
-
-  /** Calls per agent, most active first. */
-  agentUsage(): readonly AgentUsage[] {
-    return this.#usage.agents();
-  }
-
-  /** The newest finished calls, of one agent when it is named, newest first. */
-  usageHistory(agentId?: string): readonly UsageRecord[] {
-    return this.#usage.history(agentId);
   }
 
   /**

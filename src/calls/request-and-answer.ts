@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { blake3Hex } from '../codec/hashes.ts';
+import type { Effect, Risk } from '../core/auth/authorizer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import type { AtmoError, ErrorBody } from '../core/errors.ts';
+import type { JobId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { ToolAnswer, ToolQuestion } from '../tools/definition/elicitation.ts';
 import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
-import type { CallerData, ToolContext } from '../tools/definition/tool-definition.ts';
+import type { CallerData, RegisteredTool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/definition/tool-definition.ts';
 
 /** Where the caller wants a call to run. */
 export interface RoutingPreferences {
@@ -79,6 +80,49 @@ interface AnswerBase {
 export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
+
+/** States of a job; `expired` when its result is no longer kept. */
+export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** A job as callers see it. */
+export interface JobView {
+  readonly job_id: JobId;
+  readonly tool: string;
+  readonly status: JobStatus;
+  readonly created_at: string;
+  readonly finished_at?: string;
+  readonly progress?: { readonly fraction: number; readonly note?: string };
+  readonly result?: Json;
+  readonly error?: ErrorBody;
+}
+
+/** A call as a job: the job at once, or the answer of a call that was refused. */
+export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
+
+/** Whether a call would pass its checks now, and its effects. */
+export type Preflight =
+  | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
+  | { readonly allowed: false; readonly error: ErrorBody };
+
+/** Port: makes calls of tools, and judges them beforehand. A call never throws: refusals and failures are answers. */
+export interface ToolCaller {
+  /** Runs a call and waits for its answer. */
+  call(request: CallRequest): Promise<CallAnswer>;
+  /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
+  callAsync(request: CallRequest): Promise<AsyncAnswer>;
+  /**
+   * Returns whether this call would pass its checks: all but the rate limit. It uses nothing up and runs nothing, but requests an
+   * approval that is needed. The calls that it would make in turn are checked with it.
+   */
+  preflight(request: CallRequest): Promise<Preflight>;
+  /** The same before the parameters are known: whether some call of the tool would pass. */
+  preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight>;
+  /** Returns a filter for the tools of which the caller may make some call; lists and searches show only these. */
+  offeredTo(principal: Principal): (tool: RegisteredTool) => boolean;
+  /** Returns why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
+  obstacleTo(tool: RegisteredTool, when?: 'now' | 'ever'): string | undefined;
+}
 
 interface AnswerFacts {
   readonly requestId: string;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { RunContext } from '../core/storage/audit-sink.ts';
+import type { RunContext } from '../core/storage/audit-log.ts';
 import type { ToolContext, ToolDefinition } from '../tools/definition/tool-definition.ts';
 
 const SEED_BYTES = 16;

@@ -10,8 +10,7 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { type ExecutableAgentOsTool, registerAgentOs } from './formats/agent-os.ts';
 import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './formats/model-calls.ts';
-import type { CallPipeline } from './pipeline.ts';
-import type { CallAnswer, CallRequest } from './request-and-answer.ts';
+import type { CallAnswer, CallRequest, ToolCaller } from './request-and-answer.ts';
 
 /** Who calls: its token says what AgentOS passes as gmiId, personaId and personaCapabilities. */
 interface Caller {
@@ -54,7 +53,7 @@ export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
 }
 
 interface OrchestratorCollaborators {
-  readonly pipeline: Pick<CallPipeline, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
+  readonly pipeline: Pick<ToolCaller, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
   /** What calls may name: those of the registry and of other hubs. */
   readonly tools: Pick<ToolDirectory, 'all' | 'modelName'>;
@@ -184,9 +183,9 @@ export interface PermissionCheckResult {
 
 /** Says beforehand what the pipeline would decide; it has no rules of its own. @internal */
 export class ExecutionPermission {
-  readonly #pipeline: Pick<CallPipeline, 'preflight' | 'preflightTool'>;
+  readonly #pipeline: Pick<ToolCaller, 'preflight' | 'preflightTool'>;
 
-  constructor(collaborators: { readonly pipeline: Pick<CallPipeline, 'preflight' | 'preflightTool'> }) {
+  constructor(collaborators: { readonly pipeline: Pick<ToolCaller, 'preflight' | 'preflightTool'> }) {
     this.#pipeline = collaborators.pipeline;
   }
 

@@ -1,5 +1,5 @@
 import type { JobDirectory } from '../calls/jobs/job-directory.ts';
-import type { CallPipeline } from '../calls/pipeline.ts';
+import type { ToolCaller } from '../calls/request-and-answer.ts';
 
 /** How the hub is, as a load balancer and a watchdog want to know it. */
 export interface HealthReport {
@@ -16,8 +16,8 @@ export interface HealthSource {
   health(): HealthReport;
 }
 
-/** What the door uses of the call pipeline. */
-export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
+/** The calls that HTTP and MCP make. */
+export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo'>;
 
 /** What the door uses of the jobs. */
 export type JobPort = Pick<JobDirectory, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

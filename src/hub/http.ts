@@ -2,6 +2,7 @@ import { sign } from 'node:crypto';
 import { join } from 'node:path';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
+import type { UsageCounter } from '../calls/usage.ts';
 import type { Authorizer } from '../core/auth/authorizer.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -54,6 +55,7 @@ import type { ToolServices } from './tool-services.ts';
 /** Whom the HTTP interface works with. */
 export interface HttpApiCollaborators {
   readonly pipeline: CallPort;
+  readonly usage: UsageCounter;
   readonly registry: ToolRegistry;
   readonly tools: ToolDirectory;
   /** The other hubs, their tools and their events. */
@@ -285,7 +287,7 @@ export class HttpApi implements Service {
       }),
       ...aboutTools(
         monitorRoutes({
-          pipeline: all.pipeline,
+          usage: all.usage,
           authorizer: all.authorizer,
           health: all.health,
           registrations: all.registrations,
@@ -321,7 +323,7 @@ interface HttpServices {
   readonly problems: HubProblems;
 }
 
-type GatewayWorkshop = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobs' | 'outlook' | 'capabilities' | 'pipeline'>;
+type GatewayWorkshop = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobs' | 'outlook' | 'capabilities' | 'pipeline' | 'usage'>;
 
 interface HttpInputs {
   readonly registrations: ToolRegistrar;
@@ -341,6 +343,7 @@ export function openHttp(
   return new HttpApi(
     {
       pipeline: workshop.pipeline,
+      usage: workshop.usage,
       registry: workshop.registry,
       tools: workshop.tools,
       outlook: workshop.outlook,

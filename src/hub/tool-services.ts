@@ -59,6 +59,8 @@ export interface ToolServices {
   /** What was written down with names of devices and tools. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
+  /** The calls of tools and of agents, counted. */
+  readonly usage: UsageCounter;
   /** Whether the hub has a network. */
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
@@ -105,7 +107,7 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
   access.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !access.authenticator.isStillValid(caller));
   });
-  return { registry, tools: known, nameUses, validator, jobs, jobStore, outlook, capabilities, pipeline, networkRoutes };
+  return { registry, tools: known, nameUses, validator, jobs, jobStore, outlook, capabilities, pipeline, usage, networkRoutes };
 }
 
 /** The names in the configuration, in tokens that still count and in the owner's rules. */

@@ -4,9 +4,8 @@ import { field } from '../http/server/query.ts';
 import type { RouteRequest, Trace } from '../http/server/route.ts';
 import type { ToolCatalogue } from '../http/tool-catalogue.ts';
 import type { VisibleHome } from '../http/visible-home.ts';
-import type { ToolAnswer, ToolQuestion } from '../tools/definition/elicitation.ts';
 import type { ToolMessage } from '../tools/definition/notifications.ts';
-import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { RegisteredTool, ToolAnswer, ToolQuestion } from '../tools/definition/tool-definition.ts';
 import { isAreaNamed, resolveArea } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { JobStore } from '../calls/jobs/job-store.ts';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
-import type { CallPipeline } from '../calls/pipeline.ts';
+import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { ProtocolFeature } from '../codec/messages/announced-state.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { TokenAuthority } from '../core/auth/tokens.ts';
@@ -47,7 +47,7 @@ export interface MeshHub {
   readonly capabilities: OwnStateSources['capabilities'];
   readonly isOnline: () => boolean;
   readonly validator: SchemaValidator;
-  readonly pipeline: CallPipeline;
+  readonly pipeline: ToolCaller;
   readonly jobStore: JobStore;
   readonly authority: TokenAuthority;
   readonly validity: Pick<Authenticator, 'isStillValid'>;

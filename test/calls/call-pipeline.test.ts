@@ -50,7 +50,7 @@ describe('a call that works', () => {
   });
 
   test('is audited before and after, told as events, and counted', async () => {
-    const { pipeline, registry, audited, heard } = makeRoom();
+    const { pipeline, registry, audited, heard, collaborators } = makeRoom();
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(audited.map((entry) => entry.kind)).toEqual(['intent', 'outcome']);
@@ -63,8 +63,8 @@ describe('a call that works', () => {
     expect(invoked).toEqual({ ...about, params: {} });
     const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
     expect(result).toEqual({ ...about, duration_ms: expect.any(Number), response_hash: hash });
-    expect(pipeline.usage()).toMatchObject([{ toolId: 'core:probe@1.0.0', calls: 1, errors: 0 }]);
-    expect(pipeline.usageHistory()).toMatchObject([{ toolId: 'core:probe@1.0.0', agentId: 'owner' }]);
+    expect(collaborators.usage.tools()).toMatchObject([{ toolId: 'core:probe@1.0.0', calls: 1, errors: 0 }]);
+    expect(collaborators.usage.history()).toMatchObject([{ toolId: 'core:probe@1.0.0', agentId: 'owner' }]);
   });
 
   test('identical concurrent calls all run', async () => {

@@ -19,13 +19,13 @@ function room(extra = {}, options = {}) {
 describe('asking whether a call would be let through', () => {
   test('answers what it would do, and does nothing', async () => {
     let charged = 0;
-    const { pipeline, runs, audited, heard } = room({ rateLimiter: { charge: () => void charged++ } });
+    const { pipeline, runs, audited, heard, collaborators } = room({ rateLimiter: { charge: () => void charged++ } });
     expect(await pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toEqual({
       allowed: true,
       risk: 'low',
       effects: [{ permission: 'device:control:lamp-1', risk: 'low', target: 'core:dim@1.0.0' }],
     });
-    expect([runs(), charged, audited, heard, pipeline.usage()]).toEqual([0, 0, [], [], []]);
+    expect([runs(), charged, audited, heard, collaborators.usage.tools()]).toEqual([0, 0, [], [], []]);
     expect(await pipeline.call({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toMatchObject({ result: 1 });
   });
 

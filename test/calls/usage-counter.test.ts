@@ -52,14 +52,14 @@ describe('usage', () => {
     expect(usage.history('agent-299')).toHaveLength(1);
   });
 
-  test('is told by the pipeline, of one agent too', async () => {
+  test('counts the calls of the pipeline, also of one agent', async () => {
     const usage = new UsageCounter();
     const { pipeline, registry } = makeRoom({ usage });
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
-    expect(pipeline.agentUsage()).toEqual(usage.agents());
-    expect(pipeline.usageHistory('owner')).toHaveLength(1);
-    expect(pipeline.usageHistory('other')).toEqual([]);
+    expect(usage.agents()).toMatchObject([{ agentId: 'owner', calls: 1 }]);
+    expect(usage.history('owner')).toHaveLength(1);
+    expect(usage.history('other')).toEqual([]);
   });
 });
 

@@ -1,8 +1,7 @@
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../core/json.ts';
 import type { InnerCall, ToolContext } from '../../tools/definition/tool-definition.ts';
-import type { CallPipeline } from '../pipeline.ts';
-import type { CallRequest } from '../request-and-answer.ts';
+import type { CallRequest, ToolCaller } from '../request-and-answer.ts';
 
 /** One call of several; its parameters may refer to results of earlier steps. */
 export interface Step {
@@ -24,7 +23,7 @@ interface StepContext {
 }
 
 /** What the steps go through. */
-export type StepPipeline = Pick<CallPipeline, 'call' | 'preflight' | 'preflightTool'>;
+export type StepPipeline = Pick<ToolCaller, 'call' | 'preflight' | 'preflightTool'>;
 
 /**
  * Calls tools one after the other, each as a call of its own for the caller of the whole: permission, rules, approval and

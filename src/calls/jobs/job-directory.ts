@@ -5,7 +5,8 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
-import type { JobStore, JobView } from './job-store.ts';
+import type { JobView } from '../request-and-answer.ts';
+import type { JobStore } from './job-store.ts';
 
 interface JobDirectoryCollaborators {
   readonly jobs: Pick<JobStore, 'get' | 'list' | 'cancel'>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { AtmoError, type ErrorBody } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { JobId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
@@ -9,7 +9,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
-import type { CallAnswer } from '../request-and-answer.ts';
+import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answer.ts';
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
@@ -19,22 +19,7 @@ const DEFAULT_MAX_JOBS = 1_000;
 /** JSON text of the results that are kept for one caller, with all that come from it. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
-/** States of a job; `expired` when its result is no longer kept. */
-const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
-
-/** A job as callers see it. */
-export interface JobView {
-  readonly job_id: JobId;
-  readonly tool: string;
-  readonly status: JobStatus;
-  readonly created_at: string;
-  readonly finished_at?: string;
-  readonly progress?: { readonly fraction: number; readonly note?: string };
-  readonly result?: Json;
-  readonly error?: ErrorBody;
-}
 
 /** A job from the side of what runs it. */
 export interface RunningJob {

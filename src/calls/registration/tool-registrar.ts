@@ -19,7 +19,7 @@ import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { composedTool, unavailableTool } from '../composition/composed-tool.ts';
 import { checkStep, composedDefinition, requireKnownParameters, requireNoCycle } from '../composition/composition.ts';
 import type { Step, StepPipeline } from '../composition/steps.ts';
-import type { CallPipeline } from '../pipeline.ts';
+import type { ToolCaller } from '../request-and-answer.ts';
 import {
   originOf,
   requireAllowed,
@@ -36,7 +36,7 @@ interface RegistrarCollaborators {
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly records: ToolRecordStore;
-  readonly pipeline: StepPipeline & Pick<CallPipeline, 'obstacleTo'>;
+  readonly pipeline: StepPipeline & Pick<ToolCaller, 'obstacleTo'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** True for the name of a device's tool, also where the device was removed. */

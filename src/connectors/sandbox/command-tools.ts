@@ -1,4 +1,4 @@
-import type { PlannedProgram } from '../../core/auth/approvals.ts';
+import type { PlannedProgram } from '../../core/auth/authorizer.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import { normalizeDefinition } from '../../tools/definition/public-definition.ts';

@@ -1,7 +1,7 @@
 import { describeTargets, deviceElement, type NamedDevice, nameText, readsIn, verbOf } from '../devices/action-descriptions.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { escapeAllHidden } from '../untrusted-text.ts';
-import type { Effect, Risk } from './authorizer.ts';
+import type { Effect, PlannedProgram, Risk } from './authorizer.ts';
 import type { Principal } from './principal.ts';
 
 /** State of a request for approval. An `approved` request waits to be used; the last three states are final. */
@@ -13,20 +13,6 @@ export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
 /** A person's decision about a request. */
 export type ApprovalDecision = 'approve' | 'deny';
-
-/** A program that a call starts. */
-export interface PlannedProgram {
-  /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
-  readonly kind: 'cmd' | 'image' | 'module' | 'script';
-  readonly program: string;
-  /** With placeholders such as `{file}` where the parameters are not known yet. */
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
-  readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
-  /** Digests of its code and of the writable files among its arguments. */
-  readonly versions: readonly string[];
-}
 
 /** A call that will be made once a person approves it, with the calls that it makes in turn. */
 export interface PlannedCall {

@@ -20,6 +20,20 @@ export interface Effect {
   readonly unforeseen?: readonly string[];
 }
 
+/** A program that a call starts. */
+export interface PlannedProgram {
+  /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
+  readonly kind: 'cmd' | 'image' | 'module' | 'script';
+  readonly program: string;
+  /** With placeholders such as `{file}` where the parameters are not known yet. */
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
+  readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
+  /** Digests of its code and of the writable files among its arguments. */
+  readonly versions: readonly string[];
+}
+
 /** The decision of an authorizer; a denial names the missing permissions and the reason. */
 export type Decision =
   | { readonly allowed: true }

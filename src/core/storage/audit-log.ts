@@ -24,6 +24,14 @@ export interface AuditRow {
   readonly content: JsonObject;
 }
 
+/** The time and the randomness of a call, so that replay can repeat it. */
+export interface RunContext {
+  readonly runId: string;
+  /** Milliseconds since 1970 that a bounded tool saw as the time. */
+  readonly logicalTimeMs: number;
+  readonly randomSeed: string;
+}
+
 /** Which rows. Times in milliseconds since 1970. */
 export interface AuditQuery {
   readonly sinceMs?: number;

@@ -3,6 +3,7 @@ import type { Principal } from '../auth/principal.ts';
 import { type ErrorCode, toAtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Logger } from '../logger.ts';
+import type { RunContext } from './audit-log.ts';
 
 interface AuditBase {
   readonly requestId: string;
@@ -13,14 +14,6 @@ interface AuditBase {
   readonly nodeId?: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-}
-
-/** What replay needs to put a call into the same world again. */
-export interface RunContext {
-  readonly runId: string;
-  /** Milliseconds since 1970 that a bounded tool saw as the time. */
-  readonly logicalTimeMs: number;
-  readonly randomSeed: string;
 }
 
 /** Written before a call runs. */

@@ -1,10 +1,10 @@
 import type { ToolRegistrar } from '../../calls/registration/tool-registrar.ts';
-import type { ToolUsage, UsageRecord } from '../../calls/usage.ts';
+import type { ToolUsage, UsageCounter, UsageRecord } from '../../calls/usage.ts';
 import type { Authorizer } from '../../core/auth/authorizer.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/formats/hdn-record.ts';
 import { type ExecRecord, execJson } from '../../tools/programs/program-tool.ts';
-import type { CallPort, HealthSource } from '../ports.ts';
+import type { HealthSource } from '../ports.ts';
 import { json } from '../server/answer.ts';
 import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
@@ -14,7 +14,7 @@ import { timeText } from './device-view.ts';
 
 interface MonitorCollaborators {
   readonly catalogue: ToolCatalogue;
-  readonly pipeline: CallPort;
+  readonly usage: Pick<UsageCounter, 'tools' | 'agents' | 'history'>;
   readonly authorizer: Authorizer;
   readonly health: HealthSource;
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
@@ -22,7 +22,7 @@ interface MonitorCollaborators {
 
 /** The two lists that a monitor shows: the tools and their usage. */
 export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
-  return [toolsRoute(collaborators), usageRoute(collaborators.pipeline, collaborators.authorizer)];
+  return [toolsRoute(collaborators), usageRoute(collaborators)];
 }
 
 /** What the hub brings is as old as its run. */
@@ -48,7 +48,7 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
   });
 }
 
-function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
+function usageRoute({ usage, authorizer }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/tools/usage',
@@ -57,12 +57,10 @@ function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
     answers: { 200: { description: 'usage', schema: { $ref: '#/components/schemas/Usage' } } },
     handle({ principal }, { limit = 100, agent }) {
       const isAll = seesAllCalls(principal, authorizer);
-      const known = isAll
-        ? pipeline.usageHistory()
-        : pipeline.usageHistory(principal.id).filter(({ agentId }) => isOwnCall(principal, agentId));
+      const known = isAll ? usage.history() : usage.history(principal.id).filter(({ agentId }) => isOwnCall(principal, agentId));
       const recent = known.filter((record) => agent === undefined || record.agentId === agent);
-      const counts = isAll ? pipeline.usage() : countedOf(known);
-      const agents = pipeline.agentUsage().filter(({ agentId }) => isAll || isOwnCall(principal, agentId));
+      const counts = isAll ? usage.tools() : countedOf(known);
+      const agents = usage.agents().filter(({ agentId }) => isAll || isOwnCall(principal, agentId));
       return json({
         tools: counts.map(({ toolId, ...totals }) => ({ tool: toolId, ...totalsView(totals) })),
         agents: agents.map(({ agentId, ...totals }) => ({ agent: agentId, ...totalsView(totals) })),

@@ -11,7 +11,8 @@ import {
   readProfileFile,
   readProfileSchemas,
 } from '../../profiles/files/load-profiles.ts';
-import { type DraftFile, draftProfile } from '../../profiles/files/profile-draft.ts';
+import { draftProfile } from '../../profiles/files/profile-draft.ts';
+import type { DraftFile } from '../../profiles/files/profile-format.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../device-profiles');
 

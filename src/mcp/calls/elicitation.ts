@@ -5,7 +5,7 @@ import { type Principal, principalKey } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { ToolQuestion } from '../../tools/definition/elicitation.ts';
+import type { ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 
 /** A question as both eras put it to clients. */

@@ -2,7 +2,8 @@ import { type Authenticator, type Principal, principalKey, rootAgentOf } from '.
 import { type Clock, repeat } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { parseAnswer, type ToolAnswer, type ToolQuestion } from '../../tools/definition/elicitation.ts';
+import { parseAnswer } from '../../tools/definition/elicitation.ts';
+import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 

@@ -1,4 +1,4 @@
-import type { JobView } from '../../calls/jobs/job-store.ts';
+import type { JobView } from '../../calls/request-and-answer.ts';
 import { type Clock, isoTime, parseIsoTime } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';

@@ -1,5 +1,4 @@
-import type { JobView } from '../../calls/jobs/job-store.ts';
-import type { CallRequest } from '../../calls/request-and-answer.ts';
+import type { CallRequest, JobView } from '../../calls/request-and-answer.ts';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';

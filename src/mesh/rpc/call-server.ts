@@ -1,5 +1,4 @@
-import type { CallPipeline } from '../../calls/pipeline.ts';
-import type { CallRequest } from '../../calls/request-and-answer.ts';
+import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
 import type { ToolInvoke } from '../../codec/messages/call.ts';
 import { toolChunkCodec } from '../../codec/messages/query.ts';
 import { foreignAgentId, type Principal } from '../../core/auth/principal.ts';
@@ -25,7 +24,7 @@ interface CallServerCollaborators {
   readonly relay: RequestRelay;
   readonly ledger: CallLedger;
   readonly signer: AnswerSigner;
-  readonly pipeline: Pick<CallPipeline, 'call' | 'callAsync'>;
+  readonly pipeline: Pick<ToolCaller, 'call' | 'callAsync'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly clock: Clock;
   readonly drops: DropSink;
@@ -165,7 +164,7 @@ export class CallServer {
   }
 }
 
-function outcomeOf(answer: Awaited<ReturnType<CallPipeline['call']>>): Outcome {
+function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 

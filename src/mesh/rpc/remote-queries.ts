@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RemoteJobCaller, RemoteJobs } from '../../calls/jobs/job-directory.ts';
-import { type JobView, parseJobView } from '../../calls/jobs/job-store.ts';
+import { parseJobView } from '../../calls/jobs/job-store.ts';
+import type { JobView } from '../../calls/request-and-answer.ts';
 import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';

@@ -1,5 +1,5 @@
 import type { JobStore } from '../../calls/jobs/job-store.ts';
-import type { CallPipeline } from '../../calls/pipeline.ts';
+import type { ToolCaller } from '../../calls/request-and-answer.ts';
 import type { CallStatusQuery, JobQuery, MeshQuery } from '../../codec/messages/query.ts';
 import type { Authenticator, Principal } from '../../core/auth/principal.ts';
 import type { TokenAuthority } from '../../core/auth/tokens.ts';
@@ -26,7 +26,7 @@ interface RpcEndpointCollaborators {
   /** Turns the tokens of requests into principals. */
   readonly authority: Pick<TokenAuthority, 'principalOf'>;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
-  readonly pipeline: Pick<CallPipeline, 'call' | 'callAsync'>;
+  readonly pipeline: Pick<ToolCaller, 'call' | 'callAsync'>;
   readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly events: Pick<EventBus, 'listen'>;

@@ -5,13 +5,8 @@ import type { JsonObject } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
 import { rawKind } from '../values/converter.ts';
 import { isAdministrative } from './administrative-clusters.ts';
+import type { DraftFile } from './profile-format.ts';
 import type { ProfileSet } from './profile-set.ts';
-
-/** A file to save under `device-profiles/`, or in the owner's own profiles. */
-export interface DraftFile {
-  readonly path: string;
-  readonly content: JsonObject;
-}
 
 /**
  * Ready-to-paste files for a device: a device file for the product, and a capability file for each application cluster

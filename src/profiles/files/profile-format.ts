@@ -3,6 +3,12 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { ConverterName } from '../values/converters.ts';
 import type { Shorthand } from '../values/parameter-shorthand.ts';
 
+/** A file to save under `device-profiles/`, or in the owner's own profiles. */
+export interface DraftFile {
+  readonly path: string;
+  readonly content: JsonObject;
+}
+
 /** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
 export type StatedRisk = Risk | 'highest';
 

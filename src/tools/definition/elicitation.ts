@@ -3,22 +3,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { copyJsonObject } from '../schema/plain-json.ts';
 import { SchemaValidator } from '../schema/schema-validator.ts';
 import { isLineNumber, isSecretName } from '../schema/secrets.ts';
-
-/** What a tool asks the person behind its caller (elicitation of the Model Context Protocol, 2025-11-25). */
-export interface ToolQuestion {
-  /** Tells several questions of one call apart: letters, digits, `_`, `-`, at most 64; `answer` when absent. */
-  readonly key?: string;
-  /** For people, at most 2,000 characters. */
-  readonly message: string;
-  /** A flat object of texts, numbers, booleans and choices; nothing secret. */
-  readonly schema: JsonSchema;
-}
-
-/** What became of it: only `accept` has content, which fits the schema. */
-export type ToolAnswer =
-  | { readonly action: 'accept'; readonly content: JsonObject }
-  | { readonly action: 'decline' }
-  | { readonly action: 'cancel' };
+import type { ToolAnswer, ToolQuestion } from './tool-definition.ts';
 
 const LIMITS = { maxSize: 16_384, maxDepth: 8 };
 const MAX_MESSAGE_LENGTH = 2_000;

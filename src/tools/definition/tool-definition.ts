@@ -1,12 +1,10 @@
-import type { PlannedProgram } from '../../core/auth/approvals.ts';
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect, PlannedProgram } from '../../core/auth/authorizer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { RunContext } from '../../core/storage/audit-sink.ts';
-import type { ToolAnswer, ToolQuestion } from './elicitation.ts';
+import type { RunContext } from '../../core/storage/audit-log.ts';
 import type { MessageLevel } from './notifications.ts';
 
 /** `$schema` of a public definition. */
@@ -130,6 +128,22 @@ export interface ToolContext {
   /** Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
   details(details: JsonObject): void;
 }
+
+/** A question to the person behind the caller of a tool (elicitation of the Model Context Protocol, 2025-11-25). */
+export interface ToolQuestion {
+  /** Distinguishes several questions of one call: letters, digits, `_`, `-`, at most 64; `answer` when absent. */
+  readonly key?: string;
+  /** For people, at most 2,000 characters. */
+  readonly message: string;
+  /** A flat object of texts, numbers, booleans and choices; nothing secret. */
+  readonly schema: JsonSchema;
+}
+
+/** The reply to a question: only `accept` has content, which fits the schema. */
+export type ToolAnswer =
+  | { readonly action: 'accept'; readonly content: JsonObject }
+  | { readonly action: 'decline' }
+  | { readonly action: 'cancel' };
 
 /** Facts of a program about who calls and in which session; the hub hands them on and never looks at them. */
 export interface CallerData {

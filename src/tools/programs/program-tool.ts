@@ -1,4 +1,4 @@
-import type { PlannedProgram } from '../../core/auth/approvals.ts';
+import type { PlannedProgram } from '../../core/auth/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson } from '../../core/json.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
-import type { Preflight } from '../../../src/calls/pipeline.ts';
 import type { CallRouter } from '../../../src/calls/pipeline-context.ts';
+import type { Preflight } from '../../../src/calls/request-and-answer.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from '../approvals-fake.ts';

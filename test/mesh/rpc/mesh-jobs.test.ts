@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JobView } from '../../../src/calls/jobs/job-store.ts';
+import type { JobView } from '../../../src/calls/request-and-answer.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';

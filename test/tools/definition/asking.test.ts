@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CallRequest } from '../../../src/calls/request-and-answer.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
-import { checkQuestion, type ToolAnswer } from '../../../src/tools/definition/elicitation.ts';
+import { checkQuestion } from '../../../src/tools/definition/elicitation.ts';
 import type { ToolMessage } from '../../../src/tools/definition/notifications.ts';
-import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
+import type { ToolAnswer, ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { makeRoom, makeTool, owner, settled } from '../../calls/pipeline-fixture.ts';
 
 const COLOUR: JsonSchema = {
