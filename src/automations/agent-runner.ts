@@ -4,32 +4,26 @@ import { AGENT_NAME, isSelfOrDescendant, type Principal, rootAgentOf } from '../
 import type { IssuedToken, TokenAuthority } from '../core/auth/tokens.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import type { Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { MeshView } from '../core/mesh-view.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { tokenState } from '../tools/builtin/token-tools.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
-import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import { checkActions, requireVisible } from './automation-access.ts';
-import type { AutomationPlan } from './automation-config.ts';
+import { type AccessPorts, checkActions, requireVisible } from './automation-access.ts';
+import type { AutomationPlan } from './automation-schema.ts';
 import { atWallTime } from './local-time.ts';
 import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './parse-automation.ts';
 import { EventIndex } from './trigger-watch.ts';
 
-/** Whom the agents of a hub work with. */
-export interface AgentCollaborators
-  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'authorizer' | 'pipeline' | 'time'> {
+/** The parts of the hub that its agents use. */
+export interface AgentParts
+  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'time' | 'pipeline'>,
+    Omit<AccessPorts, 'readings'> {
+  readonly readings: AutomationPorts['readings'];
   readonly store: KeyValueStore;
   readonly tokens: TokenAuthority;
-  /** The tools that its agents may name. */
-  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
-  /** The other hubs. */
-  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
-  readonly validator: SchemaValidator;
 }
 
 interface AgentOptions {
@@ -37,14 +31,8 @@ interface AgentOptions {
   readonly timeZone?: string;
 }
 
-/** An agent that was just made; the token is seen this once. */
-export interface SpawnedAgent {
-  readonly record: AgentRecord;
-  readonly token: string;
-}
-
-interface Work {
-  readonly automation?: Automation;
+interface RunningAgent {
+  readonly automation: Automation | undefined;
   readonly cancelExpiry: () => void;
 }
 
@@ -54,113 +42,115 @@ interface Work {
  * STORAGE_FAILED, and those of the tools that an automation names.
  */
 export class AgentRunner implements Service {
-  readonly #with: AgentCollaborators;
-  readonly #book: AgentStore;
-  readonly #index: EventIndex;
-  readonly #timeZone: string;
-  readonly #work = new Map<string, Work>();
-  #stopListening: (() => void) | undefined;
+  readonly #parts: AgentParts & AutomationPorts;
+  readonly #agents: AgentStore;
+  readonly #running = new Map<string, RunningAgent>();
+  #unsubscribe: (() => void) | undefined;
 
-  constructor(collaborators: AgentCollaborators, options: AgentOptions = {}) {
-    this.#with = collaborators;
-    this.#book = new AgentStore(collaborators);
-    this.#index = new EventIndex(collaborators.events);
-    this.#timeZone = options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  constructor(parts: AgentParts, options: AgentOptions = {}) {
+    this.#agents = new AgentStore(parts);
+    this.#parts = {
+      ...parts,
+      agents: this.#agents,
+      index: new EventIndex(parts.events),
+      timeZone: options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
+    };
   }
 
   async start(): Promise<void> {
-    this.#book.load();
-    this.#stopListening = this.#with.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
-    for (const record of this.#book.living()) this.#resume(record);
+    this.#agents.load();
+    this.#unsubscribe = this.#parts.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
+    for (const record of this.#agents.living()) this.#resume(record);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopListening?.();
-    this.#index.stop();
-    const work = [...this.#work.values()];
-    this.#work.clear();
-    for (const { cancelExpiry } of work) cancelExpiry();
-    await Promise.all(work.map(({ automation }) => automation?.stop()));
+    this.#unsubscribe?.();
+    this.#parts.index.stop();
+    const running = [...this.#running.values()];
+    this.#running.clear();
+    for (const { cancelExpiry } of running) cancelExpiry();
+    await Promise.all(running.map(({ automation }) => automation?.stop()));
   }
 
-  /** Makes an agent with a token of its own, never worth more than that of `by`. */
-  spawn(request: SpawnRequest, by: Principal): SpawnedAgent {
-    requireAgentCapacity(this.#book.living(), by);
+  /** Makes an agent with its own token, which never permits more than that of `by`; this is the only time that the token is returned. */
+  spawn(request: SpawnRequest, by: Principal): { readonly record: AgentRecord; readonly token: string } {
+    requireAgentCapacity(this.#agents.living(), by);
     const part = idPartOf(request.name, request.type);
     const id = childId(by, part);
     this.#requireFree(id);
     requireOwnPermissions(request.permissions, by);
     const plan = this.#check(request, { ...by, id, permissions: request.permissions });
-    const issued = this.#with.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs: request.ttlMs }, by);
-    const record = this.#enter(request, issued, by);
+    const issued = this.#parts.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs: request.ttlMs }, by);
+    const record = this.#store(request, issued, by);
     this.#begin(record, plan);
     return { record, token: issued.token };
   }
 
-  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND, STORAGE_FAILED (say it again). */
+  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND, STORAGE_FAILED (call it again). */
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
     if (isLiving(record)) this.#end(record, 'killed', reason);
-    return this.#with.tokens.revoke(record.tokenId);
+    return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Changes a declared parameter from the next evaluation on; what it was. A resting automation tries again. */
+  /** Changes a declared parameter from the next evaluation on and returns its old value. A resting automation tries again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
     const { config, oldValue } = withParameter(record.config, name, value);
-    const plan = record.type === 'automation' ? parseAutomation(config, this.#with.validator) : undefined;
+    const plan = record.type === 'automation' ? parseAutomation(config, this.#parts.validator) : undefined;
     const { restsUntilMs: _, ...rest } = record;
-    this.#book.put({ ...rest, config, status: 'active', failures: 0 });
-    if (plan) this.#work.get(id)?.automation?.update(plan);
+    this.#agents.put({ ...rest, config, status: 'active', failures: 0 });
+    if (plan) this.#running.get(id)?.automation?.update(plan);
     return oldValue;
   }
 
-  /** The agents that this principal spawned, itself, and all for the owner and whoever may administer agents. */
+  /** Returns the agents that this principal spawned and itself; all of them for the owner and whoever may administer agents. */
   list(by: Principal): readonly AgentRecord[] {
-    const mayAll = this.#with.authorizer.authorize(by, ['admin:agents']).allowed;
-    return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
+    const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
+    return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
-  /** The configuration of each living agent, with the names of devices and tools in it. */
+  /** Returns the configuration of each living agent, with the names of devices and tools in it. */
   referringTexts(): readonly ReferringText[] {
-    return this.#book
-      .living()
-      .map(({ id, type, config }) => ({ kind: type === 'automation' ? 'automation' : 'agent', id, content: config }));
+    const kindOf = (type: AgentType) => (type === 'automation' ? 'automation' : 'agent');
+    return this.#agents.living().map(({ id, type, config }) => ({ kind: kindOf(type), id, content: config }));
   }
 
-  /** Present values of an agent's parameters. */
+  /** Returns the present values of an agent's parameters. */
   parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
-    return Object.fromEntries([...parseParameters(config, this.#with.validator)].map(([name, { value }]) => [name, value]));
+    const parameters = Object.entries(parseParameters(config, this.#parts.validator));
+    return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
-  /** Two bearers of one id would share their jobs and approvals. */
+  /** Two bearers of the same id would share their jobs and approvals. */
   #requireFree(id: string): void {
-    const nowMs = this.#with.clock.now();
-    const tokens = new Map(this.#with.tokens.list().map((token) => [token.id, token]));
+    const nowMs = this.#parts.clock.now();
+    const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
     const isHeld = tokens.values().some((token) => token.agentId === id && tokenState(token, tokens, nowMs) === 'valid');
-    const known = this.#book.get(id);
+    const known = this.#agents.get(id);
     if (!isHeld && !(known && isLiving(known))) return;
     throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
   }
 
   #check(request: SpawnRequest, asAgent: Principal): AutomationPlan | undefined {
-    const { validator } = this.#with;
+    const { validator } = this.#parts;
     if (request.type === 'external') {
       checkExternalConfig(request.config, validator);
       return undefined;
     }
     const plan = parseAutomation(request.config, validator);
-    requireVisible(plan, asAgent, this.#with);
-    checkActions(plan.actions, asAgent, this.#with);
+    requireVisible(plan, asAgent, this.#parts);
+    checkActions(plan.actions, asAgent, this.#parts);
     return plan;
   }
 
-  /** Nobody may hold the token of an agent that the hub does not know. */
-  #enter(request: SpawnRequest, { token, principal }: IssuedToken, by: Principal): AgentRecord {
+  /** Revokes the token when the record cannot be written: nobody may hold the token of an agent that the hub does not have. */
+  #store(request: SpawnRequest, { token, principal }: IssuedToken, by: Principal): AgentRecord {
     const facts = principal.token;
-    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issuer of tokens told nothing about the token that it made');
+    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
     const record: AgentRecord = {
       id: principal.id,
       type: request.type,
@@ -168,7 +158,7 @@ export class AgentRunner implements Service {
       name: request.name ?? principal.id,
       status: 'active',
       ...(by.kind !== 'owner' && { parent: by.id }),
-      createdAtMs: this.#with.clock.now(),
+      createdAtMs: this.#parts.clock.now(),
       expiresAtMs: facts.expiresAtMs,
       tokenId: facts.id,
       chain: facts.chain,
@@ -179,47 +169,40 @@ export class AgentRunner implements Service {
       failures: 0,
     };
     try {
-      this.#book.put(record);
+      this.#agents.put(record);
     } catch (error) {
-      this.#with.tokens.revoke(facts.id);
+      this.#parts.tokens.revoke(facts.id);
       throw error;
     }
     return record;
   }
 
   #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
-    const ports = {
-      ...this.#with,
-      book: this.#book,
-      index: this.#index,
-      timeZone: this.#timeZone,
-      onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => this.#onTokenEnded(id, code, message),
-    };
-    const automation = plan && new Automation(ports, record.id, plan);
-    const cancelExpiry = atWallTime(this.#with.clock, record.expiresAtMs, () => this.#expire(record.id));
-    this.#work.set(record.id, { cancelExpiry, ...(automation && { automation }) });
+    const automation = plan && new Automation(this.#parts, record.id, plan);
+    const cancelExpiry = atWallTime(this.#parts.clock, record.expiresAtMs, () => this.#expire(record.id));
+    this.#running.set(record.id, { cancelExpiry, automation });
     automation?.start();
   }
 
-  /** After a start of the hub. A run that a crash interrupted is told and not begun again. */
+  /** After a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
   #resume(found: AgentRecord): void {
     try {
       const record = this.#withoutRun(found);
-      if (record.token !== undefined) this.#with.tokens.principalOf(record.token);
-      this.#begin(record, record.type === 'automation' ? parseAutomation(record.config, this.#with.validator) : undefined);
+      if (record.token !== undefined) this.#parts.tokens.principalOf(record.token);
+      this.#begin(record, record.type === 'automation' ? parseAutomation(record.config, this.#parts.validator) : undefined);
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
-      this.#with.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
+      this.#parts.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
       this.#onTokenEnded(found.id, code, message);
       this.#leaveIdle(found.id, { code, message });
     }
   }
 
-  /** A config that this version of the hub does not read stands still and says why, until its token ends. */
+  /** An agent whose config this version of the hub cannot read stays idle with its error until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
-    const record = this.#book.get(id);
+    const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    this.#book.remember({ ...record, status: 'failing', lastError: { code, message, atMs: this.#with.clock.now() } });
+    this.#agents.remember({ ...record, status: 'failing', lastError: { code, message, atMs: this.#parts.clock.now() } });
     this.#begin(record, undefined);
   }
 
@@ -230,67 +213,64 @@ export class AgentRunner implements Service {
     const ended: AgentRecord = {
       ...rest,
       lastRunAtMs: running.startedAtMs,
-      lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#with.clock.now() },
+      lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#parts.clock.now() },
     };
-    this.#book.put(ended);
+    this.#agents.put(ended);
     return ended;
   }
 
   #onRevoked(tokenId: string): void {
-    for (const record of this.#book.living()) {
+    for (const record of this.#agents.living()) {
       if (record.chain.includes(tokenId)) this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
     }
   }
 
   #expire(id: string): void {
-    const record = this.#book.get(id);
+    const record = this.#agents.get(id);
     if (record && isLiving(record)) this.#end(record, 'expired', 'Its token has expired');
   }
 
   #onTokenEnded(id: string, code: ErrorBody['code'], message: string): void {
-    const record = this.#book.get(id);
+    const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
     if (code === 'TOKEN_EXPIRED') this.#end(record, 'expired', message);
     else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
   }
 
-  /** What it does ends first, whatever the disk says. */
+  /** Stops the agent first, even when the disk then refuses its record. */
   #end(record: AgentRecord, status: AgentStatus, reason: string): void {
-    const work = this.#work.get(record.id);
-    this.#work.delete(record.id);
-    work?.cancelExpiry();
-    void work?.automation?.stop();
+    const running = this.#running.get(record.id);
+    this.#running.delete(record.id);
+    running?.cancelExpiry();
+    void running?.automation?.stop();
     const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
     const ended: AgentRecord = { ...rest, status, reason };
     try {
-      this.#book.put(ended);
+      this.#agents.put(ended);
     } catch (thrown) {
-      this.#book.remember(ended);
-      this.#with.logger.error('agent.end_not_kept', { agent_id: record.id, problem: toAtmoError(thrown).message });
+      this.#agents.remember(ended);
+      this.#parts.logger.error('agent.end_not_stored', { agent_id: record.id, problem: toAtmoError(thrown).message });
     }
   }
 
   #require(id: string): AgentRecord {
-    const record = this.#book.get(id);
+    const record = this.#agents.get(id);
     if (record) return record;
-    throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents tells the ids`);
+    throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents returns the ids`);
   }
 }
 
-/** What an agent is to be. */
-interface SpawnRequest {
-  readonly type: AgentType;
-  /** The word for it that was asked for. */
+/** The request for an agent. */
+interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
+  /** The caller's word for its type. */
   readonly kind: string;
   readonly name?: string;
-  readonly config: JsonObject;
-  readonly permissions: readonly string[];
   readonly ttlMs: number;
 }
 
 /**
- * PERMISSION_DENIED unless the caller has every permission that it asks for. The issuer of the token proves the same; it is
- * looked at first here, so that a config can tell nobody what exists beyond its own rights.
+ * PERMISSION_DENIED unless the caller has every permission that it requests. The issuer of the token checks the same; this comes first,
+ * so that the errors of a config cannot show anybody what exists beyond their own rights.
  */
 function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
@@ -305,10 +285,10 @@ function requireOwnPermissions(permissions: readonly string[], by: Principal): v
 }
 
 const MAX_AGENTS = 64;
-/** Of one agent, with all that come from it: its children would otherwise take the places of everybody else. */
+/** Bound on one agent with its descendants, which would otherwise use up the bound of everybody. */
 const MAX_FAMILY = 16;
 
-/** RESOURCE_EXCEEDED when there is no place for one more agent of `by`. Nobody can take the places of the owner. */
+/** RESOURCE_EXCEEDED when `by` may have no further agent. The agents of others never count against the owner. */
 function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
   const isOwner = by.kind === 'owner';
   const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
@@ -322,10 +302,10 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
-/** An id is the resource of permissions, which have 256 characters. */
+/** An id is the resource of permissions, which have at most 256 characters. */
 const MAX_ID_LENGTH = 200;
 
-/** The part of an agent's id that its name makes: the name itself where it can be, else its letters and digits. */
+/** Returns the last part of an agent's id: its name where that has the form, else the letters and digits of the name. */
 function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
   const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
@@ -336,7 +316,7 @@ function idPartOf(name: string | undefined, type: AgentType): string {
   );
 }
 
-/** The id of a child: below that of the agent that spawns it, so that nobody can take another's. */
+/** Returns the id of a child: below that of the agent that spawns it, so that nobody can take another's. */
 export function childId(parent: Principal, part: string): string {
   const id = parent.kind === 'owner' ? part : `${parent.id}/${part}`;
   if (id.length <= MAX_ID_LENGTH) return id;

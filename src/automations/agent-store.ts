@@ -5,23 +5,21 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 
 const SPACE = 'agents';
-/** How long an agent that has ended can still be looked up, and how many of them. */
+/** How long the record of an ended agent is kept, and how many of them. */
 const ENDED_KEPT_MS = 7 * 86_400_000;
 const MAX_ENDED = 64;
 
-/** All agents of this hub, in memory and on the disk; every change is told. */
+/** All agents of this hub, in memory and on the disk; emits an event for each change. */
 export class AgentStore {
-  readonly #store: KeyValueStore;
-  readonly #events: EventBus;
+  readonly #parts: { readonly store: KeyValueStore; readonly events: EventBus };
   readonly #records = new Map<string, AgentRecord>();
 
-  constructor(collaborators: { readonly store: KeyValueStore; readonly events: EventBus }) {
-    this.#store = collaborators.store;
-    this.#events = collaborators.events;
+  constructor(parts: { readonly store: KeyValueStore; readonly events: EventBus }) {
+    this.#parts = parts;
   }
 
   load(): void {
-    for (const { key, value } of this.#store.entries(SPACE)) {
+    for (const { key, value } of this.#parts.store.entries(SPACE)) {
       // Nobody but this class writes here.
       if (isJsonObject(value)) this.#records.set(key, value as unknown as AgentRecord);
     }
@@ -40,19 +38,19 @@ export class AgentStore {
     return this.all().filter(isLiving);
   }
 
-  /** The record is on the disk when this returns; STORAGE_FAILED leaves what was known before. */
+  /** Writes the record to the disk, then to memory; STORAGE_FAILED leaves both as they were. */
   put(record: AgentRecord): void {
-    this.#store.set(SPACE, record.id, copyJson(record), isLiving(record) ? {} : { ttlMs: ENDED_KEPT_MS });
+    this.#parts.store.set(SPACE, record.id, copyJson(record), isLiving(record) ? {} : { ttlMs: ENDED_KEPT_MS });
     this.remember(record);
   }
 
-  /** As `put`, in memory alone: for an end that holds although the disk does not take it. */
+  /** As `put`, in memory alone: for the end of an agent that the disk refuses. */
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
-    this.#forgetOld();
+    this.#deleteOldest();
     const { id, type, status, runs, lastError } = record;
     const problem = lastError && { code: lastError.code, message: lastError.message };
-    this.#events.emit('agent.changed', id, {
+    this.#parts.events.emit('agent.changed', id, {
       agent_id: id,
       agent_type: type,
       status,
@@ -62,11 +60,11 @@ export class AgentStore {
     });
   }
 
-  #forgetOld(): void {
+  #deleteOldest(): void {
     const ended = [...this.#records.values()].filter((record) => !isLiving(record));
     for (const { id } of ended.sort((a, b) => b.createdAtMs - a.createdAtMs).slice(MAX_ENDED)) {
       this.#records.delete(id);
-      this.#store.delete(SPACE, id);
+      this.#parts.store.delete(SPACE, id);
     }
   }
 }
@@ -78,18 +76,18 @@ export type AgentType = 'automation' | 'external';
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** What went wrong last. */
+/** The last error of an agent. */
 export interface AgentProblem {
   readonly code: ErrorCode;
   readonly message: string;
   readonly atMs: number;
 }
 
-/** What the hub keeps of an agent, as it lies on the disk. Times in milliseconds since 1970. */
+/** The record of an agent, as it is stored on the disk. Times in milliseconds since 1970. */
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
-  /** What its maker calls an external agent, such as `researcher`. */
+  /** The spawning agent's word for an external agent, such as `researcher`. */
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
@@ -98,23 +96,23 @@ export interface AgentRecord {
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly tokenId: string;
-  /** Ids of the tokens that its own comes from, root first, its own last. */
+  /** Ids of the tokens that its token derives from, root first, its own last. */
   readonly chain: readonly string[];
   readonly permissions: readonly string[];
-  /** An automation's own token, which the hub uses for it; gone when the agent has ended. */
+  /** The token with which the hub makes an automation's calls; absent once the agent has ended. */
   readonly token?: string;
   readonly config: JsonObject;
-  /** Runs that ended, well or not. */
+  /** Runs that ended, failed ones included. */
   readonly runs: number;
-  /** Failed runs since the last one that went well. */
+  /** Failed runs since the last success. */
   readonly failures: number;
   readonly lastRunAtMs?: number;
   readonly lastError?: AgentProblem;
   /** A failing automation tries again at the first trigger after this. */
   readonly restsUntilMs?: number;
-  /** Written before the first call of a run, so that no run begins twice. */
+  /** Written before the first call of a run, so that no run is made twice. */
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
-  /** Why it ended. */
+  /** The reason of its end. */
   readonly reason?: string;
 }
 

@@ -35,8 +35,8 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
 }
 
 /**
- * A permission names what may be ended and cannot say "what I spawned". This tool needs none for that: it only reaches ids
- * below the caller's own.
+ * The permission of kill_agent names an agent and cannot express "those that I spawned". This tool needs no such permission, since it
+ * only reaches ids below the caller's own.
  */
 function dismissAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
@@ -112,7 +112,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
-/** An agent as its owner sees it: everything but the token. */
+/** Returns the public view of an agent: everything but the token. */
 function agentView(record: AgentRecord, runner: AgentRunner): Json {
   const { lastError, lastRunAtMs, running } = record;
   return snakeJson({
@@ -139,7 +139,7 @@ function reasonText(reason: string | undefined, by: string): string {
 
 const DEFAULT_TTL_SECONDS = 86_400;
 
-/** Characters that people see, and no slash. */
+/** Visible characters, and no slash. */
 const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
 const AUTOMATION = 'automation';
 
@@ -150,14 +150,7 @@ const PARAMETERS = {
     maxLength: 64,
     pattern: PLAIN,
   }),
-  name: p
-    .string({
-      description: 'Name for people; its id is made of it',
-      minLength: 1,
-      maxLength: 64,
-      pattern: PLAIN,
-    })
-    .optional(),
+  name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: PLAIN }).optional(),
   config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
   permissions: p
     .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {

@@ -11,32 +11,40 @@ import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { Action, AutomationPlan, Condition, Trigger } from './automation-config.ts';
+import type { Action, AutomationPlan, Condition, Trigger } from './automation-schema.ts';
 import { referencesIn } from './parse-automation.ts';
 
-interface VisibilityCollaborators {
+/** The parts of the hub against which a configuration is checked. */
+export interface AccessPorts {
   readonly authorizer: Authorizer;
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
+  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
+  /** The other hubs. */
+  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
+  readonly validator: SchemaValidator;
 }
 
+type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
+type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'outlook' | 'validator'>;
+
 /**
- * May this principal learn what the trigger or condition is about? A value is more than the knowledge that there is one:
- * it takes the very permission to read it. Time is everybody's.
+ * Returns whether this principal may learn the subject of a trigger or condition. That a sensor exists is less than its value, which needs
+ * the permission to read it. Times need none.
  */
 export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
   if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 
-/** SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for what there is not, and in the same words for what the principal may not see. */
-export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityCollaborators): void {
+/** SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for a subject that does not exist, and in the same words for one that the principal may not see. */
+export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of [...plan.triggers, ...plan.conditions]) {
-    if (isThere(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
+    if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
     if ('sensor_id' in about) {
       throw new AtmoError(
         'SENSOR_NOT_FOUND',
-        `The permissions of this agent show it no sensor ${JSON.stringify(about.sensor_id)}; write the id of one, as list_sensors tells it`,
+        `The permissions of this agent show it no sensor ${JSON.stringify(about.sensor_id)}; write the id of one, as list_sensors returns it`,
       );
     }
     const device = 'device_id' in about ? about.device_id : '';
@@ -47,25 +55,17 @@ export function requireVisible(plan: AutomationPlan, principal: Principal, ports
   }
 }
 
-function isThere(about: Trigger | Condition, { readings, devices }: VisibilityCollaborators): boolean {
+function exists(about: Trigger | Condition, { readings, devices }: VisibilityPorts): boolean {
   if ('sensor_id' in about) return readings.current(parseSensorId(about.sensor_id)) !== undefined;
   return 'device_id' in about ? devices.get(parseDeviceId(about.device_id)) !== undefined : true;
 }
 
-interface ActionCheckCollaborators {
-  readonly authorizer: Authorizer;
-  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
-  /** The other hubs. */
-  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
-  readonly validator: SchemaValidator;
-}
-
 /**
- * Refuses, before an automation exists, actions that could never be allowed: unknown tools, parameters that do not fit,
- * permissions that it lacks. A dry run of the pipeline would file requests for approval of dangerous ones, and the
- * pipeline judges each call anyway: this only spares its author an automation that fails at night.
+ * Rejects, before an automation exists, actions that could never be allowed: unknown tools, parameters that do not fit, permissions that
+ * it lacks. A dry run of the pipeline would make requests for approval of dangerous ones. The pipeline checks each call anyway: this only
+ * spares its author an automation that fails at night.
  */
-export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionCheckCollaborators): void {
+export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
   for (const [index, action] of actions.entries()) {
     try {
       checkAction(action, principal, ports);
@@ -77,14 +77,14 @@ export function checkActions(actions: readonly Action[], principal: Principal, p
   }
 }
 
-function checkAction(action: Action, principal: Principal, ports: ActionCheckCollaborators): void {
+function checkAction(action: Action, principal: Principal, ports: ActionPorts): void {
   const { registry, authorizer, validator } = ports;
   const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
   const required = tool.definition.requires.permissions;
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
   if (referencesIn(action.params, 'trigger').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
-  // Which devices a tool of another hub touches, that hub alone can tell.
+  // Only the other hub can resolve the devices that its tool touches.
   if (tool.hubs) return;
   const canonical = canonicalOf(tool, params, { principal, ports });
   if (!canonical) return;
@@ -92,23 +92,18 @@ function checkAction(action: Action, principal: Principal, ports: ActionCheckCol
   if (!decision.allowed) throw lacks(decision.required);
 }
 
-/** Undefined where the device is another hub's, which alone can tell what the call touches there. Throws what the tool does. */
+/** Returns undefined for a device of another hub, which alone can resolve it. Throws the error of the tool. */
 function canonicalOf(
   tool: RegisteredTool,
   params: Action['params'],
-  { principal, ports }: { readonly principal: Principal; readonly ports: ActionCheckCollaborators },
+  { principal, ports }: { readonly principal: Principal; readonly ports: ActionPorts },
 ): Action['params'] | undefined {
   const { authorizer, registry, outlook } = ports;
   try {
     return tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
   } catch (error) {
-    const peers = outlook.view.peers();
-    if (
-      NOT_FOUND_CODES.has(toAtmoError(error).code) &&
-      isRemoteDevice({ tool, params }, { principal, authorizer }, { tools: registry, peers })
-    ) {
-      return undefined;
-    }
+    if (!NOT_FOUND_CODES.has(toAtmoError(error).code)) throw error;
+    if (isRemoteDevice({ tool, params }, { principal, authorizer }, { tools: registry, peers: outlook.view.peers() })) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,15 @@
 import { WEEKDAYS } from '../core/clock.ts';
+import type { FileValue } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
 
-const CLOCK_TIME = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Time of day, HH:MM', examples: ['07:30'] };
+const CLOCK_TIME = {
+  type: 'string',
+  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  description: 'Time of day, HH:MM',
+  examples: ['07:30'],
+} as const;
 const LONGEST_SECONDS = 86_400;
-const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description });
+const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description }) as const;
 const days = {
   type: 'array',
   minItems: 1,
@@ -11,7 +17,7 @@ const days = {
   uniqueItems: true,
   items: { enum: WEEKDAYS },
   description: 'Only on these days; every day when absent',
-};
+} as const;
 const timeZone = { ...shortText("IANA time zone, such as Europe/Berlin; the hub's own when absent"), examples: ['Europe/Berlin'] };
 const sensorId = shortText('Sensor id as list_sensors tells it: <device id>/<reading>');
 const deviceId = shortText('Device id');
@@ -20,15 +26,15 @@ const comparison = {
   above: { type: 'number', description: 'For reading: it rises above this' },
   below: { type: 'number', description: 'For reading: it falls below this' },
   equals: { type: ['number', 'string', 'boolean'], maxLength: 160, description: 'For reading: it becomes this' },
-};
+} as const;
 
-/** A schema of its members for each `type` that a trigger may have. */
+/** The schema of the members of each `type` of trigger. */
 const TRIGGERS = {
   reading: {
     required: ['sensor_id'],
     properties: {
       ...comparison,
-      changes: { const: true, description: 'For reading: any change' },
+      changes: { enum: [true], description: 'For reading: any change' },
       for_seconds: { type: 'number', minimum: 0, maximum: LONGEST_SECONDS, description: 'For reading: it has to stay so for this long' },
       hysteresis: { type: 'number', minimum: 0, description: 'For reading: how far it has to go back before it can cross again' },
     },
@@ -104,6 +110,45 @@ const PARAMETER = {
   },
 } as const;
 
+type ByType<Table> = { readonly [Type in keyof Table]: { readonly type: Type } & FileValue<Table[Type]> };
+type TriggersByType = ByType<typeof TRIGGERS>;
+type ConditionsByType = ByType<typeof CONDITIONS>;
+
+/** Fires when a reading crosses a value, reaches it, or changes. */
+export type ReadingTrigger = TriggersByType['reading'];
+/** Fires when a device sends an event, such as a pressed button. */
+export type DeviceEventTrigger = TriggersByType['device_event'];
+/** Fires when a device is lost or comes back. */
+export type ReachabilityTrigger = TriggersByType['reachability'];
+/** Fires at a time of day in a time zone. */
+export type TimeTrigger = TriggersByType['time'];
+/** Fires again and again. */
+export type IntervalTrigger = TriggersByType['every'];
+/** Starts a run of an automation. */
+export type Trigger = TriggersByType[keyof TriggersByType];
+
+/** A reading that has to hold when the trigger fires. */
+export type ReadingCondition = ConditionsByType['reading'];
+/** A time of day that has to hold when the trigger fires; a window whose end is before its start goes over midnight. */
+export type TimeCondition = ConditionsByType['time'];
+/** Has to hold for a trigger to count. */
+export type Condition = ReadingCondition | TimeCondition;
+
+/** One call of a tool; its parameters may hold references to the trigger, `{"trigger": "value"}`. */
+export type Action = FileValue<{ readonly properties: typeof ACTION; readonly required: readonly ['tool', 'params', 'on_error'] }>;
+
+/** A value that `adjust_threshold` may change while the agent runs. */
+export type AgentParameter = FileValue<typeof PARAMETER>;
+
+/** A configuration that was checked, with its parameters filled in. */
+export interface AutomationPlan {
+  readonly triggers: readonly Trigger[];
+  readonly conditions: readonly Condition[];
+  readonly actions: readonly Action[];
+  readonly cooldownMs: number;
+  readonly maxRunsPerHour: number;
+}
+
 /** Values that `adjust_threshold` may change. */
 export const PARAMETERS_SCHEMA: JsonSchema = {
   type: 'object',
@@ -113,10 +158,10 @@ export const PARAMETERS_SCHEMA: JsonSchema = {
   description: 'Values that can be changed later with adjust_threshold; {"param": "NAME"} stands for one of them',
 };
 
-/** What an external agent may be given: it runs elsewhere, the hub only keeps its parameters. */
+/** The configuration of an external agent: it runs elsewhere, the hub only stores its parameters. */
 export const EXTERNAL_SCHEMA: JsonSchema = { type: 'object', additionalProperties: false, properties: { parameters: PARAMETERS_SCHEMA } };
 
-/** An automation whose parameters have been filled in and whose trigger is a list. */
+/** An automation whose parameters are filled in and whose trigger is a list. */
 export const PLAN_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['trigger', 'actions'],
@@ -143,8 +188,8 @@ export const PLAN_SCHEMA: JsonSchema = {
 };
 
 /**
- * What a caller of spawn_agent is shown: the same members in one flat object each, since models write those best.
- * PLAN_SCHEMA says afterwards which of them go together.
+ * The schema that callers of spawn_agent get: the same members in one flat object each, since models write those best. PLAN_SCHEMA then
+ * checks which of them go together.
  */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
@@ -157,12 +202,12 @@ export const CONFIG_SCHEMA: JsonSchema = {
     trigger: {
       type: ['array', 'object'],
       description: 'What sets it off: a list of up to 8 triggers, of which any fires, or just one',
-      items: { type: 'object', ...shown(TRIGGERS) },
+      items: shown(TRIGGERS),
     },
     conditions: {
       type: 'array',
       description: 'What has to hold when the trigger fires; all of them',
-      items: { type: 'object', ...shown(CONDITIONS) },
+      items: shown(CONDITIONS),
     },
     actions: { type: 'array', description: 'Up to 16 tool calls, one after the other', items: { type: 'object', properties: ACTION } },
     ...LIMITS,
@@ -173,7 +218,7 @@ type Variants = Readonly<
   Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
 >;
 
-/** One strict schema for each value of `type`, chosen by it: mistakes are then told for that one alone. */
+/** One strict schema for each value of `type`, chosen by it, so that errors name the mistakes of that type alone. */
 function byType(variants: Variants): JsonSchema {
   return {
     type: 'object',
@@ -188,17 +233,14 @@ function byType(variants: Variants): JsonSchema {
 }
 
 function shown(variants: Variants): JsonSchema {
-  const members = Object.values(variants).map(({ properties }) => properties);
-  const merged: Record<string, JsonSchema> = Object.assign({}, ...members);
-  return { properties: { type: { type: 'string', enum: Object.keys(variants), description: 'Kind' }, ...mapValues(merged, orReference) } };
+  const members: Record<string, JsonSchema> = Object.assign({}, ...Object.values(variants).map(({ properties }) => properties));
+  const withReferences = Object.entries(members).map(([name, schema]) => [name, orReference(schema, name)]);
+  const type = { type: 'string', enum: Object.keys(variants), description: 'Kind' };
+  return { type: 'object', properties: { type, ...Object.fromEntries(withReferences) } };
 }
 
-/** Ids and names are written out; what is a number, a time or a value may be a reference to a parameter. */
+/** Ids and names are written out; a number, a time or a value may be a reference to a parameter. */
 function orReference(schema: JsonSchema, name: string): JsonSchema {
   const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
   return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };
-}
-
-function mapValues(members: Record<string, JsonSchema>, map: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
-  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, map(schema, name)]));
 }

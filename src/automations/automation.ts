@@ -7,13 +7,13 @@ import { parseSensorId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving } from './agent-store.ts';
 import { canObserve } from './automation-access.ts';
-import type { AutomationPlan, Condition, ReadingCondition, TimeCondition, Trigger } from './automation-config.ts';
+import type { AutomationPlan, Condition, ReadingCondition, TimeCondition, Trigger } from './automation-schema.ts';
 import { DeviceEventWatch, ReachabilityWatch } from './device-watch.ts';
 import { localTimeAt, minutesOf } from './local-time.ts';
 import { ReadingWatch, readingMatches } from './reading-watch.ts';
 import { type Run, type RunOutcome, type RunPorts, runActions } from './run-actions.ts';
 import { IntervalWatch, TimeWatch } from './time-watch.ts';
-import type { Fire, Firing, Watch, WatchPorts } from './trigger-watch.ts';
+import type { Firing, Watch, WatchPorts } from './trigger-watch.ts';
 
 /** A trigger that has to wait longer, for the run before or for the cooldown, is dropped: nothing runs late. */
 const MAX_WAIT_MS = 60_000;
@@ -21,25 +21,25 @@ const MAX_WAIT_MS = 60_000;
 const MAX_FAILURES = 5;
 const REST_MS = 3_600_000;
 
-/** Whom an automation works with. */
+/** The parts of the hub that an automation uses. */
 export interface AutomationPorts extends WatchPorts, RunPorts {
-  readonly book: AgentStore;
+  readonly agents: AgentStore;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly authorizer: Authorizer;
   readonly logger: Logger;
-  /** Told when the token turns out to have ended. */
+  /** Is called when the token turns out to have ended. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
 
-/** One automation at work: watches its triggers and runs its actions, one run at a time, with the rights of its own token. */
+/** Watches the triggers of one automation and runs its actions, one run at a time, with the rights of its own token. */
 export class Automation {
   readonly #ports: AutomationPorts;
   readonly #id: string;
-  readonly #gate = new RunRateLimit();
+  readonly #rateLimit = new RunRateLimit();
   readonly #abort = new AbortController();
   #plan: AutomationPlan;
   #watches: readonly Watch[] = [];
-  /** The latest trigger that waits. */
+  /** The latest firing that waits for its run. */
   #waiting: Firing | undefined;
   #cancelWait: (() => void) | undefined;
   #run: Promise<void> | undefined;
@@ -51,11 +51,11 @@ export class Automation {
   }
 
   start(): void {
-    this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, (firing) => this.#offer(firing)));
+    this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, (firing) => this.#onFiring(firing)));
     for (const watch of this.#watches) watch.start();
   }
 
-  /** The same automation with other values of its parameters. */
+  /** Takes the same automation with other values of its parameters. */
   update(plan: AutomationPlan): void {
     this.#plan = plan;
     for (const [index, watch] of this.#watches.entries()) {
@@ -64,7 +64,7 @@ export class Automation {
     }
   }
 
-  /** No trigger counts any more, and a running call is given up; resolves when the run has ended. */
+  /** Stops the watches and aborts a running call; resolves when the run has ended. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.stop();
     this.#watches = [];
@@ -74,43 +74,43 @@ export class Automation {
     await this.#run;
   }
 
-  #offer(firing: Firing): void {
+  #onFiring(firing: Firing): void {
     this.#waiting = firing;
-    this.#next();
+    this.#startWaitingRun();
   }
 
-  #next(): void {
+  #startWaitingRun(): void {
     const firing = this.#waiting;
     if (!firing || this.#run || this.#abort.signal.aborted) return;
     const { clock } = this.#ports;
     this.#cancelWait?.();
-    const waitMs = this.#gate.waitMs(clock.monotonic(), this.#plan);
+    const waitMs = this.#rateLimit.waitMs(clock.monotonic(), this.#plan);
     const isLate = clock.monotonic() + waitMs - firing.atMs > MAX_WAIT_MS;
     if (waitMs > 0 && !isLate) {
-      this.#cancelWait = clock.after(waitMs, () => this.#next());
+      this.#cancelWait = clock.after(waitMs, () => this.#startWaitingRun());
       return;
     }
     this.#waiting = undefined;
-    if (waitMs === Infinity) this.#tellLimit();
+    if (waitMs === Infinity) this.#noteRateLimit();
     if (isLate || !firing.holds()) return;
     this.#run = this.#perform(firing).finally(() => {
       this.#run = undefined;
-      this.#next();
+      this.#startWaitingRun();
     });
   }
 
-  /** Never rejects: what goes wrong is kept with the agent. */
+  /** Never rejects: errors are stored with the agent. */
   async #perform(firing: Firing): Promise<void> {
-    const { book, clock, logger } = this.#ports;
+    const { agents, clock, logger } = this.#ports;
     try {
-      const record = book.get(this.#id);
+      const record = agents.get(this.#id);
       if (!record || !isLiving(record) || (record.restsUntilMs ?? 0) > clock.now()) return;
       const principal = this.#principal(record);
-      if (!principal || !this.#isCalledFor(firing, principal)) return;
+      if (!principal || !this.#shouldRun(firing, principal)) return;
       const runId = randomUUID();
-      this.#gate.started(clock.monotonic());
+      this.#rateLimit.started(clock.monotonic());
       // On the disk before anything happens: after a crash in the middle this run is not begun again.
-      book.put({ ...record, running: { runId, startedAtMs: clock.now() } });
+      agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
       const run = { id: runId, principal, facts: firing.facts, signal: this.#abort.signal };
       this.#finish(await this.#outcomeOf(run));
     } catch (thrown) {
@@ -138,8 +138,8 @@ export class Automation {
     }
   }
 
-  /** Rights, devices in groups and readings are looked at as they are now, not as they were when it was spawned. */
-  #isCalledFor({ trigger }: Firing, principal: Principal): boolean {
+  /** Rights, devices in groups and readings count as they are now, not as they were when it was spawned. */
+  #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
       this.#note('PERMISSION_DENIED', 'Its permissions no longer show it what it is set off by or looks at');
@@ -149,8 +149,8 @@ export class Automation {
   }
 
   #finish({ isStopped, error }: RunOutcome): void {
-    const { book, clock, logger } = this.#ports;
-    const before = book.get(this.#id);
+    const { agents, clock, logger } = this.#ports;
+    const before = agents.get(this.#id);
     if (!before || !isLiving(before)) return;
     const { running, restsUntilMs: _, ...rest } = before;
     const isOurStop = error?.code === 'SHUTTING_DOWN' || this.#abort.signal.aborted;
@@ -158,7 +158,7 @@ export class Automation {
     const isFailing = failures >= MAX_FAILURES;
     const restsUntilMs = clock.now() + REST_MS;
     if (isFailing) logger.warn('agent.failing', { agent_id: this.#id, code: error?.code ?? '', rests_ms: REST_MS });
-    book.put({
+    agents.put({
       ...rest,
       status: isFailing ? 'failing' : 'active',
       runs: before.runs + 1,
@@ -169,34 +169,29 @@ export class Automation {
     });
   }
 
-  /** Told once for each hour that was too full, not for each trigger. */
-  #tellLimit(): void {
-    const lastError = this.#ports.book.get(this.#id)?.lastError;
+  /** Once for each hour that was too full, not for each trigger. */
+  #noteRateLimit(): void {
+    const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;
     this.#note('RATE_LIMITED', `It ran ${this.#plan.maxRunsPerHour} times within an hour (max_runs_per_hour): triggers are dropped`);
   }
 
   #note(code: ErrorBody['code'], message: string): void {
-    const { book, clock } = this.#ports;
-    const record = book.get(this.#id);
+    const { agents, clock } = this.#ports;
+    const record = agents.get(this.#id);
     if (!record || !isLiving(record) || record.lastError?.message === message) return;
-    book.put({ ...record, lastError: { code, message, atMs: clock.now() } });
+    agents.put({ ...record, lastError: { code, message, atMs: clock.now() } });
   }
 }
 
 const HOUR_MS = 3_600_000;
 
-interface GateLimits {
-  readonly cooldownMs: number;
-  readonly maxRunsPerHour: number;
-}
-
 /** How soon an automation may run again; times are those of a clock that never jumps. */
 class RunRateLimit {
   #starts: number[] = [];
 
-  /** Milliseconds until a run may start; infinite when this hour has had all of its runs. */
-  waitMs(nowMs: number, { cooldownMs, maxRunsPerHour }: GateLimits): number {
+  /** Returns the milliseconds until a run may start; infinite when this hour has had all of its runs. */
+  waitMs(nowMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
     this.#starts = this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS);
     if (this.#starts.length >= maxRunsPerHour) return Infinity;
     const lastMs = this.#starts.at(-1);
@@ -210,7 +205,7 @@ class RunRateLimit {
 
 type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'timeZone'>;
 
-/** Do all conditions hold now? A reading that is unknown, too old or of a device that does not answer holds nothing. */
+/** Returns whether all conditions hold now. One of a reading that is unknown, too old or of an unreachable device does not. */
 function conditionsHold(conditions: readonly Condition[], ports: ConditionPorts): boolean {
   return conditions.every((condition) => (condition.type === 'reading' ? readingHolds(condition, ports) : timeHolds(condition, ports)));
 }
@@ -230,18 +225,18 @@ function timeHolds(condition: TimeCondition, { clock, timeZone }: ConditionPorts
   return from < to ? minutes >= from && minutes < to : minutes >= from || minutes < to;
 }
 
-/** The watch of a trigger's type; it does nothing before it is started. */
-function createWatch(trigger: Trigger, ports: WatchPorts, fire: Fire): Watch {
+/** Returns the watch of a trigger's type; it does nothing before it is started. */
+function createWatch(trigger: Trigger, ports: WatchPorts, onFiring: (firing: Firing) => void): Watch {
   switch (trigger.type) {
     case 'reading':
-      return new ReadingWatch(ports, trigger, fire);
+      return new ReadingWatch(ports, trigger, onFiring);
     case 'device_event':
-      return new DeviceEventWatch(ports, trigger, fire);
+      return new DeviceEventWatch(ports, trigger, onFiring);
     case 'reachability':
-      return new ReachabilityWatch(ports, trigger, fire);
+      return new ReachabilityWatch(ports, trigger, onFiring);
     case 'time':
-      return new TimeWatch(ports, trigger, fire);
+      return new TimeWatch(ports, trigger, onFiring);
     case 'every':
-      return new IntervalWatch(ports, trigger, fire);
+      return new IntervalWatch(ports, trigger, onFiring);
   }
 }

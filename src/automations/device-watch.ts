@@ -1,81 +1,40 @@
-import { isoTime } from '../core/clock.ts';
 import { parseDeviceId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { DeviceEventTrigger, ReachabilityTrigger, Trigger } from './automation-config.ts';
-import { type Fire, MAX_REPORT_AGE_MS, type Watch, type WatchPorts } from './trigger-watch.ts';
+import type { DeviceEventTrigger, ReachabilityTrigger } from './automation-schema.ts';
+import { MAX_REPORT_AGE_MS, Watch } from './trigger-watch.ts';
 
 /** Fires when a device sends the event; one that it repeats from the past does not count. */
-export class DeviceEventWatch implements Watch {
-  readonly #ports: WatchPorts;
-  readonly #trigger: DeviceEventTrigger;
-  readonly #fire: Fire;
-  #stop: (() => void) | undefined;
-
-  constructor(ports: WatchPorts, trigger: DeviceEventTrigger, fire: Fire) {
-    this.#ports = ports;
-    this.#trigger = trigger;
-    this.#fire = fire;
+export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
+  override start(): void {
+    this.cancel = this.ports.index.on('device.event', this.trigger.device_id, ({ data }) => this.#onEvent(data));
   }
 
-  start(): void {
-    this.#stop = this.#ports.index.on('device.event', this.#trigger.device_id, ({ data }) => this.#take(data));
-  }
-
-  /** Device and event are written out in the configuration and never change. */
-  update(): void {}
-
-  stop(): void {
-    this.#stop?.();
-  }
-
-  #take({ event, cluster, data, at_ms: atMs }: JsonObject): void {
-    const trigger = this.#trigger;
-    const { clock } = this.#ports;
+  #onEvent({ event, cluster, data, at_ms: atMs }: JsonObject): void {
+    const { trigger } = this;
     if (event !== trigger.event || (trigger.cluster !== undefined && cluster !== trigger.cluster)) return;
-    if (typeof atMs === 'number' && clock.now() - atMs > MAX_REPORT_AGE_MS) return;
-    const facts = { type: trigger.type, device_id: trigger.device_id, event, cluster: cluster ?? null, data: data ?? null };
-    this.#fire({ trigger, facts: { ...facts, at: isoTime(clock.now()) }, atMs: clock.monotonic(), holds: () => true });
+    if (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS) return;
+    this.fire({ device_id: trigger.device_id, event, cluster: cluster ?? null, data: data ?? null });
   }
 }
 
-/** Fires when a device is lost or back. What a start of the hub finds is where it begins, not a change. */
-export class ReachabilityWatch implements Watch {
-  readonly #ports: WatchPorts;
-  readonly #fire: Fire;
-  #trigger: ReachabilityTrigger;
-  #known: Json | undefined;
-  #stop: (() => void) | undefined;
+/** Fires when a device is lost or back. Its state at the start of the hub is no change. */
+export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
+  #state: Json | undefined;
 
-  constructor(ports: WatchPorts, trigger: ReachabilityTrigger, fire: Fire) {
-    this.#ports = ports;
-    this.#trigger = trigger;
-    this.#fire = fire;
+  override start(): void {
+    const { index, devices } = this.ports;
+    this.#setState(devices.get(parseDeviceId(this.trigger.device_id))?.reachability);
+    this.cancel = index.on('device.reachability', this.trigger.device_id, ({ data }) => this.#onReachability(data.reachability));
   }
 
-  start(): void {
-    const { index, devices } = this.#ports;
-    this.#know(devices.get(parseDeviceId(this.#trigger.device_id))?.reachability);
-    this.#stop = index.on('device.reachability', this.#trigger.device_id, ({ data }) => this.#take(data.reachability));
+  #onReachability(reachability: Json | undefined): void {
+    const before = this.#state;
+    this.#setState(reachability);
+    if (before === undefined || before === this.#state || this.#state !== this.trigger.becomes) return;
+    this.fire({ device_id: this.trigger.device_id, reachability: this.#state }, () => this.#state === this.trigger.becomes);
   }
 
-  update(trigger: Trigger): void {
-    if (trigger.type === 'reachability') this.#trigger = trigger;
-  }
-
-  stop(): void {
-    this.#stop?.();
-  }
-
-  #take(reachability: Json | undefined): void {
-    const before = this.#known;
-    this.#know(reachability);
-    if (before === undefined || before === this.#known || this.#known !== this.#trigger.becomes) return;
-    const { clock } = this.#ports;
-    const facts = { type: 'reachability', at: isoTime(clock.now()), device_id: this.#trigger.device_id, reachability: this.#known };
-    this.#fire({ trigger: this.#trigger, facts, atMs: clock.monotonic(), holds: () => this.#known === this.#trigger.becomes });
-  }
-
-  #know(reachability: Json | undefined): void {
-    if (reachability === 'reachable' || reachability === 'unreachable') this.#known = reachability;
+  #setState(reachability: Json | undefined): void {
+    if (reachability === 'reachable' || reachability === 'unreachable') this.#state = reachability;
   }
 }

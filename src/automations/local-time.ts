@@ -5,10 +5,10 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 8;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment as the clock on the wall shows it. */
+/** A moment in a time zone. */
 export interface LocalTime {
   readonly day: Weekday;
-  /** Minutes since midnight on that clock. */
+  /** Minutes since local midnight. */
   readonly minutes: number;
 }
 
@@ -22,7 +22,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What the clock on the wall shows at a moment (milliseconds since 1970). */
+/** Returns the local time of a moment (milliseconds since 1970). */
 export function localTimeAt(atMs: number, timeZone: string): LocalTime {
   const wallMs = wallTimeOf(atMs, timeZone);
   return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
@@ -40,22 +40,21 @@ export function minutesOf(text: string): number {
  * the first counts (as RFC 5545 §3.3.5 reads local times).
  */
 export function nextLocalTime(
-  wanted: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
+  { at, days = WEEKDAYS, timeZone }: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
   afterMs: number,
 ): number | undefined {
-  const days = wanted.days ?? WEEKDAYS;
-  const wallNowMs = wallTimeOf(afterMs, wanted.timeZone);
+  const wallNowMs = wallTimeOf(afterMs, timeZone);
   const midnightMs = wallNowMs - (wallNowMs % DAY_MS);
   for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
-    const wallMs = midnightMs + ahead * DAY_MS + minutesOf(wanted.at) * MINUTE_MS;
+    const wallMs = midnightMs + ahead * DAY_MS + minutesOf(at) * MINUTE_MS;
     if (!days.includes(dayOf(wallMs))) continue;
-    const atMs = momentOf(wallMs, wanted.timeZone);
+    const atMs = momentOf(wallMs, timeZone);
     if (atMs > afterMs) return atMs;
   }
   return undefined;
 }
 
-/** Wall time is kept like a moment in UTC: milliseconds since 1970 on a clock that shows local time. */
+/** Returns the local time as if it were UTC: milliseconds since 1970 on a clock that shows local time. */
 function wallTimeOf(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
@@ -91,17 +90,20 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** The clock on the wall may be set while a timer waits: it is looked at again at least this often. */
-const LOOK_AGAIN_MS = 60_000;
+/** Longest single timer: the clock may be set while it runs, so it is read again at least this often. */
+export const MAX_TIMER_MS = 60_000;
 
-/** Calls back once when the clock shows `dueMs` (milliseconds since 1970) or more, however far away that is; the answer cancels. */
+/**
+ * Calls back once when the clock shows `dueMs` (milliseconds since 1970) or more, however far away that is; the returned function
+ * cancels it.
+ */
 export function atWallTime(clock: Clock, dueMs: number, callback: () => void): () => void {
   let cancel = () => {};
-  const look = () => {
+  const check = () => {
     const leftMs = dueMs - clock.now();
     if (leftMs <= 0) callback();
-    else cancel = clock.after(Math.min(leftMs, LOOK_AGAIN_MS), look);
+    else cancel = clock.after(Math.min(leftMs, MAX_TIMER_MS), check);
   };
-  cancel = clock.after(0, look);
+  cancel = clock.after(0, check);
   return () => cancel();
 }

@@ -1,13 +1,13 @@
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { Action, AgentParameter, AutomationPlan, Condition, ReadingTrigger, Trigger } from './automation-config.ts';
+import type { Action, AgentParameter, AutomationPlan, Condition, ReadingTrigger, Trigger } from './automation-schema.ts';
 import { EXTERNAL_SCHEMA, PARAMETERS_SCHEMA, PLAN_SCHEMA } from './automation-schema.ts';
 import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;
-/** What an action may refer to, beside what every trigger tells. */
+/** The facts of each trigger that actions may refer to, beside the common ones. */
 const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   reading: ['sensor_id', 'value', 'previous', 'unit'],
   device_event: ['device_id', 'event', 'cluster', 'data'],
@@ -15,7 +15,7 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
-/** What an agent is about stays what its author wrote: `adjust_threshold` changes values only. */
+/** The subject of an agent stays as its author wrote it: `adjust_threshold` changes values only. */
 const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
@@ -27,14 +27,14 @@ interface CheckedPlan {
   readonly max_runs_per_hour: number;
 }
 
-/** The plan of an automation's configuration as its parameters stand now; VALIDATION_ERROR or PAYLOAD_TOO_LARGE says what is wrong. */
+/** Returns the plan of a configuration with the present values of its parameters. VALIDATION_ERROR, PAYLOAD_TOO_LARGE. */
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);
-  const { parameters: _, ...rest } = asList(config);
+  const { parameters: _, ...rest } = isJsonObject(config.trigger) ? { ...config, trigger: [config.trigger] } : config;
   for (const part of [rest.trigger, rest.conditions, rest.actions]) requireWrittenOut(part);
   const filled = fillReferences(rest, 'param', (name) => {
-    const parameter = parameters.get(name);
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     if (parameter) return parameter.value;
     throw invalid(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
   });
@@ -51,7 +51,7 @@ export function parseAutomation(config: JsonObject, validator: SchemaValidator):
   };
 }
 
-/** Checks what an external agent was given. */
+/** Checks the configuration of an external agent. VALIDATION_ERROR, PAYLOAD_TOO_LARGE. */
 export function checkExternalConfig(config: JsonObject, validator: SchemaValidator): void {
   checkLength(config);
   parseParameters(validator.parameters(EXTERNAL_SCHEMA, config), validator);
@@ -61,10 +61,6 @@ function checkLength(config: JsonObject): void {
   const { length } = JSON.stringify(config);
   if (length <= MAX_CONFIG_LENGTH) return;
   throw new AtmoError('PAYLOAD_TOO_LARGE', `The config has ${length} characters of JSON; ${MAX_CONFIG_LENGTH} are allowed`);
-}
-
-function asList(config: JsonObject): JsonObject {
-  return isJsonObject(config.trigger) ? { ...config, trigger: [config.trigger] } : config;
 }
 
 function requireWrittenOut(items: Json | undefined): void {
@@ -113,14 +109,14 @@ function checkTimeZone(name: string | undefined): void {
   throw invalid(`There is no time zone ${JSON.stringify(name.slice(0, 40))}; write an IANA name such as Europe/Berlin`);
 }
 
-/** Whichever trigger fires, it has to tell what the actions ask for. */
+/** Each of the triggers has to have the facts that the actions refer to. */
 function checkFacts(plan: CheckedPlan): void {
   const used = referencesIn(plan.actions as unknown as Json, 'trigger');
   for (const { type } of plan.trigger) {
-    const told = [...COMMON_FACTS, ...FACTS[type]];
-    const missing = [...used].find((name) => !told.includes(name));
+    const facts = [...COMMON_FACTS, ...FACTS[type]];
+    const missing = used.values().find((name) => !facts.includes(name));
     if (missing === undefined) continue;
-    throw invalid(`A trigger of type ${type} tells no ${JSON.stringify(missing.slice(0, 40))}; it tells ${told.join(', ')}`);
+    throw invalid(`A trigger of type ${type} has no ${JSON.stringify(missing.slice(0, 40))}; it has ${facts.join(', ')}`);
   }
 }
 
@@ -128,15 +124,14 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Parameters by name, checked; VALIDATION_ERROR for bounds on a text and for a value outside its own bounds. */
-export function parseParameters(config: JsonObject, validator: SchemaValidator): ReadonlyMap<string, AgentParameter> {
-  const checked = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {});
-  const parameters = new Map(Object.entries(checked).map(([name, value]) => [name, value as unknown as AgentParameter]));
-  for (const [name, parameter] of parameters) checkParameter(name, parameter, parameter.value);
+/** Returns the checked parameters by name; VALIDATION_ERROR for bounds on a text and for a value outside its own bounds. */
+export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
+  const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
+  for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);
   return parameters;
 }
 
-/** The configuration with one parameter set to `value`, and what it was. NOT_FOUND when it is not declared. */
+/** Returns the configuration with one parameter set to `value`, and its old value. NOT_FOUND when it is not declared. */
 export function withParameter(
   config: JsonObject,
   name: string,
@@ -169,10 +164,10 @@ function wrong(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The parameter ${name} ${problem}`, { parameter: name });
 }
 
-/** What an object with this one member stands for: a parameter of the agent, or a fact of its trigger. */
-export type ReferenceKind = 'param' | 'trigger';
+/** An object with this one member refers to a parameter of the agent or to a fact of its trigger. */
+type ReferenceKind = 'param' | 'trigger';
 
-/** A copy with every `{"<kind>": "NAME"}` replaced by what `lookUp` answers; what it throws ends the whole. */
+/** Returns a copy with every `{"<kind>": "NAME"}` replaced by the result of `lookUp`; throws its error. */
 export function fillReferences(value: Json, kind: ReferenceKind, lookUp: (name: string) => Json): Json {
   if (Array.isArray(value)) return value.map((item: Json) => fillReferences(item, kind, lookUp));
   if (!isJsonObject(value)) return value;
@@ -181,7 +176,7 @@ export function fillReferences(value: Json, kind: ReferenceKind, lookUp: (name: 
   return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, fillReferences(item, kind, lookUp)]));
 }
 
-/** The names that are referred to anywhere in a value. */
+/** Returns the names that are referred to anywhere in a value. */
 export function referencesIn(value: Json, kind: ReferenceKind): ReadonlySet<string> {
   const names = new Set<string>();
   fillReferences(value, kind, (name) => {
@@ -191,7 +186,7 @@ export function referencesIn(value: Json, kind: ReferenceKind): ReadonlySet<stri
   return names;
 }
 
-function referredName(value: { readonly [key: string]: Json }, kind: ReferenceKind): string | undefined {
+function referredName(value: JsonObject, kind: ReferenceKind): string | undefined {
   const name = value[kind];
   return typeof name === 'string' && Object.keys(value).length === 1 ? name : undefined;
 }

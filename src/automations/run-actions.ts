@@ -4,21 +4,18 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Action } from './automation-config.ts';
+import type { Action } from './automation-schema.ts';
 import { atWallTime } from './local-time.ts';
 import { fillReferences } from './parse-automation.ts';
 
-/** Port: the pipeline that every action goes through. */
-export type CallPort = Pick<ToolCaller, 'call'>;
-
-/** Whom the actions of a run work with. */
+/** The parts of the hub that the actions of a run use. */
 export interface RunPorts {
-  readonly pipeline: CallPort;
+  readonly pipeline: Pick<ToolCaller, 'call'>;
   readonly events: EventBus;
   readonly clock: Clock;
 }
 
-/** One run: who acts, what set it off, and what ends it early. */
+/** One run: its principal, the facts of its trigger, and the signal that ends it early. */
 export interface Run {
   readonly id: string;
   readonly principal: Principal;
@@ -26,7 +23,7 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** How a run ended; the error is the last one that any action gave. */
+/** The end of a run; the error is the last one of any action. */
 export interface RunOutcome {
   readonly isStopped: boolean;
   readonly error?: Pick<ErrorBody, 'code' | 'message'>;
@@ -37,10 +34,12 @@ export interface RunOutcome {
  * nothing that retries it can act twice. A dangerous call waits for people and is then made once more.
  */
 export async function runActions(actions: readonly Action[], run: Run, ports: RunPorts): Promise<RunOutcome> {
-  using ear = new DecisionListener(ports.events, ports.clock);
+  using decisions = new DecisionListener(ports.events, ports.clock);
   let outcome: RunOutcome = { isStopped: false };
   for (const [index, action] of actions.entries()) {
-    const answer = await callWithApproval(requestOf(action, index, run), ports.pipeline, ear);
+    const request = requestOf(action, index, run);
+    const first = await ports.pipeline.call(request);
+    const answer = (await isApproved(first, decisions, run.signal)) ? await ports.pipeline.call(request) : first;
     if (answer.status === 'success') continue;
     const { code, message } = answer.error;
     outcome = { isStopped: action.on_error === 'stop' || run.signal.aborted, error: { code, message: `${action.tool}: ${message}` } };
@@ -49,7 +48,7 @@ export async function runActions(actions: readonly Action[], run: Run, ports: Ru
   return outcome;
 }
 
-function requestOf(action: Action, index: number, run: Run): CallRequest & { readonly signal: AbortSignal } {
+function requestOf(action: Action, index: number, run: Run): CallRequest {
   return {
     principal: run.principal,
     tool: action.tool,
@@ -63,30 +62,25 @@ function requestOf(action: Action, index: number, run: Run): CallRequest & { rea
   };
 }
 
-async function callWithApproval(
-  request: CallRequest & { readonly signal: AbortSignal },
-  pipeline: CallPort,
-  ear: DecisionListener,
-): Promise<CallAnswer> {
-  const answer = await pipeline.call(request);
-  if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return answer;
+/** Waits for the decision where the call needs an approval; false for any other answer. */
+async function isApproved(answer: CallAnswer, decisions: DecisionListener, signal: AbortSignal): Promise<boolean> {
+  if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
   const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
-  if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return answer;
-  const isApproved = await ear.isApproved(approvalId, Date.parse(expiresAt), request.signal);
-  return isApproved ? pipeline.call(request) : answer;
+  if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
+  return decisions.isApproved(approvalId, Date.parse(expiresAt), signal);
 }
 
-/** The configuration was checked against what its triggers tell. */
+/** The configuration was checked against the facts of its triggers. */
 function factOf({ facts }: Run, name: string) {
   const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
-  if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger tells no ${name}`);
+  if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger has no fact ${name}`);
   return isJsonObject(fact) ? { ...fact } : fact;
 }
 
-/** A wait never lasts longer, whatever a queue says. */
+/** Bound on a wait, whatever the approval says. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** What people decided while a run goes on; it listens from the start, so that no decision falls between call and wait. */
+/** The decisions of approvers during a run; it listens from the start, so that no decision is lost between call and wait. */
 class DecisionListener implements Disposable {
   readonly #clock: Clock;
   readonly #decided = new Map<string, boolean>();
@@ -95,10 +89,10 @@ class DecisionListener implements Disposable {
 
   constructor(events: EventBus, clock: Clock) {
     this.#clock = clock;
-    this.#stop = events.listen(({ subject, data }) => this.#hear(subject, data.state), ['approval.decided']);
+    this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }
 
-  /** True once it is approved; false when it is denied or expires, or when the run has to end. */
+  /** Resolves with true once it is approved, with false when it is denied or expires, or when the run has to end. */
   async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
     const known = this.#decided.get(approvalId);
     if (known !== undefined || signal.aborted) return known ?? false;
@@ -121,8 +115,8 @@ class DecisionListener implements Disposable {
     this.#stop();
   }
 
-  /** One of several persons who approves decides nothing yet. */
-  #hear(approvalId: string, state: Json | undefined): void {
+  /** The approval of one of several persons decides nothing yet. */
+  #onDecision(approvalId: string, state: Json | undefined): void {
     if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
     this.#decided.set(approvalId, state === 'approved');
     this.#waiting.get(approvalId)?.(state === 'approved');

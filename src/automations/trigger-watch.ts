@@ -1,47 +1,65 @@
-import type { Clock, TrustedTime } from '../core/clock.ts';
+import { type Clock, isoTime, type TrustedTime } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
-import type { EventBus, EventType, HubEvent } from '../core/events.ts';
+import type { EventBus, EventListener, EventType } from '../core/events.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Trigger } from './automation-config.ts';
+import type { Trigger } from './automation-schema.ts';
 
-/** Reports older than this tell of the past: a device repeats what happened while it was not heard. */
+/** Older reports are of the past: after an interruption a device repeats what happened in the meantime. */
 export const MAX_REPORT_AGE_MS = 60_000;
 
 /** One moment at which a trigger fired. */
 export interface Firing {
   readonly trigger: Trigger;
-  /** What actions may refer to. */
+  /** The values that actions may refer to. */
   readonly facts: JsonObject;
   /** On the clock that never jumps. */
   readonly atMs: number;
-  /** Whether what fired it is still so, for a run that had to wait. */
+  /** Returns whether the cause still holds, for a run that had to wait. */
   holds(): boolean;
 }
 
-/** Hears firings. */
-export type Fire = (firing: Firing) => void;
-
-/** What watches work with. */
+/** The parts of the hub that triggers and conditions are read from. */
 export interface WatchPorts {
   readonly clock: Clock;
   readonly index: EventIndex;
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly time: Pick<TrustedTime, 'isTrusted'>;
-  /** For triggers that name none. */
+  /** IANA time zone of triggers and conditions that name none. */
   readonly timeZone: string;
 }
 
-/** Watches for one trigger of one automation. */
-export interface Watch {
-  start(): void;
-  /** The trigger with other values; what was seen so far still counts. */
-  update(trigger: Trigger): void;
-  stop(): void;
-}
+/** Watches for one trigger of one automation, from `start` to `stop`. */
+export abstract class Watch<T extends Trigger = Trigger> {
+  protected readonly ports: WatchPorts;
+  protected trigger: T;
+  protected cancel = () => {};
+  readonly #onFiring: (firing: Firing) => void;
 
-type Handler = (event: HubEvent) => void;
+  constructor(ports: WatchPorts, trigger: T, onFiring: (firing: Firing) => void) {
+    this.ports = ports;
+    this.trigger = trigger;
+    this.#onFiring = onFiring;
+  }
+
+  abstract start(): void;
+
+  stop(): void {
+    this.cancel();
+  }
+
+  /** Takes the same trigger with other values; earlier reports still count. The type of a trigger never changes. */
+  update(trigger: Trigger): void {
+    this.trigger = trigger as T;
+  }
+
+  protected fire(facts: JsonObject = {}, holds: Firing['holds'] = () => true): void {
+    const { clock } = this.ports;
+    const common = { type: this.trigger.type, at: isoTime(clock.now()) };
+    this.#onFiring({ trigger: this.trigger, facts: { ...common, ...facts }, atMs: clock.monotonic(), holds });
+  }
+}
 
 /**
  * Passes the hub's events to the handlers of their type and subject: many automations cost one look-up for each event. It listens only
@@ -49,7 +67,7 @@ type Handler = (event: HubEvent) => void;
  */
 export class EventIndex {
   readonly #events: EventBus;
-  readonly #handlers = new Map<string, Set<Handler>>();
+  readonly #handlers = new Map<string, Set<EventListener>>();
   #stop: (() => void) | undefined;
 
   constructor(events: EventBus) {
@@ -62,7 +80,7 @@ export class EventIndex {
   }
 
   /** Calls the handler with each event of a type about a subject; the returned function ends that. */
-  on(type: EventType, subject: string, handler: Handler): () => void {
+  on(type: EventType, subject: string, handler: EventListener): () => void {
     const key = keyOf(type, subject);
     const handlers = this.#handlers.get(key) ?? new Set();
     this.#handlers.set(key, handlers.add(handler));

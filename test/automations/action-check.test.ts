@@ -14,7 +14,7 @@ const ports = {
   validator: new SchemaValidator(),
 };
 
-test('an action of another hub is held against what is known of it here: its parameters, and the permission for anything at all', () => {
+test('an action of another hub is checked for its parameters and for any permission on the tool', () => {
   const check = (params: object, ...permissions: readonly string[]) =>
     checkActions([{ tool: 'matter:dim', params: { ...params }, on_error: 'stop' }], agent(...permissions), ports);
   expect(() => check({ device_id: 'Attic lamp' }, 'device:control:attic-lamp')).not.toThrow();
@@ -22,7 +22,7 @@ test('an action of another hub is held against what is known of it here: its par
   expect(() => check({ lamp: 'Attic lamp' }, 'device:control:attic-lamp')).toThrow('device_id');
 });
 
-test('a tool that the agent could not see is told as one that is missing with its permissions', () => {
+test('the error for a tool that the agent may not see says that it is missing with these permissions', () => {
   const resolve = () => {
     throw new AtmoError('TOOL_NOT_FOUND', 'There is no tool "matter:dim"');
   };

@@ -24,7 +24,7 @@ export const ENOUGH = [`sensor:read:${SENSOR}`, 'device:control:lamp'];
 export const LAMP_ON = { tool: 'matter:lamp_turn_on' };
 export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SENSOR, above: 25 }, actions: [LAMP_ON], cooldown_seconds: 0 };
 
-interface RoomOptions {
+interface FixtureOptions {
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
   readonly hub?: Awaited<ReturnType<typeof tokenRoom>>['hub'];
@@ -42,14 +42,14 @@ interface LampCall {
 }
 
 /** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
-export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: RoomOptions = {}) {
+export async function agentFixture({ approvals, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: FixtureOptions = {}) {
   const tokens = await tokenRoom(kept);
   const { clock, store, events, hub, issuer, verifier } = tokens;
   const authorizer = new GrantAuthorizer({
     groups: NO_GROUPS,
     validity: { isStillValid: (principal) => verifier.isStillValid(principal) },
   });
-  const room = makeRoom({
+  const fixture = makeRoom({
     clock,
     events,
     authorizer,
@@ -63,19 +63,19 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
   const runner = new AgentRunner(
     {
       ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
-      ...{ registry: room.tools, validator: room.validator, pipeline: room.pipeline },
+      ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
       readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
       time: { isTrusted: isTimeTrusted },
       outlook: NO_OTHERS,
     },
     { timeZone },
   );
-  for (const tool of agentTools(runner)) room.registry.register(tool);
+  for (const tool of agentTools(runner)) fixture.registry.register(tool);
 
   const calls: LampCall[] = [];
   let lampHandler: (params: JsonObject) => Promise<Json> = async () => ({ ok: true });
   const addLampTool = (name: string, extra: JsonObject = {}) =>
-    room.registry.register(
+    fixture.registry.register(
       makeTool({
         name,
         namespace: 'matter',
@@ -98,13 +98,13 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
   readings.setReachability(sensorDevice, 'reachable');
   const spawned: Principal = owner;
   const call = (tool: string, params: JsonObject = {}, principal: Principal = spawned): Promise<CallAnswer> =>
-    room.pipeline.call({ principal, tool, params });
+    fixture.pipeline.call({ principal, tool, params });
   return {
-    ...{ ...room, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, runner, calls, call },
+    ...{ ...fixture, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, runner, calls, call },
     onLamp: (handler: typeof lampHandler) => {
       lampHandler = handler;
     },
-    /** The sensor says a value, as the room of devices tells it. */
+    /** The sensor reports a value, as the hub emits it. */
     report: async (value: ReadingValue | null, { ageMs = 0 } = {}) => {
       const atMs = clock.now() - ageMs;
       readings.record(id, value, atMs);
@@ -149,18 +149,18 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
     },
   };
 }
-export type AgentRoom = Awaited<ReturnType<typeof agentRoom>>;
+export type AgentFixture = Awaited<ReturnType<typeof agentFixture>>;
 
-/** A room whose runner has started. */
-export async function startedRoom(options: RoomOptions = {}): Promise<AgentRoom> {
-  const room = await agentRoom(options);
-  await room.runner.start();
-  return room;
+/** A fixture whose runner has started. */
+export async function startedFixture(options: FixtureOptions = {}): Promise<AgentFixture> {
+  const fixture = await agentFixture(options);
+  await fixture.runner.start();
+  return fixture;
 }
 
 /** The hub after a restart; `before` was stopped, or killed when it was not. */
-export function restarted({ clock, store, hub }: AgentRoom, options: RoomOptions = {}): Promise<AgentRoom> {
-  return startedRoom({ clock, store, hub, ...options });
+export function restarted({ clock, store, hub }: AgentFixture, options: FixtureOptions = {}): Promise<AgentFixture> {
+  return startedFixture({ clock, store, hub, ...options });
 }
 
 export function codeOf(answer: CallAnswer): string {

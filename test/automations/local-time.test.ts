@@ -13,7 +13,7 @@ describe('the next time of day', () => {
     expect(next('07:30', '2026-01-15T06:30:00Z')).toBe('2026-01-16T06:30:00.000Z');
   });
 
-  test('goes with the clock on the wall over the change to summer time', () => {
+  test('follows local time over the change to summer time', () => {
     expect(next('07:30', '2026-03-28T12:00:00Z')).toBe('2026-03-29T05:30:00.000Z');
     expect(next('07:30', '2026-10-24T12:00:00Z')).toBe('2026-10-25T06:30:00.000Z');
   });
@@ -35,7 +35,7 @@ describe('the next time of day', () => {
   });
 });
 
-test('the wall clock of another place shows its own day', () => {
+test('the local time of another zone has its own day', () => {
   expect(localTimeAt(Date.parse('2026-01-15T23:30:00Z'), BERLIN)).toEqual({ day: 'fri', minutes: 30 });
   expect(localTimeAt(Date.parse('2026-01-15T23:30:00Z'), 'UTC')).toEqual({ day: 'thu', minutes: 23 * 60 + 30 });
 });

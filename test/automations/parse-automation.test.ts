@@ -55,10 +55,10 @@ describe('a configuration', () => {
     ['a parameter outside its bounds', reading({ above: 1 }), { parameters: { p: { value: 5, maximum: 4 } } }, /within/],
     ['bounds on a text', reading({ above: 1 }), { parameters: { p: { value: 'a', maximum: 4 } } }, /only numbers/],
     [
-      'a fact that its trigger does not tell',
+      'a fact that its trigger does not have',
       { type: 'time', at: '07:30' },
       { actions: [{ tool: 't', params: { a: { trigger: 'value' } } }] },
-      /tells no "value"/,
+      /has no "value"/,
     ],
     ['no action', reading({ above: 1 }), { actions: [] }, /actions/],
     ['too many actions', reading({ above: 1 }), { actions: Array(17).fill({ tool: 't' }) }, /actions/],
@@ -75,7 +75,7 @@ describe('a configuration', () => {
     expect(found?.message).toMatch(message);
   });
 
-  test('that is a bomb is refused before it is looked at', () => {
+  test('that is too long is refused before it is parsed', () => {
     const wide = { actions: [{ tool: 't', params: { text: 'x'.repeat(17_000) } }] };
     expect(refusal(reading({ above: 1 }), wide)?.code).toBe('PAYLOAD_TOO_LARGE');
     const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as JsonObject;
