@@ -5,15 +5,10 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 
-/** Port: a connector that calls tools for somebody outside, as an agent of its own. */
-export interface AgentCalls extends Disposable {
-  /** The result of a call; throws the error of the pipeline. */
-  call(tool: string, params: JsonObject, signal: AbortSignal): Promise<Json>;
-  /** Whether the agent holds a permission such as `device:control:hall-lamp`. */
-  may(permission: string): boolean;
-}
+/** The calls of a connector for somebody outside of the hub. */
+export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
-/** Port: runs a call of a tool by its name; a refusal or failure is an answer. */
+/** Port: runs a call of a tool by its name. Refusals and failures are results. */
 export interface ToolCaller {
   call(request: {
     readonly principal: Principal;
@@ -23,7 +18,7 @@ export interface ToolCaller {
   }): Promise<{ readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody }>;
 }
 
-/** What makes calls for a connector possible. */
+/** The parts of the hub that an agent needs for its calls. */
 export interface AgentServices {
   readonly clock: Clock;
   readonly pipeline: ToolCaller;
@@ -32,36 +27,38 @@ export interface AgentServices {
 }
 
 interface AgentOptions {
-  /** Its id in the journal. */
+  /** Id of the agent in the audit log. */
   readonly name: string;
   readonly permissions: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
-/** A token is made anew while it still lasts longer than any call. */
+/** A token is renewed this long before its end; no call takes longer. */
 const RENEW_BEFORE_MS = 3_600_000;
-/** The connector is there because the owner wrote it into the file: what it may do is the owner's to give. */
+/** The owner configured the connector, and so grants its permissions. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
-/** An agent with a token that lasts a day, is made anew while it is used, and ends with the connector. */
-export class TokenAgent implements AgentCalls {
-  readonly #ground: AgentServices;
-  readonly #wish: AgentOptions;
+/** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector ends. */
+export class TokenAgent implements Disposable {
+  readonly #services: AgentServices;
+  readonly #options: AgentOptions;
   #principal: Principal | undefined;
 
-  constructor(ground: AgentServices, wish: AgentOptions) {
-    this.#ground = ground;
-    this.#wish = wish;
+  constructor(services: AgentServices, options: AgentOptions) {
+    this.#services = services;
+    this.#options = options;
   }
 
+  /** Returns the result of a call; throws the error of the pipeline. */
   async call(tool: string, params: JsonObject, signal: AbortSignal): Promise<Json> {
-    const answer = await this.#ground.pipeline.call({ principal: this.#present(), tool, params, signal });
+    const answer = await this.#services.pipeline.call({ principal: this.#currentPrincipal(), tool, params, signal });
     if (answer.status === 'success') return answer.result;
     throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
   }
 
+  /** True when the agent holds a permission such as `device:control:hall-lamp`. */
   may(permission: string): boolean {
-    return this.#ground.authorizer.authorize(this.#present(), [permission]).allowed;
+    return this.#services.authorizer.authorize(this.#currentPrincipal(), [permission]).allowed;
   }
 
   [Symbol.dispose](): void {
@@ -69,19 +66,19 @@ export class TokenAgent implements AgentCalls {
     this.#revokeAll();
   }
 
-  #present(): Principal {
+  #currentPrincipal(): Principal {
     const endsMs = this.#principal?.token?.expiresAtMs ?? 0;
-    if (this.#principal && endsMs - this.#ground.clock.now() > RENEW_BEFORE_MS) return this.#principal;
-    // Also those that a hub left behind which had no time to say goodbye.
+    if (this.#principal && endsMs - this.#services.clock.now() > RENEW_BEFORE_MS) return this.#principal;
+    // A hub that crashed has left tokens behind.
     if (!this.#principal) this.#revokeAll();
     this.#principal = this.#issue();
     return this.#principal;
   }
 
   #issue(): Principal {
-    const { name, permissions } = this.#wish;
+    const { name, permissions } = this.#options;
     try {
-      return this.#ground.tokens.issue({ agentId: name, permissions, ttlMs: DAY_MS }, OWNER).principal;
+      return this.#services.tokens.issue({ agentId: name, permissions, ttlMs: DAY_MS }, OWNER).principal;
     } catch (thrown) {
       const error = toAtmoError(thrown);
       if (error.code !== 'VALIDATION_ERROR') throw thrown;
@@ -90,10 +87,9 @@ export class TokenAgent implements AgentCalls {
   }
 
   #revokeAll(): void {
-    const { tokens, clock } = this.#ground;
-    const own = tokens.list().filter(({ agentId, revokedAtMs, expiresAtMs }) => {
-      return agentId === this.#wish.name && revokedAtMs === undefined && expiresAtMs > clock.now();
-    });
-    for (const { id } of own) tokens.revoke(id);
+    const { tokens, clock } = this.#services;
+    for (const { id, agentId, revokedAtMs, expiresAtMs } of tokens.list()) {
+      if (agentId === this.#options.name && revokedAtMs === undefined && expiresAtMs > clock.now()) tokens.revoke(id);
+    }
   }
 }

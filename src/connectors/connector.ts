@@ -3,50 +3,62 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { EventBus } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
+import type { JsonSchema } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { unconfigured } from '../tools/definition/unconfigured-tool.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { Capability } from '../tools/registry/capability-catalogue.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { AgentServices } from './connector-agent.ts';
 
-/** What connectors are made from. */
+/** The parts of the hub that connectors work with. */
 export interface ConnectorContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
-  /** Where it is reported that files of connectors have lost something. */
+  /** Receives the loss of data in files of connectors. */
   readonly problems: Pick<HubProblems, 'raise'>;
   readonly store: KeyValueStore;
   readonly registry: ToolRegistry;
   /** Id of this hub. */
   readonly nodeId: string;
   readonly stateDir: string;
-  /** Where secrets may be. */
+  /** May hold secrets. */
   readonly env: NodeJS.ProcessEnv;
-  /** What sensors say, for what shows the home elsewhere. */
   readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
-  /** What people call this hub, and its version. */
+  /** Name of this hub for people, and its version. */
   readonly hub: { readonly name: string; readonly version: string };
-  /** Where programs run apart from the hub; the bound on how many is one for all. */
+  /** Runs programs apart from the hub; all connectors share its bound on running programs. */
   readonly programs: ProgramSandbox;
-  /** For connectors that call tools as an agent of their own. */
+  /** Lets a connector call tools as an agent. */
   readonly agents: AgentServices;
 }
 
 /**
- * A service outside of the hub that tools use. Its tools are there in any case, as `unconfigured` makes them where the owner has
- * not configured it; what it takes to speak to the service is loaded by the first call.
+ * A service outside of the hub that tools use. Its tools are always listed: without its configuration as `unconfigured` makes them. The
+ * first call loads the packages that speak to the service.
  */
 export interface Connector {
   readonly tools: readonly RegisteredTool[];
-  /** Names beside their own, as in `{ tool_http_get: 'core:http_get' }`. */
+  /** Other names of the tools, as in `{ tool_http_get: 'core:http_get' }`. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** What the hub has now that it is configured. */
+  /** Capabilities that the hub gains by the configuration. */
   readonly capabilities?: readonly Capability[];
-  /** What runs beside calls, such as a bridge. */
+  /** Runs beside calls, such as a bridge. */
   readonly service?: Service;
+}
+
+/** The tool over a service; without the service the tool is listed, and its calls say to set `setting` in the configuration. */
+export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
+  // Definitions do not read the service. Only the handler does, which `unconfigured` replaces.
+  return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);
+}
+
+/** JSON Schema of a result of a tool: an object with these members, of which the named ones are always present. */
+export function resultSchema(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', required, properties };
 }

@@ -1,4 +1,4 @@
-import { openAtmosphere } from '../connectors/atmosphere/atmosphere-bridge.ts';
+import { openAtmosphere } from '../connectors/atmosphere/atmosphere-tools.ts';
 import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import type { ConnectorsConfig } from '../connectors/connectors-config.ts';
 import { openDatabases } from '../connectors/databases/query-database-tool.ts';

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
 import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { toolKey } from '../../tools/definition/tool-names.ts';
 
-/** A tool as others there hear of it. */
+/** The announced part of a tool. */
 export interface AnnouncedTool {
   /** `namespace:name`. */
   readonly key: string;
@@ -10,7 +11,7 @@ export interface AnnouncedTool {
   readonly acts: boolean;
 }
 
-/** Who announces, when, and under which number that is used once. */
+/** The announcing node, the time, and a nonce. */
 export interface Announcer {
   readonly nodeId: string;
   readonly name: string;
@@ -18,34 +19,29 @@ export interface Announcer {
   readonly nonce: string;
 }
 
-/** As the original bounds it (MAX_CAPABILITIES_PER_ANNOUNCE). */
+/** The bound of the Atmosphere project (MAX_CAPABILITIES_PER_ANNOUNCE). */
 const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
 
-/** What the owner lets out of what this hub has itself and could run now. Patterns are `namespace:name`, with * for any letters. */
+/** The tools of this hub itself that could run now and match a pattern of the owner: `namespace:name`, with * for any letters. */
 export function announcedTools(tools: readonly RegisteredTool[], patterns: readonly string[]): readonly AnnouncedTool[] {
   const forms = patterns.map((pattern) => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/\*+/g, '.*')}$`));
   return tools
     .filter(({ hubs, isAvailable, missingSetting }) => !hubs && isAvailable?.() !== false && missingSetting?.() === undefined)
-    .map(announcedTool)
+    .map((tool) => ({
+      key: toolKey(tool),
+      title: tool.definition.metadata.title,
+      description: tool.definition.description.slice(0, MAX_DESCRIPTION),
+      acts: isActing(tool.definition),
+    }))
     .filter(({ key }) => forms.some((form) => form.test(key)))
     .slice(0, MAX_TOOLS);
 }
 
-function announcedTool({ definition }: RegisteredTool): AnnouncedTool {
-  const { namespace, name, metadata, description } = definition;
-  return {
-    key: `${namespace}:${name}`,
-    title: metadata.title,
-    description: description.slice(0, MAX_DESCRIPTION),
-    acts: isActing(definition),
-  };
-}
-
 /**
- * The payloads of one announcement: one entry with the names of all tools as later peers read it, then one entry for each tool as the
- * first ones did. Who reads both keeps the second.
+ * The payloads of one announcement: one entry with the names of all tools, which newer peers read, then one entry for each tool, which
+ * older peers read. A peer that reads both keeps the second.
  */
 export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
   return [capabilityPayload(by, tools), gossipPayload(by, tools)];
@@ -68,7 +64,7 @@ function gossipPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObje
 
 function gossipCapability(by: Announcer, { key, title, description, acts }: AnnouncedTool): JsonObject {
   return {
-    // Peers keep one entry for each id, whoever announces it.
+    // Peers keep one entry for each id, from whichever node it comes.
     id: `${by.nodeId}:${key}`,
     label: title,
     description,
@@ -88,7 +84,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     node_id: by.nodeId,
     node_name: by.name,
     capability_id: `${by.nodeId}:tools`,
-    // Peers refuse an entry without these, though there is no model behind it.
+    // Peers refuse an entry without these members, also one that stands for no model.
     project_path: '',
     model_alias: '',
     model_actual: '',
@@ -107,7 +103,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     timestamp,
     expires_at: timestamp + EXPIRY_S,
   };
-  // Peers send on what has more than one hop left, and the relay has told everybody already.
+  // Peers forward an announcement with more than one hop left, and the relay has sent it to all already.
   return {
     type: 'capability_announce',
     node_id: by.nodeId,
@@ -119,30 +115,25 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
   };
 }
 
-/** Peers answer 500 to their own callers after a vector of another length (nomic-embed-text, which the original uses). */
+/** After a vector of another length (nomic-embed-text, which the project uses) peers return 500 to their own callers. */
 const DIMENSIONS = 768;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 const STEPS = 10_000;
 
 /**
- * The words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same
- * vector, without a model. It is near the vectors of texts with the same words, and unrelated to those of a language model.
+ * The words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same vector,
+ * without a model. It is near the vectors of texts with the same words, and unrelated to those of a language model.
  */
 export function featureVector(text: string): readonly number[] {
   const sums = new Float64Array(DIMENSIONS);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
-    const hash = fnv1a(word);
+    let hash = FNV_OFFSET;
+    for (const byte of Buffer.from(word)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
     sums[hash % DIMENSIONS] = (sums[hash % DIMENSIONS] ?? 0) + (hash & 0x80000000 ? -1 : 1);
   }
-  const length = Math.sqrt(sums.reduce((sum, value) => sum + value * value, 0));
+  const length = Math.hypot(...sums);
   // Words can cancel each other out.
   if (length === 0) sums[0] = 1;
   return Array.from(sums, (sum) => Math.round((sum / (length || 1)) * STEPS) / STEPS);
-}
-
-function fnv1a(word: string): number {
-  let hash = FNV_OFFSET;
-  for (const byte of Buffer.from(word)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
-  return hash;
 }

@@ -1,20 +1,26 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { present } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { RelayCall } from './relay-calls.ts';
+import { type Connector, type ConnectorContext, resultSchema, toolOver } from '../connector.ts';
+import type { ConnectorsConfig } from '../connectors-config.ts';
+import { AtmosphereBridge } from './atmosphere-bridge.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 
-/** What tools see of the bridge. */
-export interface BridgeView {
-  /** Who this hub is on the relay. */
-  readonly nodeId: string;
-  readonly meshId: string;
-  problem(): string | undefined;
-  nodes(): readonly RemoteNode[];
-  /** Messages that were thrown away. */
-  dropped(): number;
-  call(call: RelayCall, signal: AbortSignal): Promise<Json>;
+/**
+ * A relay of the Atmosphere project and two tools. CONFIG_INVALID for a secret that is missing or for another mesh, and for incoming
+ * calls without permissions.
+ */
+export function openAtmosphere(context: ConnectorContext, { atmosphere }: Pick<ConnectorsConfig, 'atmosphere'>): Connector {
+  const bridge = atmosphere && new AtmosphereBridge(context, atmosphere);
+  const caller = atmosphere?.calls?.outgoing ? bridge : undefined;
+  return {
+    tools: [
+      toolOver(bridge, 'connectors.atmosphere', capabilitiesTool),
+      toolOver(caller, 'connectors.atmosphere.calls.outgoing', callTool),
+    ],
+    ...(bridge && { service: bridge }),
+  };
 }
 
 const CALL_TIMEOUT_MS = 30_000;
@@ -24,42 +30,26 @@ const NODE = '^[A-Za-z0-9_-]{1,64}$';
 const text = { type: 'string' };
 const texts = { type: 'array', items: text };
 
-const CAPABILITIES_RESULT = {
-  type: 'object',
-  required: ['connected', 'mesh_id', 'own_node', 'unverified', 'note', 'nodes', 'dropped'],
-  properties: {
-    connected: { type: 'boolean' },
-    problem: { ...text, description: 'Why the hub is not on the relay' },
-    mesh_id: text,
-    own_node: { ...text, description: 'This hub there' },
-    unverified: { const: true },
-    note: text,
-    nodes: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['node', 'name', 'age_seconds', 'capabilities'],
-        properties: {
-          node: text,
-          name: text,
-          age_seconds: { type: 'integer', 'x-unit': 's' },
-          capabilities: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['id', 'label'],
-              properties: { id: text, label: text, description: text, tools: texts },
-            },
-          },
-        },
-      },
-    },
-    dropped: { type: 'integer', description: 'Messages that were no announcement, came again or were too many' },
-  },
-};
+const NODE_RESULT = resultSchema(['node', 'name', 'age_seconds', 'capabilities'], {
+  node: text,
+  name: text,
+  age_seconds: { type: 'integer', 'x-unit': 's' },
+  capabilities: { type: 'array', items: resultSchema(['id', 'label'], { id: text, label: text, description: text, tools: texts }) },
+});
 
-/** `atmosphere_capabilities`: who is on the relay and what they announce. */
-export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
+const CAPABILITIES_RESULT = resultSchema(['connected', 'mesh_id', 'own_node', 'unverified', 'note', 'nodes', 'dropped'], {
+  connected: { type: 'boolean' },
+  problem: { ...text, description: 'Why the hub is not on the relay' },
+  mesh_id: text,
+  own_node: { ...text, description: 'This hub there' },
+  unverified: { const: true },
+  note: text,
+  nodes: { type: 'array', items: NODE_RESULT },
+  dropped: { type: 'integer', description: 'Messages that were no announcement, came again or were too many' },
+});
+
+/** `atmosphere_capabilities`: the nodes on the relay and their announcements. */
+function capabilitiesTool(bridge: AtmosphereBridge): RegisteredTool {
   return defineTool(
     {
       name: 'atmosphere_capabilities',
@@ -79,25 +69,25 @@ export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
       returns: CAPABILITIES_RESULT,
     },
     async ({ node }, { clock }) => {
-      const problem = bridge.problem();
-      const nodes = bridge.nodes().filter(({ nodeId }) => node === undefined || nodeId === node);
+      const { problem } = bridge;
+      const nodes = bridge.nodes.list().filter(({ nodeId }) => node === undefined || nodeId === node);
       if (node !== undefined && nodes.length === 0) throw new AtmoError('NOT_FOUND', `${node} was not heard in the last five minutes`);
-      return {
+      return present({
         connected: problem === undefined,
-        ...(problem !== undefined && { problem }),
+        problem,
         mesh_id: bridge.meshId,
         own_node: bridge.nodeId,
         unverified: true,
         note: UNVERIFIED,
-        nodes: nodes.map((heard) => (node === undefined ? nodeSummary(heard, clock.now()) : nodeDetails(heard, clock.now()))),
-        dropped: bridge.dropped(),
-      };
+        nodes: nodes.map((one) => nodeView(one, clock.now(), node !== undefined)),
+        dropped: bridge.nodes.dropped,
+      });
     },
   );
 }
 
-/** `atmosphere_call`: a tool of another node on the relay. */
-export function callTool(bridge: BridgeView): RegisteredTool {
+/** `atmosphere_call`: calls a tool of another node on the relay. */
+function callTool(bridge: AtmosphereBridge): RegisteredTool {
   return defineTool(
     {
       name: 'atmosphere_call',
@@ -123,25 +113,25 @@ export function callTool(bridge: BridgeView): RegisteredTool {
         tool: p.string({ description: 'The tool', minLength: 1, maxLength: 128 }),
         params: p.record({ description: 'Its parameters', default: {} }),
       },
-      returns: {
-        type: 'object',
-        required: ['unverified', 'note', 'body'],
-        properties: { unverified: { const: true }, note: text, body: { description: 'What the node answered' } },
-      },
+      returns: resultSchema(['unverified', 'note', 'body'], {
+        unverified: { const: true },
+        note: text,
+        body: { description: 'What the node answered' },
+      }),
     },
     async (call, { signal }) => {
-      if (!bridge.nodes().some(({ nodeId }) => nodeId === call.node)) throw new AtmoError('NOT_FOUND', `${call.node} is not on the relay`);
-      return { unverified: true, note: UNVERIFIED, body: await bridge.call(call, signal) };
+      const isThere = bridge.nodes.list().some(({ nodeId }) => nodeId === call.node);
+      if (!isThere) throw new AtmoError('NOT_FOUND', `${call.node} is not on the relay`);
+      return { unverified: true, note: UNVERIFIED, body: await bridge.outgoing.call(call, signal) };
     },
   );
 }
 
-function nodeSummary({ nodeId, name, heardAtMs, capabilities }: RemoteNode, nowMs: number) {
-  const told = capabilities.map(({ id, label }) => ({ id, label }));
-  return { node: nodeId, name, age_seconds: Math.round((nowMs - heardAtMs) / 1_000), capabilities: told };
-}
-
-function nodeDetails(heard: RemoteNode, nowMs: number) {
-  const capabilities = heard.capabilities.map(({ id, label, description, tools }) => ({ id, label, description, tools }));
-  return { ...nodeSummary(heard, nowMs), capabilities };
+function nodeView({ nodeId, name, heardAtMs, capabilities }: RemoteNode, nowMs: number, isWhole: boolean) {
+  return {
+    node: nodeId,
+    name,
+    age_seconds: Math.round((nowMs - heardAtMs) / 1_000),
+    capabilities: capabilities.map(({ id, label, ...rest }) => ({ id, label, ...(isWhole && rest) })),
+  };
 }

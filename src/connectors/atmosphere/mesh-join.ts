@@ -1,21 +1,11 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import type { AtmosphereConfig } from './atmosphere-config.ts';
 
-/** Who enters. */
-export interface JoiningNode {
-  readonly nodeId: string;
-  readonly name: string;
-  /** Names of what it announces. */
-  readonly capabilities: readonly string[];
-}
-
-/** The first frame of a connection. */
-export type CreateJoinFrame = (node: JoiningNode) => JsonObject;
-
-type JoinConfig = Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>;
+/** Makes the first frame of a connection, for a node with the names of the capabilities that it announces. */
+type CreateJoinFrame = (node: { readonly nodeId: string; readonly name: string; readonly capabilities: readonly string[] }) => JsonObject;
 
 /** PKCS #8 of an Ed25519 key without the key (RFC 8410, section 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -23,12 +13,16 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * How the relay is entered: `register_mesh` with the founder's key, else `join` with a token, or without one where the mesh is open.
- * CONFIG_INVALID for a secret that is no such thing, or is for another mesh or node.
+ * Enters the relay: by `register_mesh` with the founder's key, else by `join` with a token, or without one where the mesh is open.
+ * CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
  */
-export function createMeshJoin({ meshId, meshKey, token }: JoinConfig, nodeId: string, env: NodeJS.ProcessEnv): CreateJoinFrame {
+export function createMeshJoin(
+  { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,
+  nodeId: string,
+  env: NodeJS.ProcessEnv,
+): CreateJoinFrame {
   if (meshKey !== undefined && token !== undefined) throw invalid('has mesh_key and token: a founder needs no token');
-  if (meshKey !== undefined) return founderJoin(meshId, parseMeshKey(readSecret(meshKey, env)));
+  if (meshKey !== undefined) return founderJoin(meshId, readSecret(meshKey, env));
   const joinToken = token === undefined ? undefined : parseJoinToken(readSecret(token, env), meshId, nodeId);
   return (node) => ({
     type: 'join',
@@ -40,12 +34,15 @@ export function createMeshJoin({ meshId, meshKey, token }: JoinConfig, nodeId: s
   });
 }
 
-/** Node and mesh ids of the original: the first 16 hex digits of the SHA-256 of a raw public key. */
+/** Node and mesh ids of the project: the first 16 hex digits of the SHA-256 of a raw public key. */
 export function idOfKey(rawPublicKey: Uint8Array): string {
   return createHash('sha256').update(rawPublicKey).digest('hex').slice(0, 16);
 }
 
-function founderJoin(meshId: string, key: KeyObject): CreateJoinFrame {
+function founderJoin(meshId: string, secret: string): CreateJoinFrame {
+  const seed = /^[0-9a-f]{64}$/i.test(secret) ? Buffer.from(secret, 'hex') : Buffer.from(secret, 'base64');
+  if (seed.length !== KEY_BYTES) throw invalid('mesh_key is not 32 bytes in hex or base64');
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' });
   const rawKey = Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url');
   if (idOfKey(rawKey) !== meshId) throw invalid(`mesh_key is that of mesh ${idOfKey(rawKey)}, and mesh_id is ${meshId}`);
   const publicKey = rawKey.toString('base64');
@@ -56,18 +53,12 @@ function founderJoin(meshId: string, key: KeyObject): CreateJoinFrame {
     mesh_public_key: publicKey,
     founder_proof: proof,
     node_id: node.nodeId,
-    // The key that the proof is checked with: whoever has the mesh's key needs no other.
+    // Peers check the proof with this key. A node that holds the key of the mesh needs no other.
     node_public_key: publicKey,
     name: node.name,
     display_name: node.name,
     capabilities: node.capabilities,
   });
-}
-
-function parseMeshKey(secret: string): KeyObject {
-  const raw = /^[0-9a-f]{64}$/i.test(secret) ? Buffer.from(secret, 'hex') : Buffer.from(secret, 'base64');
-  if (raw.length !== KEY_BYTES) throw invalid('mesh_key is not 32 bytes in hex or base64');
-  return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, raw]), format: 'der', type: 'pkcs8' });
 }
 
 function parseJoinToken(secret: string, meshId: string, nodeId: string): JsonObject {

@@ -1,4 +1,5 @@
 import { type Clock, orAborted } from '../../core/clock.ts';
+import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
@@ -7,18 +8,17 @@ import { boundedLine } from './remote-nodes.ts';
 
 interface IncomingCollaborators {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Undefined where the owner takes no calls. */
+  /** Undefined where the owner allows no calls. */
   readonly calls: AgentCalls | undefined;
-  /** Whether the owner announces a tool of this name. */
+  /** True for the name of a tool that the owner announces. */
   readonly isAnnounced: (tool: string) => boolean;
-  /** False when the same call came before. */
+  /** False for a call that came before. */
   readonly isFirst: (key: string) => boolean;
-  /** To that node alone. */
+  /** Sends to this node alone. */
   readonly answer: (node: string, payload: JsonObject) => void;
 }
 
-const MAX_RUNNING = 4;
-/** Each call that reaches the pipeline is written down, refused or not. */
+/** The audit log has every call that reaches the pipeline, also a refused one. */
 const MAX_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 const RESULT_LIMITS = { maxSize: 262_144, maxDepth: 64 };
@@ -26,28 +26,28 @@ const MAX_ID = 128;
 const OK = 200;
 
 /**
- * Runs `tool_call` of others for the hub's own name as `app`, as one agent with the permissions that the owner wrote down. Nothing says
- * who called: the relay's word for it is only where the answer goes.
+ * Runs each `tool_call` that has the hub's name as `app`, as one agent with the permissions of the configuration. Nothing proves who
+ * called: the sender that the relay names only receives the response.
  */
 export class IncomingCalls implements Disposable {
-  readonly #with: IncomingCollaborators;
+  readonly #parts: IncomingCollaborators;
   readonly #stopped = new AbortController();
-  #running = 0;
+  readonly #running = new ConcurrencyLimiter({ holder: 'The bridge', maxRunning: 4, maxWaiting: 0 });
   #minuteMs = Number.NEGATIVE_INFINITY;
   #inMinute = 0;
 
   constructor(parts: IncomingCollaborators) {
-    this.#with = parts;
+    this.#parts = parts;
   }
 
   [Symbol.dispose](): void {
     this.#stopped.abort(new AtmoError('CANCELLED', 'The hub is stopping'));
-    this.#with.calls?.[Symbol.dispose]();
+    this.#parts.calls?.[Symbol.dispose]();
   }
 
-  /** Answers every call but those that came before. */
+  /** Responds to every call, except to one that came before. */
   async handle(from: string, { tool, params, request_id }: JsonObject): Promise<void> {
-    const { calls, isFirst, answer } = this.#with;
+    const { calls, isFirst, answer } = this.#parts;
     const id = boundedLine(request_id, MAX_ID);
     if (!calls || id === '' || !isFirst(`call ${from} ${id}`)) return;
     const name = boundedLine(tool, MAX_ID);
@@ -57,12 +57,16 @@ export class IncomingCalls implements Disposable {
 
   async #run(calls: AgentCalls, tool: string, params: Json): Promise<{ readonly status: number; readonly body: Json }> {
     try {
-      // First what costs nothing: the list of what is announced is made anew each time.
+      // The rate limit comes first: each look at the announced tools makes their list anew.
       this.#countCall();
-      if (!this.#with.isAnnounced(tool)) throw new AtmoError('TOOL_NOT_FOUND', 'No such tool is announced here');
+      if (!this.#parts.isAnnounced(tool)) throw new AtmoError('TOOL_NOT_FOUND', 'No such tool is announced here');
       if (!isJsonObject(params)) throw new AtmoError('VALIDATION_ERROR', 'params is no object');
-      if (this.#running >= MAX_RUNNING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_RUNNING} calls of others run at once`);
-      return { status: OK, body: await this.#call(calls, tool, params) };
+      const { signal } = this.#stopped;
+      const result = await this.#running.run(async () => {
+        signal.throwIfAborted();
+        return calls.call(tool, params, signal);
+      }, signal);
+      return { status: OK, body: copyJson(result, RESULT_LIMITS) };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       return { status: ERROR_CODES[code].httpStatus, body: { error: message, code } };
@@ -70,21 +74,12 @@ export class IncomingCalls implements Disposable {
   }
 
   #countCall(): void {
-    const nowMs = this.#with.clock.monotonic();
+    const nowMs = this.#parts.clock.monotonic();
     if (nowMs - this.#minuteMs >= MINUTE_MS) {
       this.#minuteMs = nowMs;
       this.#inMinute = 0;
     }
     if (++this.#inMinute > MAX_A_MINUTE) throw new AtmoError('RATE_LIMITED', `More than ${MAX_A_MINUTE} calls of others in a minute`);
-  }
-
-  async #call(calls: AgentCalls, tool: string, params: JsonObject): Promise<Json> {
-    this.#running++;
-    try {
-      return copyJson(await calls.call(tool, params, this.#stopped.signal), RESULT_LIMITS);
-    } finally {
-      this.#running--;
-    }
   }
 }
 
@@ -103,9 +98,9 @@ interface PendingCall {
 }
 
 interface OutgoingCollaborators {
-  /** To one node; false where it did not go out. */
+  /** Sends to one node; false where nothing was sent. */
   readonly send: (node: string, payload: JsonObject) => boolean;
-  /** An id that nobody can guess. */
+  /** Makes an id that cannot be guessed. */
   readonly newId: () => string;
 }
 
@@ -114,26 +109,26 @@ const BODY_LIMITS = { maxSize: 262_144, maxDepth: 32 };
 const OK_FROM = 200;
 const OK_TO = 300;
 
-/** `tool_call` to one node and the `tool_response` that comes from it. */
+/** Sends `tool_call` to one node and waits for its `tool_response`. */
 export class OutgoingCalls {
-  readonly #with: OutgoingCollaborators;
+  readonly #parts: OutgoingCollaborators;
   readonly #waiting = new Map<string, PendingCall>();
 
   constructor(parts: OutgoingCollaborators) {
-    this.#with = parts;
+    this.#parts = parts;
   }
 
   /**
-   * The body of the answer. SERVICE_UNAVAILABLE where nothing went out, SERVICE_REFUSED for a status that is no success,
-   * PAYLOAD_TOO_LARGE for an answer that is too long or too deep, OUTCOME_UNKNOWN where none came.
+   * Returns the body of the response. Errors: SERVICE_UNAVAILABLE (nothing was sent), SERVICE_REFUSED (a status other than success),
+   * PAYLOAD_TOO_LARGE (a response that is too long or too deep), OUTCOME_UNKNOWN (no response).
    */
   async call({ node, app, tool, params }: RelayCall, signal: AbortSignal): Promise<Json> {
     if (this.#waiting.size >= MAX_PENDING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_PENDING} calls wait for answers`);
-    const id = this.#with.newId();
+    const id = this.#parts.newId();
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     this.#waiting.set(id, { node, resolve, reject });
     try {
-      if (!this.#with.send(node, { type: 'tool_call', app, tool, params, request_id: id })) {
+      if (!this.#parts.send(node, { type: 'tool_call', app, tool, params, request_id: id })) {
         throw new AtmoError('SERVICE_UNAVAILABLE', 'The relay is away; nothing was sent');
       }
       return bodyOf(await orAborted(promise, signal));
@@ -145,14 +140,14 @@ export class OutgoingCalls {
     }
   }
 
-  /** Takes an answer where it comes from the node that was asked. */
+  /** Accepts a response only from the node that was called. */
   settle(from: string, payload: JsonObject): void {
     const { request_id: id } = payload;
     const waiting = typeof id === 'string' ? this.#waiting.get(id) : undefined;
     if (waiting?.node === from) waiting.resolve(payload);
   }
 
-  /** The relay is gone, and the answers with it. */
+  /** Is called when the relay is lost: no response can come any more. */
   rejectAll(): void {
     for (const { node, reject } of this.#waiting.values()) {
       reject(new AtmoError('OUTCOME_UNKNOWN', `The relay was lost before ${node} answered; the tool may have run there or not`));

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { parseShallowJson } from './shallow-json.ts';
 
-/** A node on the relay and what it says of itself. */
+/** A node on the relay with its unproven claims. */
 export interface RemoteNode {
   readonly nodeId: string;
   readonly name: string;
@@ -15,42 +15,38 @@ const EXPIRY_MS = 300_000;
 const MAX_NODES = 64;
 const MAX_NONCES = 4_096;
 const MAX_NODE_NAME = 64;
-/** Of nodes on a relay: what comes from anybody else is not even remembered. */
+/** Ids of nodes on a relay. Messages with another sender are dropped. */
 export const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What was heard on the relay in the last five minutes. Anybody there may have said it: it is told to who asks, and used for nothing. */
+/** The announcements of the last five minutes on the relay. Anybody there may have sent them: tools show them, nothing else uses them. */
 export class RemoteNodes {
   readonly #clock: Clock;
   readonly #ownId: string;
   readonly #nodes = new Map<string, RemoteNode>();
-  /** When each nonce was seen, oldest first. */
+  /** Time at which each nonce came, oldest first. */
   readonly #nonces = new Map<string, number>();
-  #dropped = 0;
+  /** Number of messages that were no announcement, came again, were too old or came from one node too many. */
+  dropped = 0;
 
   constructor(clock: Clock, ownId: string) {
     this.#clock = clock;
     this.#ownId = ownId;
   }
 
-  /** Messages that were no announcement, came again, were too old or came from one node too many. */
-  get dropped(): number {
-    return this.#dropped;
-  }
-
   list(): readonly RemoteNode[] {
-    this.#forgetExpired();
+    this.#deleteExpired();
     return [...this.#nodes.values()];
   }
 
-  /** Of `peers`, `peer_joined` and `peer_updated`: a node with the names that it entered with, until it announces. */
+  /** Adds a node of `peers`, `peer_joined` or `peer_updated`, with the capabilities of its entry until it announces. */
   add(peer: Json): void {
     if (!isJsonObject(peer) || typeof peer.node_id !== 'string') return;
     const known = this.#nodes.get(peer.node_id);
     const capabilities = known?.capabilities.length ? known.capabilities : parseCapabilities(peer.capabilities);
-    this.#keep({ nodeId: peer.node_id, name: boundedLine(peer.name, MAX_NODE_NAME) || (known?.name ?? ''), capabilities });
+    this.#set({ nodeId: peer.node_id, name: boundedLine(peer.name, MAX_NODE_NAME) || (known?.name ?? ''), capabilities });
   }
 
-  /** Of the first of a list of them. */
+  /** Adds the first nodes of a list. */
   addAll(peers: Json | undefined): void {
     if (Array.isArray(peers)) for (const peer of peers.slice(0, MAX_NODES)) this.add(peer);
   }
@@ -60,13 +56,13 @@ export class RemoteNodes {
   }
 
   receive(from: string, payload: JsonObject): void {
-    const heard = parseAnnouncement(from, payload);
-    if (heard && this.#isNew(`${from} ${heard.nonce}`, heard.timestampMs)) {
-      this.#keep({ nodeId: from, name: this.#nodes.get(from)?.name ?? '', capabilities: heard.capabilities });
-    } else this.#dropped++;
+    const announcement = parseAnnouncement(from, payload);
+    if (announcement && this.#isNew(`${from} ${announcement.nonce}`, announcement.timestampMs)) {
+      this.#set({ nodeId: from, name: this.#nodes.get(from)?.name ?? '', capabilities: announcement.capabilities });
+    } else this.dropped++;
   }
 
-  /** False for a key that came in the last five minutes already. */
+  /** False for a key that came before in the last five minutes. */
   isFirst(key: string): boolean {
     return this.#isNew(key, this.#clock.now());
   }
@@ -83,22 +79,22 @@ export class RemoteNodes {
     return true;
   }
 
-  #keep(node: Omit<RemoteNode, 'heardAtMs'>): void {
+  #set(node: Omit<RemoteNode, 'heardAtMs'>): void {
     if (node.nodeId === this.#ownId) return;
-    this.#forgetExpired();
+    this.#deleteExpired();
     if (NODE_ID.test(node.nodeId) && (this.#nodes.has(node.nodeId) || this.#nodes.size < MAX_NODES)) {
       this.#nodes.set(node.nodeId, { ...node, heardAtMs: this.#clock.now() });
-    } else this.#dropped++;
+    } else this.dropped++;
   }
 
-  #forgetExpired(): void {
+  #deleteExpired(): void {
     for (const { nodeId, heardAtMs } of this.#nodes.values()) {
       if (this.#clock.now() - heardAtMs > EXPIRY_MS) this.#nodes.delete(nodeId);
     }
   }
 }
 
-/** What somebody on the relay says that it can do. Nothing of it is proven. */
+/** An unproven claim of a node on the relay. */
 interface RemoteCapability {
   readonly id: string;
   readonly label: string;
@@ -106,8 +102,8 @@ interface RemoteCapability {
   readonly tools: readonly string[];
 }
 
-/** An announcement after its parts were bounded. */
-export interface RemoteAnnouncement {
+/** An announcement with bounded parts. */
+interface RemoteAnnouncement {
   readonly nonce: string;
   readonly timestampMs: number;
   readonly capabilities: readonly RemoteCapability[];
@@ -117,43 +113,39 @@ const MAX_CAPABILITIES = 50;
 const MAX_CAPABILITY_NAME = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_TOOLS = 50;
-/** Of all entries of one node, characters: an announcement of fifty tools has half of it. */
+/** Characters in all entries of one node; an announcement of fifty tools has half of it. */
 const MAX_TEXT = 65_536;
 const MAX_NONCE = 64;
 const DIRECT_TYPES = ['capability_announce', 'capability.announce'];
 
 /**
- * The announcement in a message's payload, in either dialect; undefined for what is none, and for what tells of another node than the
- * one that the relay says it comes from.
+ * The announcement in the payload of a message, in either dialect; undefined for any other payload, and for an announcement of another
+ * node than the sender that the relay names.
  */
 export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnnouncement | undefined {
   const direct = typeof payload.type === 'string' && DIRECT_TYPES.includes(payload.type);
-  const told = direct ? payload : parseGossip(payload);
-  if (!told || (direct ? told.node_id : told.from) !== from) return undefined;
-  const { nonce, timestamp, capabilities } = told;
+  const content = direct ? payload : parseGossip(payload);
+  if (!content || (direct ? content.node_id : content.from) !== from) return undefined;
+  const { nonce, timestamp, capabilities } = content;
   if (typeof nonce !== 'string' || nonce === '' || nonce.length > MAX_NONCE) return undefined;
   if (typeof timestamp !== 'number' || !Array.isArray(capabilities)) return undefined;
   return { nonce, timestampMs: timestamp * 1_000, capabilities: parseCapabilities(capabilities) };
 }
 
-/** The first fifty of a list of entries, or of names alone, without those that have no id, as far as one node may have text. */
+/** The first fifty entries or names of a list that have an id, up to the bound on the text of one node. */
 export function parseCapabilities(list: Json | undefined): readonly RemoteCapability[] {
   if (!Array.isArray(list)) return [];
   let length = 0;
-  const heard = list.slice(0, MAX_CAPABILITIES).map(parseCapability);
-  return heard.filter((one) => {
-    length += lengthOf(one);
-    return one.id !== '' && length <= MAX_TEXT;
+  const capabilities = list.slice(0, MAX_CAPABILITIES).map(parseCapability);
+  return capabilities.filter(({ id, label, description, tools }) => {
+    length += [id, label, description, ...tools].join('').length;
+    return id !== '' && length <= MAX_TEXT;
   });
 }
 
-function lengthOf({ id, label, description, tools }: RemoteCapability): number {
-  return [id, label, description, ...tools].reduce((sum, text) => sum + text.length, 0);
-}
-
-/** Text from outside as a line: bounded, without hidden characters; empty for what is no text. */
+/** Text from outside as a line: bounded, without hidden characters; empty for other values. */
 export function boundedLine(value: Json | undefined, maxLength: number): string {
-  // Copied, for a slice of a text keeps all of it in memory.
+  // A copy: a slice would keep the whole text in memory.
   return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';
 }
 
@@ -164,17 +156,14 @@ function parseGossip({ type, data }: JsonObject): JsonObject | undefined {
 }
 
 function parseCapability(entry: Json): RemoteCapability {
-  const told = isJsonObject(entry) ? entry : { id: entry, label: entry };
-  const id = boundedLine(told.capability_id ?? told.id, MAX_CAPABILITY_NAME);
-  const tools = Array.isArray(told.tools) ? told.tools.slice(0, MAX_TOOLS).map((name: Json) => boundedLine(name, MAX_CAPABILITY_NAME)) : [];
+  const claim: JsonObject = isJsonObject(entry) ? entry : { id: entry, label: entry };
+  const { id, capability_id, label, description, tools, constraints } = claim;
+  const names = [...(Array.isArray(tools) ? tools.slice(0, MAX_TOOLS) : []), isJsonObject(constraints) ? constraints.tool : undefined];
+  const nameOf = (value: Json | undefined) => boundedLine(value, MAX_CAPABILITY_NAME);
   return {
-    id,
-    label: boundedLine(told.label, MAX_CAPABILITY_NAME),
-    description: boundedLine(told.description, MAX_DESCRIPTION),
-    tools: [...new Set([...tools, constrainedTool(told)])].filter((name) => name !== ''),
+    id: nameOf(capability_id ?? id),
+    label: nameOf(label),
+    description: boundedLine(description, MAX_DESCRIPTION),
+    tools: [...new Set(names.map(nameOf))].filter((name) => name !== ''),
   };
-}
-
-function constrainedTool({ constraints }: JsonObject): string {
-  return isJsonObject(constraints) ? boundedLine(constraints.tool, MAX_CAPABILITY_NAME) : '';
 }

@@ -3,14 +3,14 @@ import { type Json, tryParseJson } from '../../core/json.ts';
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Of `[` and `{`, and of `]` and `}`, which differ in the bit of small letters. */
+/** Code of `{` and `}`; `[` and `]` differ from them in the bit of small letters. */
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const LOWERCASE_BIT = 0x20;
 
 /**
  * The value of a JSON text that is nested at most 32 levels deep; undefined for any other text. Four megabytes of brackets keep a parser
- * busy for seconds, and no recursion survives what it makes of them.
+ * busy for seconds, and recursion over the parsed value overflows the stack.
  */
 export function parseShallowJson(text: string): Json | undefined {
   let depth = 0;
@@ -24,7 +24,7 @@ export function parseShallowJson(text: string): Json | undefined {
   return tryParseJson(text);
 }
 
-/** Where the string that begins there ends; the end of the text for one that does not. */
+/** The place of the closing quote of the string that begins at `start`; the end of the text for a string without one. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);

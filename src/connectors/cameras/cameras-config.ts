@@ -21,8 +21,8 @@ export const CAMERAS_SECTION = {
   additionalProperties: CAMERA,
 } as const;
 
-/** The cameras of the house by their ids. */
+/** The cameras of the home by their ids. */
 export type CamerasConfig = Settings<typeof CAMERAS_SECTION>;
 
-/** One of them: exactly one of `rpicam`, `device` and `url`. */
+/** A camera: exactly one of `rpicam`, `device` and `url`. */
 export type CameraConfig = Settings<typeof CAMERA>;

@@ -6,25 +6,15 @@ import { IMAGE_MEMBER, type RegisteredTool } from '../../tools/definition/tool-d
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
 import { permittedNames } from '../caller-permissions.ts';
+import { resultSchema } from '../connector.ts';
 import { callEndpoint } from '../http-client/endpoint-call.ts';
 import { mediaTypeOf, pictureSize } from '../media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
-import {
-  deviceInput,
-  FRAME_FORMATS,
-  type Frame,
-  type FrameRequest,
-  type FrameSource,
-  ffmpegFrame,
-  networkInput,
-  type PictureRun,
-  pictureInput,
-  rpicamFrame,
-} from './frame-capture.ts';
+import { FRAME_FORMATS, type Frame, type FrameRequest, ffmpegFrame, networkInput, type PictureRun, rpicamFrame } from './frame-capture.ts';
 
-/** An answer may have 8 million characters, and base64 makes four of three bytes. */
+/** A result may have 8 million characters, and base64 makes four of three bytes. */
 const MAX_BYTES = 5_500_000;
-/** What a camera in the network sends before it is made smaller. */
+/** Bound on a picture of a network camera before it is made smaller. */
 const MAX_SNAPSHOT_BYTES = 20_971_520;
 
 interface Camera extends CameraConfig {
@@ -33,13 +23,13 @@ interface Camera extends CameraConfig {
   readonly login?: string;
 }
 
-/** The cameras that the owner configured. Each takes one picture at a time: a device cannot be opened twice. */
-export class Cameras implements FrameSource {
+/** The configured cameras. Each takes one picture at a time: a device cannot be opened twice. */
+export class Cameras {
   readonly #cameras: ReadonlyMap<string, Camera>;
   readonly #env: NodeJS.ProcessEnv;
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** CONFIG_INVALID for a camera that says no place or several, and for secrets that cannot be read. */
+  /** CONFIG_INVALID for a camera without exactly one source, and for secrets that cannot be read. */
   constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
@@ -49,52 +39,49 @@ export class Cameras implements FrameSource {
     return [...this.#cameras.keys()];
   }
 
+  /**
+   * Takes a picture now. Errors: NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera gives no picture), SERVICE_REFUSED (it refuses,
+   * or sends something else), PAYLOAD_TOO_LARGE, NOT_SUPPORTED (a program is not installed).
+   */
   async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const camera = this.#cameras.get(id);
     if (!camera) throw new AtmoError('NOT_FOUND', `There is no camera ${JSON.stringify(id)}; cameras are named in connectors.cameras`);
     const before = this.#last.get(id) ?? Promise.resolve();
-    const mine = before.then(() => this.#take(camera, request, signal));
-    // Whoever comes next waits for this one, however it ends.
-    this.#last.set(
-      id,
-      mine.catch(() => {}),
-    );
-    return orAborted(mine, signal);
-  }
-
-  async #take(camera: Camera, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
-    try {
-      return await this.#picture(camera, request, signal);
-    } catch (error) {
-      throw withoutLogin(error, camera);
-    }
-  }
-
-  #picture(camera: Camera, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const run = { env: this.#env, signal, maxBytes: MAX_BYTES };
-    if (camera.rpicam !== undefined) return rpicamFrame(camera.rpicam, request, run);
-    if (camera.device !== undefined) return ffmpegFrame(deviceInput(camera.device), request, run);
-    const isPicture = camera.url?.startsWith('http') && !camera.stream;
-    return isPicture ? this.#snapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
+    const frame = before
+      .then(() => takePicture(camera, request, run))
+      .catch((error: unknown) => Promise.reject(withoutLogin(error, camera)));
+    const ended = frame.catch(() => {});
+    // The next request waits for this one, also for one that fails.
+    this.#last.set(id, ended);
+    return orAborted(frame, signal);
   }
+}
 
-  /** What a camera gives is passed on as it is where it fits the request: a hub without ffmpeg can then still show it. */
-  async #snapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
-    const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
-      if (camera.login !== undefined && isUnauthorized(error)) return undefined;
-      throw error;
-    });
-    // Digest access authentication (RFC 7616) is what ffmpeg knows and `fetch` does not.
-    if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
-    const size = pictureSize(body);
-    if (size && size.type === `image/${request.format}` && fitsWithin(size, request.within) && body.length <= MAX_BYTES) {
-      return { bytes: body, format: request.format, width: size.width, height: size.height };
-    }
-    if (mediaTypeOf(body)?.kind !== 'image') {
-      throw new AtmoError('SERVICE_REFUSED', `The camera ${camera.id} answered with something that is no picture; is its url right?`);
-    }
-    return ffmpegFrame(pictureInput(body), request, run);
+async function takePicture(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
+  if (camera.rpicam !== undefined) return rpicamFrame(camera.rpicam, request, run);
+  if (camera.device !== undefined) return ffmpegFrame({ args: ['-f', 'v4l2', '-i', camera.device] }, request, run);
+  const isPicture = camera.url?.startsWith('http') && !camera.stream;
+  return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
+}
+
+/** A picture that fits the request stays as it is: a hub without ffmpeg can then still show it. */
+async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
+  const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
+    if (camera.login !== undefined && isUnauthorized(error)) return undefined;
+    throw error;
+  });
+  // ffmpeg supports digest access authentication (RFC 7616), the HTTP client does not.
+  if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
+  const size = pictureSize(body);
+  const { width = Infinity, height = Infinity } = request.within ?? {};
+  if (size?.type === `image/${request.format}` && size.width <= width && size.height <= height && body.length <= MAX_BYTES) {
+    return { bytes: body, format: request.format, width: size.width, height: size.height };
   }
+  if (mediaTypeOf(body)?.kind !== 'image') {
+    throw new AtmoError('SERVICE_REFUSED', `The camera ${camera.id} answered with something that is no picture; is its url right?`);
+  }
+  return ffmpegFrame({ args: ['-protocol_whitelist', 'pipe,fd', '-f', 'image2pipe', '-i', 'pipe:0'], input: body }, request, run);
 }
 
 async function snapshotOf({ id, url = '', login }: Camera, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
@@ -128,12 +115,7 @@ function withLogin({ url = '', login }: Camera): string {
   return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`);
 }
 
-function fitsWithin(size: { readonly width: number; readonly height: number }, within: FrameRequest['within']): boolean {
-  const { width = size.width, height = size.height } = within ?? {};
-  return size.width <= width && size.height <= height;
-}
-
-/** ffmpeg repeats the address that it cannot open. */
+/** Error messages of ffmpeg contain the address that it cannot open. */
 function withoutLogin(error: unknown, { login }: Camera): unknown {
   if (!(error instanceof AtmoError) || login === undefined) return error;
   const message = error.message.replaceAll(/\/\/[^\s/@]*@/g, '//').replaceAll(login, '[credentials]');
@@ -143,23 +125,18 @@ function withoutLogin(error: unknown, { login }: Camera): unknown {
 const LIMIT_MS = 30_000;
 const side = (description: string) => p.integer({ description, minimum: 16, maximum: 8_192, unit: 'px' });
 
-/** What hubs with cameras have. */
+/** The capability of a hub with cameras. */
 export const CAMERA_ACCESS: Capability = { type: 'camera_access', description: () => 'Cameras of this home' };
 
-const FRAME = {
-  type: 'object',
-  [IMAGE_MEMBER]: 'image',
-  required: ['image', 'format', 'width', 'height', 'timestamp'],
-  properties: {
-    image: { type: 'string', contentEncoding: 'base64' },
-    format: { enum: FRAME_FORMATS },
-    width: { type: 'integer', 'x-unit': 'px' },
-    height: { type: 'integer', 'x-unit': 'px' },
-    timestamp: { type: 'string', format: 'date-time' },
-  },
-};
+const FRAME = resultSchema(['image', 'format', 'width', 'height', 'timestamp'], {
+  image: { type: 'string', contentEncoding: 'base64' },
+  format: { enum: FRAME_FORMATS },
+  width: { type: 'integer', 'x-unit': 'px' },
+  height: { type: 'integer', 'x-unit': 'px' },
+  timestamp: { type: 'string', format: 'date-time' },
+});
 
-/** `get_camera_frame`; without its setting where there are no cameras. */
+/** `get_camera_frame`; without cameras it is listed as not configured. */
 export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {
@@ -196,7 +173,7 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
         format: p.enum(FRAME_FORMATS, { description: 'raw is RGB, three bytes for each pixel, row by row', default: 'jpeg' }),
         quality: p.integer({ description: 'Quality of JPEG; 100 is best', minimum: 1, maximum: 100, default: 85 }),
       },
-      returns: FRAME,
+      returns: { ...FRAME, [IMAGE_MEMBER]: 'image' },
     },
     async ({ camera_id: id, resolution, format, quality }, { signal, clock, permissions }) => {
       requireCamera(cameras, id, permissions);
@@ -209,13 +186,13 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   return cameras.ids().length > 0 ? tool : unconfigured(tool, 'set connectors.cameras in the configuration');
 }
 
-/** Parameter of every tool on a camera. */
+/** The parameter of each tool that names a camera. */
 export const cameraParameter = p.string({
   description: 'Id of the camera; a wrong one is answered with those that there are',
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
 });
 
-/** NOT_FOUND with the cameras that the caller may use, when there is none of this id. */
+/** Throws NOT_FOUND for an unknown id, with the cameras that the caller may use. */
 export function requireCamera(cameras: Cameras, id: string, grants: readonly string[]): void {
   if (cameras.ids().includes(id)) return;
   const candidates = permittedNames(grants, 'camera:capture', cameras.ids());

@@ -3,9 +3,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { FileAnchor } from '../../core/storage/file-anchor.ts';
 
-/** What a collection is made with. */
+/** The model of a collection. */
 export interface CollectionInfo {
-  /** Name of the model that made its vectors. */
+  /** Name of the model that made the vectors. */
   readonly model: string;
   /** Length of each vector. */
   readonly width: number;
@@ -25,10 +25,10 @@ export interface StoredVector {
   readonly vector: Float32Array<ArrayBuffer>;
 }
 
-/** A part as people read it. */
+/** A part in a readable form. */
 export interface StoredPart {
   readonly document: string;
-  /** Which one of its document, from 1. */
+  /** Number within the document, from 1. */
   readonly part: number;
   readonly text: string;
   readonly metadata: JsonObject;
@@ -36,9 +36,9 @@ export interface StoredPart {
 
 interface CollectionStoreOptions {
   readonly maxParts: number;
-  /** Tells how many changes the file has seen. */
+  /** Knows the number of changes that the file had. */
   readonly anchor: FileAnchor;
-  /** Is called with what is wrong with a file that does not hold what it held. */
+  /** Is called for a file that lost data or cannot be opened. */
   readonly onLoss: (fault: string) => void;
 }
 
@@ -46,28 +46,24 @@ const COLLECTION_NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
 const SELECT_VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${COLLECTION_NUMBER} ORDER BY part LIMIT ?3`;
 const SELECT_PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
-/** Documents with their vectors, in one file that is opened when it is first needed. Each method throws STORAGE_FAILED where the disk fails. */
+/** Documents with their vectors, in one file that the first use opens. Each method throws STORAGE_FAILED where the disk fails. */
 export class CollectionStore implements Disposable {
   readonly #path: string;
-  readonly #maxParts: number;
-  readonly #anchor: FileAnchor;
-  readonly #onLoss: (fault: string) => void;
+  readonly #options: CollectionStoreOptions;
   #database: DatabaseSync | undefined;
 
-  constructor(path: string, { maxParts, anchor, onLoss }: CollectionStoreOptions) {
+  constructor(path: string, options: CollectionStoreOptions) {
     this.#path = path;
-    this.#maxParts = maxParts;
-    this.#anchor = anchor;
-    this.#onLoss = onLoss;
+    this.#options = options;
   }
 
-  /** Opens a file that has held something, so that its loss is told before somebody misses a document. */
+  /** Opens a file that had documents, so that a loss is reported before somebody misses one. */
   check(): void {
     try {
-      if (this.#anchor.least()) this.#opened();
+      if (this.#options.anchor.least()) this.#opened();
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
-      this.#onLoss(error.message);
+      this.#options.onLoss(error.message);
     }
   }
 
@@ -87,20 +83,23 @@ export class CollectionStore implements Disposable {
   }
 
   /**
-   * Adds documents; one of the same id is replaced. All of them or none. CONFLICT when the collection has vectors of another model,
+   * Adds all of the documents or none; one of the same id is replaced. CONFLICT when the collection has vectors of another model,
    * PAYLOAD_TOO_LARGE when there would be more parts than the owner allows.
    */
   put(collection: string, facts: CollectionInfo, documents: readonly EmbeddedDocument[]): void {
+    const { maxParts } = this.#options;
     this.#transaction((database) => {
       database.prepare('INSERT OR IGNORE INTO collections (name, model, width) VALUES (?, ?, ?)').run(collection, facts.model, facts.width);
       requireSameModel(collection, this.info(collection), facts);
       for (const document of documents) putDocument(database, collection, document);
       const { count } = database.prepare('SELECT count(*) AS count FROM parts').get() ?? {};
-      if (Number(count) > this.#maxParts) throw tooManyParts(this.#maxParts);
+      if (Number(count) <= maxParts) return;
+      const message = `There would be more than ${maxParts} parts of documents; remove some, or raise connectors.collections.max_parts`;
+      throw new AtmoError('PAYLOAD_TOO_LARGE', message, { max_parts: maxParts });
     });
   }
 
-  /** Removes documents by their ids, or all of a collection; answers how many there were. A collection without documents is gone. */
+  /** Removes documents by their ids, or all of a collection, and returns their number. A collection without documents is deleted. */
   remove(collection: string, ids?: readonly string[]): number {
     return this.#transaction((database) => {
       const removed = ids
@@ -119,7 +118,7 @@ export class CollectionStore implements Disposable {
     return rows.map(({ number, metadata }) => ({ number: Number(number), metadata: metadataOf(metadata) }));
   }
 
-  /** The next vectors of a collection behind the part of a number, in the order of their parts. */
+  /** The vectors of a collection after the part with the number `after`, in the order of their parts. */
   vectors(collection: string, after: number, limit: number): readonly StoredVector[] {
     return this.#use((database) => database.prepare(SELECT_VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
       part: Number(part),
@@ -128,7 +127,7 @@ export class CollectionStore implements Disposable {
     }));
   }
 
-  /** The part of a number; undefined when it was removed meanwhile. */
+  /** The part with a number; undefined when it was removed meanwhile. */
   part(number: number): StoredPart | undefined {
     const row = this.#use((database) => database.prepare(SELECT_PART).get(number));
     return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };
@@ -146,50 +145,43 @@ export class CollectionStore implements Disposable {
 
   #opened(): DatabaseSync {
     if (this.#database) return this.#database;
-    const database = openCollectionFile(this.#path, this.#maxParts);
+    const { maxParts, anchor, onLoss } = this.#options;
+    const database = openCollectionFile(this.#path, maxParts);
     this.#database = database;
-    const [found, expected] = [generationOf(database), this.#anchor.least()?.generation ?? 0];
+    const [found, expected] = [generationOf(database), anchor.least()?.generation ?? 0];
     if (found < expected) {
       const lost = found === 0 ? 'all that it held' : `its last ${expected - found} changes`;
-      this.#onLoss(`${this.#path} has lost ${lost}. Put a backup back, or add the documents again`);
+      onLoss(`${this.#path} has lost ${lost}. Put a backup back, or add the documents again`);
     }
-    if (found !== expected) this.#keepGeneration(found);
+    if (found !== expected) this.#saveGeneration(found);
     return database;
   }
 
+  /** Runs the work in a transaction, which also counts a change in the header of the file. */
   #transaction<T>(work: (database: DatabaseSync) => T): T {
     return this.#use((database) => {
-      const { result, generation } = inTransaction(database, work);
-      this.#keepGeneration(generation);
-      return result;
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work(database);
+        const generation = generationOf(database) + 1;
+        database.exec(`PRAGMA application_id = ${generation}; COMMIT`);
+        this.#saveGeneration(generation);
+        return result;
+      } catch (error) {
+        // After a full disk SQLite has rolled back already.
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
     });
   }
 
-  /** What is in the file is in it, whether or not the disk takes this: an anchor that stays behind is no sign of a loss. */
-  #keepGeneration(generation: number): void {
+  /** A full disk may refuse the anchor after it took the change: an anchor that is behind the file is no sign of a loss. */
+  #saveGeneration(generation: number): void {
     try {
-      this.#anchor.synced({ generation, digest: '' });
+      this.#options.anchor.synced({ generation, digest: '' });
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
     }
-  }
-}
-
-/** Carries out all of it or nothing; answers with the generation that the file has then. */
-function inTransaction<T>(
-  database: DatabaseSync,
-  work: (database: DatabaseSync) => T,
-): { readonly result: T; readonly generation: number } {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work(database);
-    const generation = nextGeneration(database);
-    database.exec('COMMIT');
-    return { result, generation };
-  } catch (error) {
-    // SQLite has rolled back by itself after a full disk.
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
   }
 }
 
@@ -217,25 +209,17 @@ function requireSameModel(collection: string, known: CollectionInfo | undefined,
   );
 }
 
-function tooManyParts(maxParts: number): AtmoError {
-  return new AtmoError(
-    'PAYLOAD_TOO_LARGE',
-    `There would be more than ${maxParts} parts of documents; remove some, or raise connectors.collections.max_parts`,
-    { max_parts: maxParts },
-  );
-}
-
 function metadataOf(text: SQLOutputValue | undefined): JsonObject {
   return JSON.parse(String(text)) as JsonObject;
 }
 
-/** A text of a thousand characters with the longest vector that models make, and the page around it. */
+/** A text of a thousand characters with the longest vector of the known models, and unused space of its page. */
 const BYTES_PER_PART = 24_576;
-/** Tables and indexes take pages before there is anything in them. */
+/** Empty tables and indexes have pages too. */
 const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
-/** Opens the file, checks it and makes its tables where it is new. STORAGE_FAILED says what to do. */
+/** Opens the file, checks it and makes the tables of a new one. STORAGE_FAILED has the remedy. */
 function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   return withStorageErrors(path, () => {
     const database = new DatabaseSync(path);
@@ -256,19 +240,12 @@ function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   });
 }
 
-/** How many changes a file has seen. */
+/** The number of changes that the file had. */
 function generationOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
 
-/** Counts a change, in the header of the file. To be run inside its transaction. */
-function nextGeneration(database: DatabaseSync): number {
-  const generation = generationOf(database) + 1;
-  database.exec(`PRAGMA application_id = ${generation}`);
-  return generation;
-}
-
-/** Runs work on the file; what SQLite throws becomes STORAGE_FAILED. */
+/** Runs work on the file; an error of SQLite becomes STORAGE_FAILED. */
 function withStorageErrors<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -292,7 +269,7 @@ function storageFailed(path: string, reason: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${reason}`, { path });
 }
 
-/** Format 1 of the file: a document has parts, and each part a vector, which lies apart so that a search reads nothing else. */
+/** Format 1 of the file: a document has parts, and each part a vector in a table of its own, so that a search reads nothing else. */
 const COLLECTION_SCHEMA = `
 CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
 CREATE TABLE documents (
@@ -316,10 +293,10 @@ CREATE TABLE vectors (
 ) STRICT;
 CREATE INDEX parts_of_document ON parts (document);
 `;
-/** What `PRAGMA user_version` says of it. */
+/** Value of `PRAGMA user_version`. */
 const COLLECTION_FORMAT = 1;
 
-/** A vector of length 1, in which a product of two is the cosine of the angle between them; zeros stay zeros. */
+/** A vector of length 1: the product of two is the cosine of the angle between them. Zeros stay zeros. */
 export function unitVector(values: readonly number[]): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...values);
   return Float32Array.from(values, (value) => (length === 0 ? 0 : value / length));
@@ -332,12 +309,11 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** The bytes in which a vector is kept: IEEE 754 single precision, little-endian as every machine is that the hub runs on. */
+/** The stored bytes of a vector: IEEE 754 single precision, little-endian as every machine of a hub. */
 function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** The other way round. */
 function vectorOfBytes(bytes: Uint8Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   const isAligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0;
   const { buffer, byteOffset, byteLength } = isAligned ? bytes : bytes.slice();

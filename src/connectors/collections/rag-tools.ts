@@ -6,6 +6,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
 import { permittedNames } from '../caller-permissions.ts';
+import { resultSchema } from '../connector.ts';
 import type { Embedder } from '../models/embeddings.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from '../models/model-inputs.ts';
 import { type CollectionInfo, type CollectionStore, type EmbeddedDocument, unitVector } from './collection-store.ts';
@@ -58,27 +59,19 @@ const SEARCH_PARAMETERS = {
   }),
 };
 
-const SEARCH_RETURNS = {
-  type: 'object',
-  required: ['documents', 'total_searched'],
-  properties: {
-    documents: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['id', 'content', 'score', 'metadata'],
-        properties: {
-          id: { type: 'string' },
-          content: { type: 'string', description: 'The passage' },
-          score: { type: 'number', minimum: 0, maximum: 1 },
-          metadata: { type: 'object' },
-          part: { type: 'integer', minimum: 1, description: 'Which passage of the document it is' },
-        },
-      },
-    },
-    total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
+const SEARCH_RETURNS = resultSchema(['documents', 'total_searched'], {
+  documents: {
+    type: 'array',
+    items: resultSchema(['id', 'content', 'score', 'metadata'], {
+      id: { type: 'string' },
+      content: { type: 'string', description: 'The passage' },
+      score: { type: 'number', minimum: 0, maximum: 1 },
+      metadata: { type: 'object' },
+      part: { type: 'integer', minimum: 1, description: 'Which passage of the document it is' },
+    }),
   },
-};
+  total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
+});
 
 /** `rag_search`: the passages of a collection that fit a question best. */
 function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool {
@@ -149,15 +142,11 @@ const ADD_PARAMETERS = {
   model: modelParameter,
 };
 
-const ADD_RETURNS = {
-  type: 'object',
-  required: ['ids', 'parts', 'model_used'],
-  properties: {
-    ids: { type: 'array', items: { type: 'string' } },
-    parts: { type: 'integer', minimum: 0, description: 'Passages that the documents were cut into' },
-    model_used: { type: 'string' },
-  },
-};
+const ADD_RETURNS = resultSchema(['ids', 'parts', 'model_used'], {
+  ids: { type: 'array', items: { type: 'string' } },
+  parts: { type: 'integer', minimum: 0, description: 'Passages that the documents were cut into' },
+  model_used: { type: 'string' },
+});
 
 /** `rag_add`: documents for `rag_search`. */
 function ragAddTool({ store, embedder }: CollectionServices): RegisteredTool {
@@ -244,7 +233,7 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
           .optional(),
         all: p.boolean({ description: 'Removes the collection with all documents', default: false }),
       },
-      returns: { type: 'object', required: ['removed'], properties: { removed: { type: 'integer', minimum: 0 } } },
+      returns: resultSchema(['removed'], { removed: { type: 'integer', minimum: 0 } }),
     },
     async ({ collection, ids, all }) => {
       if ((ids !== undefined) === all) throw new AtmoError('VALIDATION_ERROR', 'rag_remove wants either ids or all: true; say which');

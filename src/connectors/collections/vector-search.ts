@@ -2,8 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type CollectionStore, cosine, type StoredPart } from './collection-store.ts';
 
-/** What a search looks for. */
-export interface NearestQuery {
+interface NearestQuery {
   readonly collection: string;
   readonly vector: Float32Array;
   readonly limit: number;
@@ -13,26 +12,21 @@ export interface NearestQuery {
   readonly signal: AbortSignal;
 }
 
-/** A part with how near it is, 0 to 1. */
-export interface ScoredPart extends StoredPart {
+/** A part with its nearness to the query, 0 to 1. */
+interface ScoredPart extends StoredPart {
   readonly score: number;
 }
 
-interface Candidate {
-  readonly part: number;
-  readonly score: number;
-}
-
-/** How many vectors are looked at before other work gets its turn: some milliseconds on a Pi. */
+/** The number of vectors that are compared before other work runs: some milliseconds on a Pi. */
 const PAGE = 256;
 
-/** The parts of a collection that are nearest to a vector, the nearest first, and how many were compared. */
+/** The parts of a collection that are nearest to a vector, the nearest first, and the number of compared parts. */
 export async function nearestParts(
   store: CollectionStore,
   { collection, vector, limit, minScore, filter, signal }: NearestQuery,
 ): Promise<{ readonly parts: readonly ScoredPart[]; readonly searched: number }> {
   const isWanted = documentFilter(store, collection, filter);
-  let best: readonly Candidate[] = [];
+  let best: readonly { readonly part: number; readonly score: number }[] = [];
   let searched = 0;
   for (let after = 0; ; ) {
     signal.throwIfAborted();
@@ -42,10 +36,15 @@ export async function nearestParts(
     const near = wanted.map((stored) => ({ part: stored.part, score: similarity(vector, stored.vector) }));
     best = [...best, ...near.filter((candidate) => candidate.score >= minScore)].sort((a, b) => b.score - a.score).slice(0, limit);
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return { parts: best.flatMap((candidate) => scoredPart(store, candidate)), searched };
+    if (!last || page.length < PAGE) break;
     after = last.part;
     await setImmediate();
   }
+  const parts = best.flatMap(({ part: number, score }) => {
+    const part = store.part(number);
+    return part ? [{ ...part, score }] : [];
+  });
+  return { parts, searched };
 }
 
 function documentFilter(store: CollectionStore, collection: string, filter: JsonObject): (document: number) => boolean {
@@ -55,34 +54,22 @@ function documentFilter(store: CollectionStore, collection: string, filter: Json
   return (document) => numbers.has(document);
 }
 
-function scoredPart(store: CollectionStore, { part: number, score }: Candidate): readonly ScoredPart[] {
-  const part = store.part(number);
-  return part ? [{ ...part, score }] : [];
-}
-
-/** What points away has nothing to do with it. */
+/** A vector that points away is not similar at all. */
 function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/**
- * Whether a document's metadata fits a filter: each member of the filter is equal to the document's, or, where it is a list, one of
- * its values is; a member of the document that is a list fits when it holds the value.
- */
+/** True when each member of the filter, or one of its values where it is a list, is equal to the member of the document or in its list. */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
     if (value === undefined) return false;
-    const values = listOf(value).map(textOf);
-    return listOf(wanted).some((one) => values.includes(textOf(one)));
+    const values = [value].flat().map(textOf);
+    return [wanted].flat().some((one) => values.includes(textOf(one)));
   });
 }
 
-function listOf(value: Json): readonly Json[] {
-  return Array.isArray(value) ? value : [value];
-}
-
-/** Objects are the same with their members in another order. */
+/** Objects are equal with their members in another order. */
 function textOf(value: Json): string {
   return JSON.stringify(value, (_, item: unknown) => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { Database } from './database.ts';
 import type { DatabaseConfig } from './databases-config.ts';
@@ -55,16 +55,12 @@ function queryDatabaseTool(databases: ReadonlyMap<string, Database>, canChange: 
         params: p.array(p.json({ description: 'A value' }), { description: 'Values in their order', maxItems: 100, default: [] }),
         max_rows: p.integer({ description: 'Most rows to tell', minimum: 1, maximum: 10_000, default: 1_000 }),
       },
-      returns: {
-        type: 'object',
-        required: ['columns', 'rows', 'truncated'],
-        properties: {
-          columns: { type: 'array', items: { type: 'string' } },
-          rows: { type: 'array', items: { type: 'array' }, description: 'Values in the order of the columns' },
-          truncated: { type: 'boolean' },
-          changes: { type: 'integer', description: 'Rows that the statement changed' },
-        },
-      },
+      returns: resultSchema(['columns', 'rows', 'truncated'], {
+        columns: { type: 'array', items: { type: 'string' } },
+        rows: { type: 'array', items: { type: 'array' }, description: 'Values in the order of the columns' },
+        truncated: { type: 'boolean' },
+        changes: { type: 'integer', description: 'Rows that the statement changed' },
+      }),
       examples: [
         {
           description: 'Yesterday’s energy',

@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { canonicalPath } from './file-path.ts';
 import { type FileEntry, FileRoots, MAX_FILE_BYTES, requireSafeRoot } from './file-roots.ts';
@@ -50,27 +50,19 @@ function listFilesTool(files: FileRoots, canonicalize: Canonicalize): Registered
         path: p.string({ description: 'Folder such as notes/2026, or . for all', minLength: 1, maxLength: 1_000 }),
         limit: p.integer({ description: 'Most entries to tell', minimum: 1, maximum: 1_000, default: 200 }),
       },
-      returns: {
-        type: 'object',
-        required: ['entries', 'total'],
-        properties: {
-          entries: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['name', 'path', 'type'],
-              properties: {
-                name: text,
-                path: text,
-                type: { enum: ['file', 'folder', 'link', 'other'] },
-                size_bytes: { type: 'integer' },
-                modified: { type: 'string', format: 'date-time' },
-              },
-            },
-          },
-          total: { type: 'integer', description: 'How many there are' },
+      returns: resultSchema(['entries', 'total'], {
+        entries: {
+          type: 'array',
+          items: resultSchema(['name', 'path', 'type'], {
+            name: text,
+            path: text,
+            type: { enum: ['file', 'folder', 'link', 'other'] },
+            size_bytes: { type: 'integer' },
+            modified: { type: 'string', format: 'date-time' },
+          }),
         },
-      },
+        total: { type: 'integer', description: 'How many there are' },
+      }),
       examples: [{ description: 'Which folders there are', params: { path: '.' } }],
       canonicalize,
     },
@@ -93,7 +85,7 @@ function readFileTool(files: FileRoots, canonicalize: Canonicalize): RegisteredT
       hasSideEffects: false,
       audit: { logResult: false },
       parameters: { path: pathParameter('The file') },
-      returns: { type: 'object', required: ['content'], properties: { content: text } },
+      returns: resultSchema(['content'], { content: text }),
       examples: [{ description: 'Read a list', params: { path: 'notes/shopping.txt' } }],
       canonicalize,
     },
@@ -118,11 +110,7 @@ function writeFileTool(files: FileRoots, canonicalize: Canonicalize): Registered
         path: pathParameter('The file'),
         content: p.string({ description: 'All that shall stand in it', maxLength: MAX_FILE_BYTES }),
       },
-      returns: {
-        type: 'object',
-        required: ['written', 'message'],
-        properties: { written: { type: 'integer', description: 'Bytes' }, message: text },
-      },
+      returns: resultSchema(['written', 'message'], { written: { type: 'integer', description: 'Bytes' }, message: text }),
       examples: [{ description: 'Write a list', params: { path: 'notes/shopping.txt', content: 'peas\nbeans\n' } }],
       canonicalize,
     },

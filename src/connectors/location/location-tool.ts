@@ -6,7 +6,7 @@ import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { permittedNames } from '../caller-permissions.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { GpsdAddress, LocationConfig, PositionSource } from './location-config.ts';
 
@@ -47,17 +47,13 @@ function locationTool(places: Locations): RegisteredTool {
           default: 'balanced',
         }),
       },
-      returns: {
-        type: 'object',
-        required: ['lat', 'lon', 'accuracy_m', 'source'],
-        properties: {
-          lat: { type: 'number', 'x-unit': '°' },
-          lon: { type: 'number', 'x-unit': '°' },
-          accuracy_m: { type: 'number', 'x-unit': 'm' },
-          source: { enum: ['configured', 'receiver'] },
-          timestamp: { type: 'string', format: 'date-time', description: 'When a receiver found it' },
-        },
-      },
+      returns: resultSchema(['lat', 'lon', 'accuracy_m', 'source'], {
+        lat: { type: 'number', 'x-unit': '°' },
+        lon: { type: 'number', 'x-unit': '°' },
+        accuracy_m: { type: 'number', 'x-unit': 'm' },
+        source: { enum: ['configured', 'receiver'] },
+        timestamp: { type: 'string', format: 'date-time', description: 'When a receiver found it' },
+      }),
     },
     async ({ device_id: id, accuracy }, { signal, permissions }) => {
       requireLocation(places, id, permissions);

@@ -3,6 +3,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { type NotifyConfig, URGENCIES, type Urgency } from './messages-config.ts';
 import { type MessageServices, type Notification, type NotificationChannel, openChannel } from './notification-channels.ts';
 
@@ -26,16 +27,12 @@ const PARAMETERS = {
     .optional(),
 };
 
-const RETURNS = {
-  type: 'object',
-  required: ['delivered', 'delivery_id', 'channel_used', 'timestamp'],
-  properties: {
-    delivered: { type: 'boolean', description: 'True when a provider took the message' },
-    delivery_id: { type: 'string', description: "The provider's id of the message" },
-    channel_used: { type: 'string', description: 'The way that it went' },
-    timestamp: { type: 'string', format: 'date-time' },
-  },
-};
+const RETURNS = resultSchema(['delivered', 'delivery_id', 'channel_used', 'timestamp'], {
+  delivered: { type: 'boolean', description: 'True when a provider took the message' },
+  delivery_id: { type: 'string', description: "The provider's id of the message" },
+  channel_used: { type: 'string', description: 'The way that it went' },
+  timestamp: { type: 'string', format: 'date-time' },
+});
 
 /** `notify`: to somebody whom the owner configured, by the ways that the owner chose. */
 export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {

@@ -2,6 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './messages-config.ts';
 import type { MailAttachment, Mailer } from './smtp-mailer.ts';
 
@@ -38,16 +39,12 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
         html: p.boolean({ description: 'Whether the body is HTML instead of plain text', default: false }),
         attachments: attachmentsParameter,
       },
-      returns: {
-        type: 'object',
-        required: ['sent', 'message_id', 'timestamp'],
-        properties: {
-          sent: { type: 'boolean', description: 'True when the mail server took it' },
-          message_id: { type: 'string' },
-          timestamp: { type: 'string', format: 'date-time' },
-          rejected: { type: 'array', items: { type: 'string' }, description: 'Addresses that the server refused; the others get it' },
-        },
-      },
+      returns: resultSchema(['sent', 'message_id', 'timestamp'], {
+        sent: { type: 'boolean', description: 'True when the mail server took it' },
+        message_id: { type: 'string' },
+        timestamp: { type: 'string', format: 'date-time' },
+        rejected: { type: 'array', items: { type: 'string' }, description: 'Addresses that the server refused; the others get it' },
+      }),
       examples: [{ description: 'A mail', params: { to: ['anna@example.org'], subject: 'Water meter', body: 'It shows 512.3 m³.' } }],
     },
     async ({ to, cc, bcc, subject, body, html, attachments }, { signal, clock }) => {

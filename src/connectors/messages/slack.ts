@@ -3,6 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
 import { configuredUrl, requireAllowedTargets, type SlackConfig } from './messages-config.ts';
 
@@ -87,11 +88,10 @@ export function postSlackTool(slack: Pick<SlackPoster, 'post'>): RegisteredTool 
         text: p.string({ description: 'Text of the message, in the markup of Slack', minLength: 1, maxLength: MAX_TEXT }),
         thread_ts: p.string({ description: 'ts of the message that this one answers', pattern: '^[0-9]{1,12}\\.[0-9]{1,8}$' }).optional(),
       },
-      returns: {
-        type: 'object',
-        required: ['ok', 'ts'],
-        properties: { ok: { type: 'boolean' }, ts: { type: 'string', description: 'Names the message, for answers in its thread' } },
-      },
+      returns: resultSchema(['ok', 'ts'], {
+        ok: { type: 'boolean' },
+        ts: { type: 'string', description: 'Names the message, for answers in its thread' },
+      }),
       examples: [{ description: 'A message', params: { channel: '#home', text: 'The washing machine is done.' } }],
     },
     async ({ channel, text, thread_ts: threadTs }, { signal }) => {

@@ -3,6 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, valueAt } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
 import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } from './messages-config.ts';
 
@@ -103,14 +104,10 @@ export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
         phone: p.string({ description: 'Number with the code of its country (E.164), such as +4915112345678', pattern: PHONE_PATTERN }),
         message: p.string({ description: 'Text; about 150 characters are one message to pay for', minLength: 1, maxLength: MAX_MESSAGE }),
       },
-      returns: {
-        type: 'object',
-        required: ['delivered', 'sid'],
-        properties: {
-          delivered: { type: 'boolean', description: 'True when the provider took the message; whether the phone is on is not known' },
-          sid: { type: 'string', description: "The provider's id of the message" },
-        },
-      },
+      returns: resultSchema(['delivered', 'sid'], {
+        delivered: { type: 'boolean', description: 'True when the provider took the message; whether the phone is on is not known' },
+        sid: { type: 'string', description: "The provider's id of the message" },
+      }),
       examples: [{ description: 'An alarm', params: { phone: '+4915112345678', message: 'Water in the cellar!' } }],
     },
     async ({ phone, message }, { signal }) => ({ delivered: true, sid: await sms.send({ phone, message }, signal) }),

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { answerOf, type ModelRegistry, type NamedModel, requestModel, unusableAnswer } from './model-client.ts';
 import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
@@ -31,15 +32,11 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
       tags: ['embedding', 'text', 'model'],
       examples: [{ description: 'Two texts', params: { text: ['the oven is on', 'somebody is baking'] } }],
       parameters: { text: textParameter, model: modelParameter },
-      returns: {
-        type: 'object',
-        required: ['embeddings', 'model_used'],
-        properties: {
-          embeddings: { type: 'array', items: { type: 'array', items: { type: 'number' } } },
-          dimensions: { type: 'integer' },
-          model_used: { type: 'string' },
-        },
-      },
+      returns: resultSchema(['embeddings', 'model_used'], {
+        embeddings: { type: 'array', items: { type: 'array', items: { type: 'number' } } },
+        dimensions: { type: 'integer' },
+        model_used: { type: 'string' },
+      }),
     },
     async ({ text, model }, { signal }) => {
       const texts = Array.isArray(text) ? text.map(String) : [String(text)];

@@ -2,6 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { jsonOf } from '../http-client/endpoint-call.ts';
 import { type ChatAnswer, chat, messagesOf, streamedChat } from './chat-completion.ts';
 import { type ModelRegistry, type NamedModel, requestModel } from './model-client.ts';
@@ -10,20 +11,12 @@ import { LONG_TIMEOUT_MS, modelParameter } from './model-inputs.ts';
 /** Longest piece of text that one part tells, in characters. */
 const MAX_PIECE = 4_000;
 
-const COMPLETION_RETURNS = {
-  type: 'object',
-  required: ['text', 'model_used'],
-  properties: {
-    text: { type: 'string' },
-    model_used: { type: 'string' },
-    tokens_used: {
-      type: 'object',
-      required: ['prompt', 'completion'],
-      properties: { prompt: { type: 'integer' }, completion: { type: 'integer' } },
-    },
-    finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
-  },
-};
+const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
+  text: { type: 'string' },
+  model_used: { type: 'string' },
+  tokens_used: resultSchema(['prompt', 'completion'], { prompt: { type: 'integer' }, completion: { type: 'integer' } }),
+  finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
+});
 
 /** `llm_complete`: text from a language model, on request told while it is written. */
 export function llmCompleteTool(book: ModelRegistry): RegisteredTool {
@@ -115,11 +108,11 @@ export function codegenTool(book: ModelRegistry): RegisteredTool {
         spec: p.string({ description: 'What the program has to do, and in which language', minLength: 1, maxLength: 100_000 }),
         model: modelParameter,
       },
-      returns: {
-        type: 'object',
-        required: ['code', 'model_used'],
-        properties: { code: { type: 'string' }, language: { type: 'string' }, model_used: { type: 'string' } },
-      },
+      returns: resultSchema(['code', 'model_used'], {
+        code: { type: 'string' },
+        language: { type: 'string' },
+        model_used: { type: 'string' },
+      }),
     },
     async ({ spec, model: name }, { signal }) => {
       const model = book.pick('llm', name);
@@ -159,15 +152,11 @@ export function runModelTool(book: ModelRegistry): RegisteredTool {
         input: p.json({ description: 'What the model takes: a prompt or messages, a text or texts, or what its task run expects' }),
         params: p.record({ description: 'Further members of the request, such as temperature', default: {} }),
       },
-      returns: {
-        type: 'object',
-        required: ['output', 'latency_ms', 'model_used'],
-        properties: {
-          output: { description: 'The JSON that the service answered' },
-          latency_ms: { type: 'integer', minimum: 0 },
-          model_used: { type: 'string' },
-        },
-      },
+      returns: resultSchema(['output', 'latency_ms', 'model_used'], {
+        output: { description: 'The JSON that the service answered' },
+        latency_ms: { type: 'integer', minimum: 0 },
+        model_used: { type: 'string' },
+      }),
     },
     async ({ model: name, input, params }, { signal, clock }) => {
       const model = book.named(name);

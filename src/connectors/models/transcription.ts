@@ -2,33 +2,26 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import type { FetchPublic } from '../web/public-fetch.ts';
 import { answerOf, type ModelRegistry, type NamedModel, requestModel, unusableAnswer } from './model-client.ts';
 import { LONG_TIMEOUT_MS, loadMedia, MAX_MEDIA_PARAMS_BYTES, type Media, mediaParameter, modelParameter } from './model-inputs.ts';
 
-const RETURNS = {
-  type: 'object',
-  required: ['text', 'segments', 'model_used'],
-  properties: {
-    text: { type: 'string' },
-    language: { type: 'string' },
-    segments: {
-      type: 'array',
-      description: 'What was said, stretch by stretch; empty where the service tells none',
-      items: {
-        type: 'object',
-        required: ['text'],
-        properties: {
-          start: { type: 'number', 'x-unit': 's' },
-          end: { type: 'number', 'x-unit': 's' },
-          text: { type: 'string' },
-        },
-      },
-    },
-    confidence: { type: 'number', minimum: 0, maximum: 1, description: 'Mean probability of the words; absent where it is not told' },
-    model_used: { type: 'string' },
+const RETURNS = resultSchema(['text', 'segments', 'model_used'], {
+  text: { type: 'string' },
+  language: { type: 'string' },
+  segments: {
+    type: 'array',
+    description: 'What was said, stretch by stretch; empty where the service tells none',
+    items: resultSchema(['text'], {
+      start: { type: 'number', 'x-unit': 's' },
+      end: { type: 'number', 'x-unit': 's' },
+      text: { type: 'string' },
+    }),
   },
-};
+  confidence: { type: 'number', minimum: 0, maximum: 1, description: 'Mean probability of the words; absent where it is not told' },
+  model_used: { type: 'string' },
+});
 
 /** `transcribe_audio` over models that know speech. */
 export function transcribeAudioTool(book: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {

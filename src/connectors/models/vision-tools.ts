@@ -5,6 +5,7 @@ import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { type Cameras, cameraParameter, requireCamera } from '../cameras/cameras.ts';
+import { resultSchema } from '../connector.ts';
 import type { FetchPublic } from '../web/public-fetch.ts';
 import { chat, messagesOf } from './chat-completion.ts';
 import type { ModelRegistry, NamedModel } from './model-client.ts';
@@ -36,7 +37,7 @@ export function analyzeImageTool(book: ModelRegistry, fetchPublic: FetchPublic):
         ...imageParameters,
         model: modelParameter,
       },
-      returns: { type: 'object', required: ['result', 'model_used', 'processing_ms'], properties: IMAGE_RETURNS },
+      returns: resultSchema(['result', 'model_used', 'processing_ms'], IMAGE_RETURNS),
     },
     async ({ image, task, prompt, model: name }, context) => {
       const { signal, clock } = context;
@@ -73,11 +74,10 @@ export function lookThroughCameraTool(book: ModelRegistry, cameras: Cameras): Re
         .slice(0, 1)
         .map((id) => ({ description: 'Looks for a parcel', params: { camera_id: id, task: 'custom', prompt: 'Is there a parcel?' } })),
       parameters: { camera_id: cameraParameter, ...imageParameters, model: modelParameter },
-      returns: {
-        type: 'object',
-        required: ['result', 'model_used', 'processing_ms', 'timestamp'],
-        properties: { ...IMAGE_RETURNS, timestamp: { type: 'string', format: 'date-time', description: 'When the picture was taken' } },
-      },
+      returns: resultSchema(['result', 'model_used', 'processing_ms', 'timestamp'], {
+        ...IMAGE_RETURNS,
+        timestamp: { type: 'string', format: 'date-time', description: 'When the picture was taken' },
+      }),
     },
     async ({ camera_id: id, task, prompt, model: name }, { signal, clock, permissions }) => {
       requireCamera(cameras, id, permissions);

@@ -8,7 +8,7 @@ import { unconfigured, whileConfigured } from '../../tools/definition/unconfigur
 import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { runProgram } from '../../tools/programs/program-tool.ts';
 import { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { openEngine } from './bubblewrap-sandbox.ts';
 import { dockerListTool } from './container-engine.ts';
@@ -36,15 +36,11 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const NAMESPACE = 'command';
 const SETTING = 'set connectors.sandbox.commands in the configuration';
 const MAX_LINE = 4096;
-const RETURNS = {
-  type: 'object',
-  required: ['stdout', 'stderr', 'exit_code'],
-  properties: {
-    stdout: { type: 'string', description: 'What it printed' },
-    stderr: { type: 'string', description: 'What it printed beside that' },
-    exit_code: { type: 'integer', description: '0 when all went well' },
-  },
-} as const;
+const RETURNS = resultSchema(['stdout', 'stderr', 'exit_code'], {
+  stdout: { type: 'string', description: 'What it printed' },
+  stderr: { type: 'string', description: 'What it printed beside that' },
+  exit_code: { type: 'integer', description: '0 when all went well' },
+});
 
 /** A tool for each command that the owner allows, and the two that take a command line (sources 003 and 004). */
 function commandTools(ground: CommandServices): readonly RegisteredTool[] {

@@ -5,6 +5,7 @@ import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { notConfigured, unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
+import { resultSchema } from '../connector.ts';
 import { BoundedOutput, type RunBounds } from './bubblewrap-run.ts';
 
 /** A container to run once. */
@@ -145,7 +146,7 @@ export function dockerListTool(engine: ContainerEngine | undefined): RegisteredT
       timeoutMs: 15_000,
       tags: ['container'],
       parameters: { type: p.enum(['containers', 'images'], { description: 'What to list', default: 'containers' }) },
-      returns: { type: 'object', required: ['items'], properties: { items: { type: 'array', items: { type: 'string' } } } },
+      returns: resultSchema(['items'], { items: { type: 'array', items: { type: 'string' } } }),
       examples: [{ description: 'What runs', params: { type: 'containers' } }],
     },
     async ({ type }, { signal }) => {

@@ -7,7 +7,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { hasPermission } from '../caller-permissions.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { StorageConfig } from './storage-config.ts';
 
@@ -58,11 +58,12 @@ function storeDataTool(data: AgentData): RegisteredTool {
         }),
         if_not_exists: p.boolean({ description: 'Leaves a value that is there already as it is, and tells success false', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['success', 'key', 'created'],
-        properties: { success: { type: 'boolean' }, key: text, created: { type: 'boolean' }, expires_at: time },
-      },
+      returns: resultSchema(['success', 'key', 'created'], {
+        success: { type: 'boolean' },
+        key: text,
+        created: { type: 'boolean' },
+        expires_at: time,
+      }),
       examples: [{ description: 'Remember for an hour', params: { key: 'notes/oven', value: 'on since 18:00', ttl_seconds: 3_600 } }],
     },
     async ({ key, value, ttl_seconds: ttlSeconds, if_not_exists: isOnlyNew }, { principal }) => {
@@ -84,7 +85,7 @@ function getDataTool(data: AgentData): RegisteredTool {
       hasSideEffects: false,
       audit: { logResult: false },
       parameters: { key },
-      returns: { type: 'object', required: ['exists', 'value'], properties: { value: {}, exists: { type: 'boolean' }, expires_at: time } },
+      returns: resultSchema(['exists', 'value'], { value: {}, exists: { type: 'boolean' }, expires_at: time }),
       examples: [{ description: 'Recall', params: { key: 'notes/oven' } }],
     },
     async ({ key }, { principal }) => {
@@ -105,11 +106,7 @@ function deleteDataTool(data: AgentData): RegisteredTool {
       hasSideEffects: true,
       isIdempotent: true,
       parameters: { key },
-      returns: {
-        type: 'object',
-        required: ['success', 'existed'],
-        properties: { success: { type: 'boolean' }, existed: { type: 'boolean' } },
-      },
+      returns: resultSchema(['success', 'existed'], { success: { type: 'boolean' }, existed: { type: 'boolean' } }),
       examples: [{ description: 'Forget', params: { key: 'notes/oven' } }],
     },
     async ({ key }, { principal }) => ({ success: true, existed: data.delete(principal, key) }),
@@ -134,14 +131,10 @@ function listDataTool(data: AgentData): RegisteredTool {
         limit: p.integer({ description: 'Most keys to tell', minimum: 1, maximum: 1_000, default: 100 }),
         offset: p.integer({ description: 'How many to leave out before', minimum: 0, default: 0 }),
       },
-      returns: {
-        type: 'object',
-        required: ['keys', 'total'],
-        properties: {
-          keys: { type: 'array', items: { type: 'object', required: ['key'], properties: { key: text, expires_at: time } } },
-          total: { type: 'integer' },
-        },
-      },
+      returns: resultSchema(['keys', 'total'], {
+        keys: { type: 'array', items: resultSchema(['key'], { key: text, expires_at: time }) },
+        total: { type: 'integer' },
+      }),
       examples: [{ description: 'All notes', params: { prefix: 'notes/' } }],
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {

@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { resultSchema } from '../connector.ts';
 import { pageText } from './page-text.ts';
 import type { FetchPublic, PublicResponse } from './public-fetch.ts';
 
@@ -59,11 +60,11 @@ function fetchUrlTool(fetchPublic: FetchPublic): RegisteredTool {
           unit: 'characters',
         }),
       },
-      returns: {
-        type: 'object',
-        required: ['content', 'content_type', 'status', 'url', 'truncated'],
-        properties: { content: { type: 'string' }, ...answerProperties, truncated: { type: 'boolean' } },
-      },
+      returns: resultSchema(['content', 'content_type', 'status', 'url', 'truncated'], {
+        content: { type: 'string' },
+        ...answerProperties,
+        truncated: { type: 'boolean' },
+      }),
       examples: [{ description: 'Read a page', params: { url: 'https://example.org/', extract_mode: 'text' } }],
     },
     async ({ url, extract_mode: mode, max_characters: maxCharacters }, { signal }) => {
@@ -90,15 +91,11 @@ function httpGetTool(fetchPublic: FetchPublic): RegisteredTool {
       description: `Gets an address of the web and tells status and body as they are, also of an error page. ${UNTRUSTED} For reading, use fetch_url.`,
       tags: ['web', 'http', 'api'],
       parameters: { url },
-      returns: {
-        type: 'object',
-        required: ['status', 'body', 'content_type', 'url'],
-        properties: {
-          ...answerProperties,
-          body: { type: 'string', description: 'Empty where it is no text' },
-          size_bytes: { type: 'integer' },
-        },
-      },
+      returns: resultSchema(['status', 'body', 'content_type', 'url'], {
+        ...answerProperties,
+        body: { type: 'string', description: 'Empty where it is no text' },
+        size_bytes: { type: 'integer' },
+      }),
       examples: [{ description: 'Ask an API', params: { url: 'https://api.example.org/status' } }],
     },
     async ({ url }, { signal }) => {
@@ -117,15 +114,11 @@ function fetchTool(fetchPublic: FetchPublic): RegisteredTool {
       description: `Downloads text, JSON or XML of up to 5 MB within 30 s; of anything else it tells type and size. ${UNTRUSTED}`,
       tags: ['web', 'download'],
       parameters: { url },
-      returns: {
-        type: 'object',
-        required: ['content_type', 'size_bytes', 'status', 'url'],
-        properties: {
-          ...answerProperties,
-          content: { type: ['string', 'object', 'array', 'number', 'boolean', 'null'], description: 'Text, or the value of JSON' },
-          size_bytes: { type: 'integer' },
-        },
-      },
+      returns: resultSchema(['content_type', 'size_bytes', 'status', 'url'], {
+        ...answerProperties,
+        content: { type: ['string', 'object', 'array', 'number', 'boolean', 'null'], description: 'Text, or the value of JSON' },
+        size_bytes: { type: 'integer' },
+      }),
       examples: [{ description: 'Get a feed', params: { url: 'https://example.org/feed.xml' } }],
     },
     async ({ url }, { signal }) => {

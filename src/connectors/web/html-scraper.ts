@@ -4,6 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { bodyText, mediaType, requireSuccess } from './fetch-tools.ts';
 import { parsePage } from './page-text.ts';
 import type { FetchPublic } from './public-fetch.ts';
@@ -13,25 +14,17 @@ type Gate = Pick<ConcurrencyLimiter, 'run'>;
 /** Room for the tree of a page: many times its bytes. */
 const PAGE_BYTES = 1_048_576;
 
-const RETURNS = {
-  type: 'object',
-  required: ['items'],
-  properties: {
-    items: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['tag', 'text', 'attributes'],
-        properties: {
-          selector: { type: 'string' },
-          tag: { type: 'string' },
-          text: { type: 'string' },
-          attributes: { type: 'object' },
-        },
-      },
-    },
+const RETURNS = resultSchema(['items'], {
+  items: {
+    type: 'array',
+    items: resultSchema(['tag', 'text', 'attributes'], {
+      selector: { type: 'string' },
+      tag: { type: 'string' },
+      text: { type: 'string' },
+      attributes: { type: 'object' },
+    }),
   },
-};
+});
 
 /** `html_scraper`: elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
 export function htmlScraperTool(fetchPublic: FetchPublic, reading: Gate = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {

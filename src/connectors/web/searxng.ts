@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
 
 /** A search for pages. */
@@ -113,17 +114,13 @@ export function searchWebTool(server: SearxngServer): RegisteredTool {
         freshness: p.enum(['day', 'week', 'month', 'year', 'any'], { description: 'How old results may be', default: 'any' }),
         safe_search: p.boolean({ description: 'Leaves out what is not for children', default: true }),
       },
-      returns: {
-        type: 'object',
-        required: ['results', 'total_results'],
-        properties: {
-          results: {
-            type: 'array',
-            items: { type: 'object', required: ['title', 'url', 'snippet'], properties: { title: text, url: text, snippet: text } },
-          },
-          total_results: { type: 'integer', description: 'As the server tells it; at least those that it gave' },
+      returns: resultSchema(['results', 'total_results'], {
+        results: {
+          type: 'array',
+          items: resultSchema(['title', 'url', 'snippet'], { title: text, url: text, snippet: text }),
         },
-      },
+        total_results: { type: 'integer', description: 'As the server tells it; at least those that it gave' },
+      }),
       examples: [{ description: 'News of the week', params: { query: 'Matter 1.5 release', count: 5, freshness: 'week' } }],
     },
     async ({ query, count, freshness, safe_search: isSafe }, { signal }) => {

@@ -5,6 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { resultSchema } from '../connector.ts';
 import { canonicalPath } from '../files/file-path.ts';
 import type { FileRoots } from '../files/file-roots.ts';
 import type { FileRoot } from '../files/files-config.ts';
@@ -73,7 +74,7 @@ function jsonParseTool(source: TextFiles): RegisteredTool {
       parameters: textParameters('JSON (RFC 8259)'),
       canonicalize: (params) => oneText(params, source.roots),
       effects: readEffects,
-      returns: { type: 'object', required: ['json'], properties: { json: { type: 'string', description: 'Indented by two spaces' } } },
+      returns: resultSchema(['json'], { json: { type: 'string', description: 'Indented by two spaces' } }),
       examples: [{ description: 'Write it legibly', params: { text: '{"a":[1,2]}' } }],
     },
     async (params) => ({ json: indented(await textOf(params, source)) }),
@@ -96,11 +97,10 @@ function textSearchTool(source: TextFiles, searching: Gate): RegisteredTool {
         ignore_case: p.boolean({ description: 'Whether A is a', default: false }),
         limit: p.integer({ description: 'Most matches to tell', minimum: 1, maximum: 1_000, default: 100 }),
       },
-      returns: {
-        type: 'object',
-        required: ['matches', 'truncated'],
-        properties: { matches: { type: 'array', items: { type: 'string' } }, truncated: { type: 'boolean' } },
-      },
+      returns: resultSchema(['matches', 'truncated'], {
+        matches: { type: 'array', items: { type: 'string' } },
+        truncated: { type: 'boolean' },
+      }),
       canonicalize: (params) => oneText(params, source.roots),
       effects: readEffects,
       examples: [{ description: 'All numbers', params: { pattern: '\\d+', text: '3 lamps, 12 sensors' } }],

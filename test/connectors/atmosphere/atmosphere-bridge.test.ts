@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-bridge.ts';
 import type { AtmosphereConfig } from '../../../src/connectors/atmosphere/atmosphere-config.ts';
+import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-tools.ts';
 import type { ConnectorContext } from '../../../src/connectors/connector.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { makeRoom } from '../../calls/pipeline-fixture.ts';
