@@ -51,7 +51,7 @@ export function describeStructure(ownedHome: () => OwnedHome): void {
       }
       const before = await ownedHome().settledDevices();
       await ownedHome().restartHub();
-      await expect.poll(() => ownedHome().devices(), { timeout: 120_000, interval: 500 }).toEqual(before);
+      await expect.poll(() => ownedHome().devices(), { timeout: 120_000, interval: 3_000 }).toEqual(before);
       const restarted = ownedHome().hub;
       await expect.poll(async () => (await restarted.call('matter:gable_plug_turn_off')).status, SOON).toBe('success');
       expect(await plug.get('attic-plug', 'OnOff', 'OnOff')).toBe(false);
