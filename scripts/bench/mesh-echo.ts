@@ -101,7 +101,7 @@ export async function controlStream(): Promise<BenchFigure[]> {
   };
   await timed(overLink);
   await timed(overStreams);
-  const [linkMs, streamMs, linkRates, streamRates]: number[][] = [[], [], [], []];
+  const [linkMs, streamMs, linkRates, streamRates]: [number[], number[], number[], number[]] = [[], [], [], []];
   for (let round = 0; round < ROUNDS; round += 1) {
     linkMs.push(median(await timed(overLink)));
     streamMs.push(median(await timed(overStreams)));
