@@ -43,7 +43,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const jobs = new JobStore({ store, clock, events });
   const tools = new ToolDirectory({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
   const idempotency = new IdempotencyStore({ store, clock });
-  const guards = permissiveParts(clock, SELF);
+  const guards = permissiveParts(clock);
   const pipeline = new CallPipeline({
     ...guards,
     registry,
@@ -55,8 +55,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
     events,
     jobs,
     standstill: { waitedMs: 0 },
-    nodeId: SELF,
-    capabilities: () => [],
+    self: { id: SELF, name: 'bench', isLocal: true, isReachable: true, isOnline: true, hops: 0, roundTripMs: 0, capabilities: [] },
     idempotency,
     ...(audit && { audit }),
   });

@@ -1,5 +1,5 @@
 import { principalKey } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock, TrustedTime } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { redact } from '../core/logger.ts';
@@ -18,9 +18,8 @@ import {
   secretsOf,
   toolIdOf,
 } from './call.ts';
-import type { StageContext } from './pipeline-context.ts';
+import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import type { CallAnswer } from './request-and-answer.ts';
-import type { RouteCandidate } from './routing/route-ranking.ts';
 
 /** Longest JSON text of parameters or a result in the audit log and in events. */
 const MAX_SHOWN_LENGTH = 4_096;
@@ -117,7 +116,7 @@ const WINDOW_MS = 10_000;
 interface AuditWriterCollaborators {
   readonly audit: AuditSink;
   readonly clock: Clock;
-  readonly nowMs: () => number;
+  readonly time: Pick<TrustedTime, 'now'>;
 }
 
 /**
@@ -141,10 +140,10 @@ export class CallAuditWriter {
 
   /** Writes that a call got the answer of an earlier one with the same idempotency key: nothing ran. */
   async recordRepeat(call: CallFacts): Promise<void> {
-    const { audit, nowMs } = this.#collaborators;
+    const { audit, time } = this.#collaborators;
     const { request, requestId, traceId } = call.running;
     const data = { tool: toolIdOf(call), request: requestId };
-    await audit.record({ kind: 'note', event: 'call.repeated', atMs: nowMs(), principalId: request.principal.id, traceId, data });
+    await audit.record({ kind: 'note', event: 'call.repeated', atMs: time.now(), principalId: request.principal.id, traceId, data });
   }
 
   #isLeftOut({ principal }: AuditOutcome): boolean {
@@ -160,9 +159,9 @@ export class CallAuditWriter {
     const count = this.#leftOut.get(key) ?? 0;
     this.#leftOut.delete(key);
     if (count === 0) return;
-    const { audit, nowMs } = this.#collaborators;
+    const { audit, time } = this.#collaborators;
     // A failing disk is reported with the rows that matter.
-    audit.record({ kind: 'note', event: 'call.rate_limited', atMs: nowMs(), principalId, data: { count } }).catch(() => {});
+    audit.record({ kind: 'note', event: 'call.rate_limited', atMs: time.now(), principalId, data: { count } }).catch(() => {});
   }
 }
 

@@ -1,5 +1,5 @@
 import { TOKEN_SKEW_MS, type TokenFacts } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock, TrustedTime } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
@@ -106,7 +106,7 @@ export class CallDeadline {
 export interface TimeLimitContext {
   readonly clock: Clock;
   readonly defaultTimeoutMs: number;
-  readonly nowMs: () => number;
+  readonly time: Pick<TrustedTime, 'now'>;
 }
 
 /**
@@ -116,15 +116,10 @@ export interface TimeLimitContext {
 export function timeLimitMs(
   { execution: { timeoutMs, isTimeoutDefault } }: ToolDefinition,
   { principal, timeoutMs: asked }: CallRequest,
-  {
-    clock,
-    defaultTimeoutMs,
-    nowMs,
-    parentDeadlineMs = Number.POSITIVE_INFINITY,
-  }: TimeLimitContext & { readonly parentDeadlineMs?: number },
+  { clock, defaultTimeoutMs, time, parentDeadlineMs = Number.POSITIVE_INFINITY }: TimeLimitContext & { readonly parentDeadlineMs?: number },
 ): number {
   const ofTool = isTimeoutDefault ? defaultTimeoutMs : timeoutMs;
-  const ofToken = principal.token ? remainingTokenMs(principal.token, nowMs()) : ofTool;
+  const ofToken = principal.token ? remainingTokenMs(principal.token, time.now()) : ofTool;
   return Math.max(0, Math.min(asked ?? ofTool, ofTool, ofToken, parentDeadlineMs - clock.now()));
 }
 

@@ -14,8 +14,8 @@ import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
 import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { RunningJob } from './jobs/job-store.ts';
+import type { RouteCandidate } from './pipeline-context.ts';
 import type { CallRequest, JobView, NormalResult } from './request-and-answer.ts';
-import type { RouteCandidate } from './routing/route-ranking.ts';
 
 /** The facts about a call, whichever stages it has passed. No stage changes them: each returns them with its own. */
 export interface CallFacts {

@@ -59,8 +59,7 @@ const CHECK_INTERVAL_MS = 1_000;
 
 interface MemoryGuardCollaborators {
   readonly clock: Clock;
-  /** Bytes that the process can still get. */
-  readonly availableMemory: () => number;
+  readonly process: Pick<NodeJS.Process, 'availableMemory'>;
 }
 
 /** Refuses new work while the board has next to no memory left; it measures once a second. */
@@ -80,7 +79,7 @@ export class MemoryGuard {
     const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#lookedMs >= CHECK_INTERVAL_MS) {
       this.#lookedMs = nowMs;
-      this.#freeBytes = this.#collaborators.availableMemory();
+      this.#freeBytes = this.#collaborators.process.availableMemory();
     }
     if (this.#freeBytes >= this.#minFreeBytes) return;
     throw new AtmoError('RESOURCE_EXCEEDED', `The hub has only ${megabytes(this.#freeBytes)} of memory left; try again in a moment`);

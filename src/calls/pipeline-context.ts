@@ -58,12 +58,12 @@ export interface CallRouter {
   forward(hubId: string, call: ForwardedCall): Promise<RemoteResult>;
 }
 
-/** Facts about this hub that decide whether it can run a tool. */
-export interface NodeFacts {
-  readonly name: string;
+/** A hub that might run a call. */
+export interface RouteCandidate extends Omit<RoutePeer, 'id' | 'isOnline' | 'roundTripMs'> {
+  readonly id: string;
+  readonly isLocal: boolean;
   readonly isOnline: boolean;
-  /** Bounds of calls that need one of its capabilities, by type. */
-  readonly constraints?: RoutePeer['constraints'];
+  readonly roundTripMs: number;
 }
 
 /** Another hub, as a route to it. */
@@ -106,9 +106,8 @@ export interface PipelineCollaborators {
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
   readonly logger: Logger;
   readonly events: EventBus;
-  readonly nodeId: string;
-  readonly capabilities: () => readonly string[];
-  readonly facts: () => NodeFacts;
+  /** This hub, which every route to its own tools begins with. Its capabilities and its network are read where a tool needs them. */
+  readonly self: RouteCandidate;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
   readonly audit: AuditSink;
@@ -130,8 +129,8 @@ export interface PipelineCollaborators {
   readonly features: ToolFeatures;
   /** The role that a principal's token was minted for. */
   readonly roleOf: (principal: Principal) => string | undefined;
-  /** Bytes of memory that the process can still get. */
-  readonly availableMemory: () => number;
+  /** Tells how many bytes of memory are left. */
+  readonly process: Pick<NodeJS.Process, 'availableMemory'>;
   /** Counts calls. */
   readonly usage: UsageCounter;
 }
@@ -178,8 +177,6 @@ export interface StageContext extends PipelineCollaborators {
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
   readonly isDraining: () => boolean;
-  /** The best known time, milliseconds since 1970. */
-  readonly nowMs: () => number;
   /** The contexts of the handlers that run now: only these can have steps. */
   readonly running: WeakSet<ToolContext>;
   /** The approved steps of those handlers that have not begun yet. */
@@ -192,7 +189,7 @@ const DEFAULT_MIN_FREE_BYTES = 16_000_000;
 
 /** Makes the context of the stages, with defaults for the options that are absent. */
 export function stageContext(collaborators: PipelineCollaborators, options: PipelineOptions, isDraining: () => boolean): StageContext {
-  const { clock, time, availableMemory } = collaborators;
+  const { clock, process } = collaborators;
   return {
     registry: collaborators.registry,
     tools: collaborators.tools,
@@ -202,9 +199,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     standstill: collaborators.standstill,
     logger: collaborators.logger,
     events: collaborators.events,
-    nodeId: collaborators.nodeId,
-    capabilities: collaborators.capabilities,
-    facts: collaborators.facts,
+    self: collaborators.self,
     jobs: collaborators.jobs,
     idempotency: collaborators.idempotency,
     audit: collaborators.audit,
@@ -215,11 +210,11 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     jobPlaces: collaborators.jobPlaces,
     mesh: collaborators.mesh,
     validity: collaborators.validity,
-    time,
+    time: collaborators.time,
     sealSecret: collaborators.sealSecret,
     features: collaborators.features,
     roleOf: collaborators.roleOf,
-    availableMemory,
+    process,
     usage: collaborators.usage,
     gates: new CallerConcurrencyLimiter({
       maxRunning: options.maxConcurrent ?? DEFAULTS.maxConcurrent,
@@ -227,7 +222,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
       maxRunningPerCaller: options.maxConcurrentPerCaller ?? DEFAULTS.maxConcurrentPerCaller,
       maxWaitingPerCaller: options.maxQueuedPerCaller ?? DEFAULTS.maxQueuedPerCaller,
     }),
-    memory: new MemoryGuard({ clock, availableMemory }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
+    memory: new MemoryGuard({ clock, process }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
     sessions: new SessionCallLimit(clock, { maxCalls: options.maxCallsPerSession ?? Number.POSITIVE_INFINITY }),
     disabledTools: options.disabledTools ?? [],
     failOverTools: options.failOverTools ?? [],
@@ -235,7 +230,6 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,
     maxParamsBytes: options.maxParamsBytes ?? DEFAULT_MAX_PARAMS_BYTES,
     isDraining,
-    nowMs: () => time.now(),
     running: new WeakSet(),
     stepsLeft: new WeakMap(),
   };

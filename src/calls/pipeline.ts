@@ -38,8 +38,8 @@ export class CallPipeline implements ToolCaller {
     this.#usage = collaborators.usage;
     this.#logsCalls = options.logCalls ?? true;
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
-    const { audit, clock, nowMs } = this.#context;
-    this.#auditWriter = new CallAuditWriter({ audit, clock, nowMs });
+    const { audit, clock, time } = this.#context;
+    this.#auditWriter = new CallAuditWriter({ audit, clock, time });
   }
 
   call(request: CallRequest): Promise<CallAnswer> {
@@ -194,8 +194,8 @@ export class CallPipeline implements ToolCaller {
     const facts = {
       requestId: call.requestId,
       traceId: call.traceId,
-      nodeId: ranOn?.id ?? this.#context.nodeId,
-      nowMs: this.#context.nowMs(),
+      nodeId: ranOn?.id ?? this.#context.self.id,
+      nowMs: this.#context.time.now(),
       durationMs: this.#context.clock.monotonic() - call.startedMs,
       hops: ranOn?.hops ?? 0,
       contentType: call.contentType,
@@ -207,7 +207,7 @@ export class CallPipeline implements ToolCaller {
   /** A failed write of the outcome is logged; the caller still gets the answer, since the call has happened. */
   async #audit(call: RunningCall, answer: CallAnswer): Promise<void> {
     try {
-      await this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.nowMs()));
+      await this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now()));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }

@@ -7,6 +7,7 @@ import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
 import { JobStore } from '../calls/jobs/job-store.ts';
 import { type MeshPorts, MeshProxy } from '../calls/mesh-ports.ts';
 import { CallPipeline } from '../calls/pipeline.ts';
+import type { RouteCandidate } from '../calls/pipeline-context.ts';
 import { UsageCounter, UsageWriter } from '../calls/usage.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -71,17 +72,17 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
   const outlook = new MeshProxy(ground.mesh);
-  const self = { id: access.key.hubId, name: hubName(config) };
+  const capabilities = new CapabilityCatalogue(registry);
+  const networkRoutes = new NetworkRoutes(clock);
+  const self = ownCandidate({ id: access.key.hubId, name: hubName(config) }, { capabilities, networkRoutes });
   const known = new ToolDirectory({ registry, self, remote: outlook.tools, mesh: outlook.view });
   const jobStore = new JobStore({ store, clock, events });
   jobStore.recover();
   const jobPlaces = new JobLocations(store);
   const jobs = new JobDirectory({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
   emitToolChanges(registry, events);
-  const capabilities = new CapabilityCatalogue(registry);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
   if (config.capabilities.gpu ?? hasGpu()) capabilities.add(GPU);
-  const networkRoutes = new NetworkRoutes(clock);
   const usage = new UsageCounter();
   await stack.start(new UsageWriter({ usage, store, clock, logger }));
   stack.own(registry);
@@ -89,17 +90,15 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
   await stack.start(standstill);
   const nameUses = configuredNameUses(config, { access, clock });
   const parts = {
+    self,
     registry,
     tools: known,
-    nameUses,
     validator,
     jobStore,
     jobPlaces,
     outlook,
-    capabilities,
     usage,
     standstill,
-    networkRoutes,
   };
   const pipeline = openPipeline(ground, parts, config);
   access.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
@@ -140,7 +139,32 @@ export function hubName({ mesh }: HubConfig): string {
   return mesh.name ?? hostname();
 }
 
-type PipelineParts = Omit<ToolServices, 'pipeline' | 'jobs'> & {
+/** This hub for routing. What it has and whether it is online is read only for a tool that needs it. */
+function ownCandidate(
+  hub: Pick<RouteCandidate, 'id' | 'name'>,
+  { capabilities, networkRoutes }: Pick<ToolServices, 'capabilities' | 'networkRoutes'>,
+): RouteCandidate {
+  return {
+    id: hub.id,
+    name: hub.name,
+    isLocal: true,
+    isReachable: true,
+    hops: 0,
+    roundTripMs: 0,
+    get isOnline() {
+      return networkRoutes.isOnline();
+    },
+    get capabilities() {
+      return capabilities.types();
+    },
+    get constraints() {
+      return capabilities.constraints();
+    },
+  };
+}
+
+type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'outlook'> & {
+  readonly self: RouteCandidate;
   readonly usage: UsageCounter;
   readonly jobPlaces: JobLocations;
   readonly standstill: StallDetector;
@@ -166,9 +190,7 @@ function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, co
       standstill: parts.standstill,
       logger,
       events,
-      nodeId: access.key.hubId,
-      capabilities: () => parts.capabilities.types(),
-      facts: () => ({ name: hubName(config), isOnline: parts.networkRoutes.isOnline(), constraints: parts.capabilities.constraints() }),
+      self: parts.self,
       jobs: parts.jobStore,
       idempotency: new IdempotencyStore({ store, clock }),
       audit: access.audit,
@@ -183,7 +205,7 @@ function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, co
       sealSecret: (value) => access.key.sealSecret(value),
       features: { required: features, granted: featuresOf },
       roleOf,
-      availableMemory: () => process.availableMemory(),
+      process,
       usage: parts.usage,
     },
     { ...bounds, logCalls: logsCalls, disabledTools: disabled, failOverTools: failOver },

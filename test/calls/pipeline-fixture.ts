@@ -5,7 +5,7 @@ import { JobDirectory } from '../../src/calls/jobs/job-directory.ts';
 import { JobStore } from '../../src/calls/jobs/job-store.ts';
 import { MeshProxy } from '../../src/calls/mesh-ports.ts';
 import { CallPipeline } from '../../src/calls/pipeline.ts';
-import type { PipelineCollaborators, PipelineOptions } from '../../src/calls/pipeline-context.ts';
+import type { PipelineCollaborators, PipelineOptions, RouteCandidate } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import { UsageCounter } from '../../src/calls/usage.ts';
 import type { Authorizer } from '../../src/core/auth/authorizer.ts';
@@ -83,13 +83,12 @@ type GuardingParts = Pick<
   | 'sealSecret'
   | 'features'
   | 'roleOf'
-  | 'facts'
-  | 'availableMemory'
+  | 'process'
   | 'usage'
 >;
 
 /** Guards that let every call pass, of a hub in no mesh; only what people have to approve is refused, as nobody is there to do it. */
-export function permissiveParts(clock: Clock, nodeId: string): GuardingParts {
+export function permissiveParts(clock: Clock): GuardingParts {
   const nobodyApproves = async ({ toolId }: { readonly toolId: string }) => {
     throw new AtmoError('PERMISSION_DENIED', `${toolId} is dangerous or a rule wants it approved, and nobody is here to approve it`);
   };
@@ -106,19 +105,25 @@ export function permissiveParts(clock: Clock, nodeId: string): GuardingParts {
     sealSecret: (value) => createHmac('sha256', 'a key of tests').update(JSON.stringify(value)).digest('hex'),
     features: { required: {}, granted: () => [] },
     roleOf: () => undefined,
-    facts: () => ({ name: nodeId, isOnline: true }),
-    availableMemory: () => Number.MAX_SAFE_INTEGER,
+    process: { availableMemory: () => Number.MAX_SAFE_INTEGER },
     usage: new UsageCounter(),
   };
 }
 
 /** What a test gives a room instead of what it has by itself, and the tools of other hubs. */
-type RoomParts = Partial<PipelineCollaborators> & { readonly remote?: RemoteTools };
+type RoomParts = Partial<Omit<PipelineCollaborators, 'self'>> & {
+  readonly self?: Partial<RouteCandidate>;
+  readonly capabilities?: () => readonly string[];
+  readonly remote?: RemoteTools;
+};
 
 /** A pipeline with everything around it in memory. */
-export function makeRoom({ remote = NO_OTHERS.tools, ...extra }: RoomParts = {}, options: PipelineOptions = {}) {
+export function makeRoom(
+  { remote = NO_OTHERS.tools, self: ownFacts, capabilities = () => ['sensor_access', 'matter_bridge'], ...extra }: RoomParts = {},
+  options: PipelineOptions = {},
+) {
   const clock = new ManualClock();
-  const guards = permissiveParts(extra.clock ?? clock, extra.nodeId ?? 'hub-1');
+  const guards = permissiveParts(extra.clock ?? clock);
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator });
   const events = new EventBus('hub:test', clock);
@@ -133,7 +138,19 @@ export function makeRoom({ remote = NO_OTHERS.tools, ...extra }: RoomParts = {},
       if (entry.kind !== 'note') audited.push(entry);
     },
   };
-  const self = { id: extra.nodeId ?? 'hub-1', name: 'cellar' };
+  const self: RouteCandidate = {
+    id: 'hub-1',
+    name: 'cellar',
+    isLocal: true,
+    isReachable: true,
+    isOnline: true,
+    hops: 0,
+    roundTripMs: 0,
+    get capabilities() {
+      return capabilities();
+    },
+    ...ownFacts,
+  };
   const tools = new ToolDirectory({ registry, self, remote, mesh: extra.mesh ?? NO_OTHERS.view });
   const collaborators: PipelineCollaborators = {
     ...guards,
@@ -145,8 +162,7 @@ export function makeRoom({ remote = NO_OTHERS.tools, ...extra }: RoomParts = {},
     standstill: { waitedMs: 0 },
     logger: silentLogger,
     events,
-    nodeId: 'hub-1',
-    capabilities: () => ['sensor_access', 'matter_bridge'],
+    self,
     jobs,
     idempotency,
     audit,

@@ -132,12 +132,12 @@ describe('a service that this hub cannot reach', () => {
 describe('a call that takes what hubs tell of themselves', () => {
   test('of a network is refused at once where no hub has one, and goes to a hub that has it', async () => {
     const own = makeTool({ requires: { network: true }, handler: () => Promise.reject(new Error('it ran without a network')) });
-    const facts = () => ({ name: 'here', isOnline: false });
-    const alone = makeHouse({ own: [own] }, { facts });
+    const self = { isOnline: false };
+    const alone = makeHouse({ own: [own] }, { self });
     expect(await alone.call()).toMatchObject({ error: { code: 'NO_CAPABLE_NODE', message: expect.stringContaining('has no network') } });
     const remote = new RemoteToolsFake([], { [own.id]: ['hub-2', 'hub-3'] });
     const peers = [makePeer('hub-2', { isOnline: false }), makePeer('hub-3')];
-    const { call, router } = makeHouse({ own: [own], peers }, { remote, facts });
+    const { call, router } = makeHouse({ own: [own], peers }, { remote, self });
     expect(codeOf(await call())).toBe('success');
     expect(router.hubs).toEqual(['hub-3']);
   });
@@ -159,8 +159,10 @@ describe('a call that takes what hubs tell of themselves', () => {
       expect(codeOf(await call({ params }))).toBe('success');
     expect(router.hubs).toEqual(['hub-3', 'hub-2', 'hub-3']);
     expect(codeOf(await call({ params: { model: 'huge' } }))).toBe('NO_CAPABLE_NODE');
-    const facts = () => ({ name: 'here', isOnline: true, ...eyes({ model: 'eyes' }) });
-    const own = makeHouse({ own: [makeTool(PICTURE)] }, { capabilities: () => ['vision'], facts });
+    const own = makeHouse(
+      { own: [makeTool(PICTURE)] },
+      { self: { capabilities: ['vision'], constraints: new Map([['vision', { model: 'eyes' }]]) } },
+    );
     expect(codeOf(await own.call({ params: { model: 'huge' } }))).toBe('success');
   });
 });

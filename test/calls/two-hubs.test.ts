@@ -29,7 +29,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
     { hubId: executor.hub.hubId, meshId: () => MESH },
   );
   const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: verifier });
-  const far = makeRoom({ nodeId: executor.hub.hubId, authorizer, validity: verifier, ...(approvals && { approvals }) });
+  const far = makeRoom({ self: { id: executor.hub.hubId }, authorizer, validity: verifier, ...(approvals && { approvals }) });
   const mesh = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions: ceiling }) };
   const tokens = new MeshTokens({ hub: entry.hub, mesh, time: entry.time });
   const router: CallRouter = {

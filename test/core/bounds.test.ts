@@ -242,7 +242,7 @@ describe('size and memory', () => {
       looks++;
       return free;
     };
-    const room = makeRoom({ availableMemory });
+    const room = makeRoom({ process: { availableMemory } });
     room.registry.register(makeTool({}));
     const call = async () => codeOf(await room.pipeline.call({ principal: owner, tool: 'probe', params: {} }));
     expect([await call(), await call()]).toEqual(['success', 'success']);

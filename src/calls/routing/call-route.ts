@@ -1,27 +1,54 @@
 import { MAX_FORWARDED_PARAMS } from '../../codec/messages/call.ts';
+import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { isActing, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { type ConfirmedCall, isElsewhere, type ScheduledCall } from '../call.ts';
-import type { CallRouter, ForwardedCall, StageContext } from '../pipeline-context.ts';
-import {
-  type CallNeeds,
-  NO_NETWORK,
-  NOT_REACHABLE,
-  type Route,
-  type RouteCandidate,
-  type RouteConstraints,
-  type RouteRefusal,
-  rankRoute,
-} from './route-ranking.ts';
+import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
+import type { RoutingPreferences } from '../request-and-answer.ts';
 
-type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
+/** Where a call may run: as its request wants, within the limits of its token. */
+interface RouteConstraints extends RoutingPreferences {
+  /** Ids of the only hubs that may act for the caller; all when absent. */
+  readonly allowed_nodes?: readonly string[];
+  readonly needs?: CallNeeds;
+}
+
+/** Needs that come from the parameters of a call, beside those of its tool. */
+interface CallNeeds {
+  /** Name of the model in the parameters. */
+  readonly model?: string;
+  /** Bytes of the picture that the call carries. */
+  readonly imageBytes?: number;
+}
+
+/** A hub that cannot run the call, and the reason. */
+export interface RouteRefusal {
+  readonly node_id: string;
+  readonly reason: string;
+}
+
+/** The hubs in the order in which to try them, and those that cannot run the call. */
+interface Route {
+  /** Best first. */
+  readonly ranked: readonly RouteCandidate[];
+  readonly refused: readonly RouteRefusal[];
+}
+
+type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'self'>;
 
 /** Tools of this namespace administer the hub that they run on. */
 const HUB_NAMESPACE = 'hub';
 /** Reasons that may be over in a moment. */
+const NOT_REACHABLE = 'is not reachable';
+const NO_NETWORK = 'has no network';
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
+
+const BYTES_PER_MB = 1_048_576;
+const HOP_FACTOR = 0.95;
+const LOCAL_FACTOR = 1.2;
+const PREFERENCE_FACTOR = 1.1;
 
 /** Returns the hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
 export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
@@ -115,34 +142,85 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
 /** Returns the hubs that have the tool or an equal one, also those that cannot run it now. */
 function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
-  const peers = context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
+  const peers = elsewhere.length === 0 ? [] : context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
   const others = peers.map((peer) => ({
     ...peer,
     isLocal: false,
     isOnline: peer.isOnline ?? true,
     roundTripMs: peer.roundTripMs ?? Number.MAX_VALUE,
   }));
-  return tool.hubs || tool.missingSetting?.() !== undefined ? others : [localCandidate(context), ...others];
-}
-
-function localCandidate(context: CandidateContext): RouteCandidate {
-  const facts = context.facts();
-  return {
-    id: context.nodeId,
-    name: facts.name,
-    isLocal: true,
-    isReachable: true,
-    isOnline: facts.isOnline,
-    hops: 0,
-    roundTripMs: 0,
-    capabilities: context.capabilities(),
-    ...(facts.constraints && { constraints: facts.constraints }),
-  };
+  return tool.hubs || tool.missingSetting?.() !== undefined ? others : [context.self, ...others];
 }
 
 /** Returns whether a tool of this hub does the same on another: not when it is about devices or about the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
+}
+
+/** Returns the hubs that can run a tool, best score first; ties by latency, then id. */
+export function rankRoute(definition: ToolDefinition, constraints: RouteConstraints, candidates: readonly RouteCandidate[]): Route {
+  const ranked: RouteCandidate[] = [];
+  const refused: RouteRefusal[] = [];
+  for (const candidate of candidates) {
+    const reason = obstacle(definition, constraints, candidate);
+    if (reason === undefined) ranked.push(candidate);
+    else refused.push({ node_id: candidate.id, reason });
+  }
+  const score = (candidate: RouteCandidate) => routeScore(definition, constraints, candidate);
+  ranked.sort((a, b) => score(b) - score(a) || a.roundTripMs - b.roundTripMs || compareText(a.id, b.id));
+  return { ranked, refused };
+}
+
+/** 0.95 per hop, times 1.2 here when the tool prefers that, 1.1 for preferred hubs, 1.1 for a GPU that the tool prefers. */
+export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
+  const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
+  const local = definition.routing.preferLocal && candidate.isLocal ? LOCAL_FACTOR : 1;
+  const preferred = isNamed(candidate, constraints.prefer_nodes ?? []) ? PREFERENCE_FACTOR : 1;
+  const gpu = prefersGpu && candidate.capabilities.includes('gpu') ? PREFERENCE_FACTOR : 1;
+  return HOP_FACTOR ** candidate.hops * local * preferred * gpu;
+}
+
+function obstacle(definition: ToolDefinition, constraints: RouteConstraints, candidate: RouteCandidate): string | undefined {
+  const { requires, routing } = definition;
+  const missing = requires.capabilities.filter((capability) => !candidate.capabilities.includes(capability));
+  if (!candidate.isReachable) return NOT_REACHABLE;
+  if (constraints.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
+  if (isNamed(candidate, constraints.exclude_nodes ?? [])) return 'is excluded by the request';
+  if (constraints.only_nodes && !isNamed(candidate, constraints.only_nodes)) return 'is not among the hubs that the request names';
+  if (missing.length > 0) return `lacks ${missing.join(', ')}`;
+  const tooSmall = constraintBroken(requires.capabilities, constraints.needs, candidate);
+  if (tooSmall !== undefined) return tooSmall;
+  if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';
+  if (requires.network && !candidate.isOnline) return NO_NETWORK;
+  if (routing.nodeAffinity.length > 0 && !hasRole(candidate, routing.nodeAffinity)) return `is none of ${routing.nodeAffinity.join(', ')}`;
+  if (candidate.hops > Math.min(constraints.hop_budget ?? routing.hopLimit, routing.hopLimit)) return 'is too many hops away';
+  return undefined;
+}
+
+/** Returns why the announced bounds of a hub's capabilities exclude a call. Bounds that this hub does not know are checked by that hub. */
+function constraintBroken(
+  capabilities: readonly string[],
+  { model, imageBytes = 0 }: CallNeeds = {},
+  candidate: RouteCandidate,
+): string | undefined {
+  for (const capability of capabilities) {
+    const { max_image_mb: maxMb, model: models } = candidate.constraints?.get(capability) ?? {};
+    if (typeof maxMb === 'number' && imageBytes > maxMb * BYTES_PER_MB) return `takes pictures of at most ${maxMb} MB`;
+    const names = typeof models === 'string' ? models.split(',').map((name) => name.trim()) : undefined;
+    if (model !== undefined && names?.includes(model) === false) return `has no model ${model.slice(0, 64)}`;
+  }
+  return undefined;
+}
+
+/** True when one of the names is the hub's id or name. */
+export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
+  return names.includes(candidate.id) || names.includes(candidate.name);
+}
+
+/** Affinity names hubs or roles; a hub has the role of each of its capabilities (`matter-bridge` is `matter_bridge`). */
+function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
+  const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
+  return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));
 }
 
 /** Errors of a hub that has not accepted the call, after which another one may run it. */
@@ -214,8 +292,6 @@ function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
 
-type ObstacleContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
-
 /** Deepest nesting of composed tools. */
 const MAX_DEPTH = 4;
 
@@ -223,24 +299,24 @@ const MAX_DEPTH = 4;
  * Returns why no call of a tool would run now, whoever made it: no hub can run it, its device does not answer, or a tool that it calls
  * has an obstacle. Undefined where a call would run.
  */
-export function obstacleTo(tool: RegisteredTool, context: ObstacleContext, depth = 0): string | undefined {
+export function obstacleTo(tool: RegisteredTool, context: CandidateContext, depth = 0): string | undefined {
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
 /** Returns why no call of a tool will run as long as the hubs stay as they are; undefined for an obstacle that may be over in a moment. */
-export function permanentObstacleTo(tool: RegisteredTool, context: ObstacleContext): string | undefined {
+export function permanentObstacleTo(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
   return isLasting ? hubObstacle(tool, context) : undefined;
 }
 
-function hubObstacle(tool: RegisteredTool, context: ObstacleContext): string | undefined {
+function hubObstacle(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const candidates = candidatesFor(tool, context);
   const { ranked, refused } = rankRoute(tool.definition, {}, candidates);
   if (ranked.length > 0) return undefined;
   const missingSetting = tool.missingSetting?.();
   if (missingSetting !== undefined) return `it is not configured: ${missingSetting}`;
-  const nameOf = (id: string) => (id === context.nodeId ? 'this hub' : (candidates.find((candidate) => candidate.id === id)?.name ?? id));
+  const nameOf = (id: string) => (id === context.self.id ? 'this hub' : (candidates.find((candidate) => candidate.id === id)?.name ?? id));
   const reasons = refused.map(({ node_id: id, reason }) => `${nameOf(id)} ${reason}`);
   return `no hub can run it: ${reasons.join('; ') || 'none has it any more'}`;
 }
@@ -252,7 +328,7 @@ function deviceObstacle(tool: RegisteredTool): string | undefined {
   return 'what it works on cannot be reached';
 }
 
-function stepObstacle(tool: RegisteredTool, context: ObstacleContext, depth: number): string | undefined {
+function stepObstacle(tool: RegisteredTool, context: CandidateContext, depth: number): string | undefined {
   for (const { tool: name } of tool.innerCalls?.(undefined) ?? []) {
     const step = findTool(name, context);
     const obstacle = step ? obstacleTo(step, context, depth + 1) : 'there is no such tool now';
@@ -261,7 +337,7 @@ function stepObstacle(tool: RegisteredTool, context: ObstacleContext, depth: num
   return undefined;
 }
 
-function findTool(name: string, { tools }: ObstacleContext): RegisteredTool | undefined {
+function findTool(name: string, { tools }: CandidateContext): RegisteredTool | undefined {
   try {
     return tools.resolve(name);
   } catch {

@@ -20,9 +20,9 @@ import {
 import type { StageContext } from '../pipeline-context.ts';
 
 /** Rejects a token that expired or was revoked, also for what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
-export function requireValidToken(call: AcceptedCall, { validity, nowMs }: StageContext): ValidCall {
+export function requireValidToken(call: AcceptedCall, { validity, time }: StageContext): ValidCall {
   const { principal } = call.request;
-  if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= nowMs()) {
+  if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= time.now()) {
     throw new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has expired; ask for a new one`);
   }
   if (!validity.isStillValid(principal)) {

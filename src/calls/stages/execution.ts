@@ -25,10 +25,9 @@ import { auditIntent, eventData, eventParams } from '../call-audit.ts';
 import type { CallDeadline } from '../call-deadline.ts';
 import { parseJobView } from '../jobs/job-store.ts';
 import { isListed } from '../offered-tools.ts';
-import type { StageContext } from '../pipeline-context.ts';
+import type { RouteCandidate, StageContext } from '../pipeline-context.ts';
 import { type NormalResult, normalizeResult } from '../request-and-answer.ts';
-import { canTryNextHub, noCapableNode, rankedHubs, runOnHub } from '../routing/call-route.ts';
-import type { RouteCandidate, RouteRefusal } from '../routing/route-ranking.ts';
+import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import { boundedContext, newRun } from '../run-context.ts';
 import { confirmEffects } from './authorization.ts';
 import { confirmRules } from './consent.ts';
@@ -64,7 +63,7 @@ export function chooseRoute(call: ScheduledCall, context: StageContext): RoutedC
 
 /** Writes the intent into the audit log; a dangerous call fails without it. */
 export async function writeIntent(call: RoutedCall, context: StageContext): Promise<RecordedCall> {
-  const run = newRun(call.tool.definition, context.nowMs());
+  const run = newRun(call.tool.definition, context.time.now());
   const intent = auditIntent(call, context, run);
   try {
     await context.audit.record(intent);
@@ -207,7 +206,7 @@ function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
     traceId: running.traceId,
     requestId: running.requestId,
     permissions: principal.permissions,
-    nodeId: context.nodeId,
+    nodeId: context.self.id,
     signal: running.deadline.signal,
     deadlineMs: running.deadline.atMs,
     ...(determinism === 'bounded' ? boundedContext(run) : { clock: context.clock, random: Math.random }),

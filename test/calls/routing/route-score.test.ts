@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type RouteCandidate, rankRoute, routeScore } from '../../../src/calls/routing/route-ranking.ts';
+import type { RouteCandidate } from '../../../src/calls/pipeline-context.ts';
+import { rankRoute, routeScore } from '../../../src/calls/routing/call-route.ts';
 import { makeTool } from '../pipeline-fixture.ts';
 
 const hub = (id: string, change: Partial<RouteCandidate> = {}): RouteCandidate => ({

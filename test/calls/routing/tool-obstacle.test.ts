@@ -27,7 +27,7 @@ describe('what keeps a tool from running', () => {
   test.each([
     ['a GPU', { requires: { gpu: true } }, 'no hub can run it: this hub has no GPU'],
     ['a capability', { requires: { capabilities: ['telescope'] } }, 'no hub can run it: this hub lacks telescope'],
-    ['another hub', { routing: { node_affinity: ['cellar'] } }, 'no hub can run it: this hub is none of cellar'],
+    ['another hub', { routing: { node_affinity: ['attic'] } }, 'no hub can run it: this hub is none of attic'],
     ['its device', { metadata: { device: 'hall-lamp' }, isAvailable: () => false }, 'its device (hall-lamp) does not answer'],
   ])('is %s that is not there, as a call of it says too', async (_what, input, reason) => {
     const { add, obstacleTo, pipeline } = makeHome();

@@ -167,7 +167,7 @@ export class CallRoom {
     const client = new CallClient({ ...parts, tokens });
     const room = makeRoom({
       clock,
-      nodeId: id,
+      self: { id },
       registry,
       tools: new ToolDirectory({ registry, self: { id, name: id }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view }),
       router: client.router,
