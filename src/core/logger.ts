@@ -49,13 +49,18 @@ function redactMember(key: string, item: unknown): unknown {
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
-/** A logger that passes JSON lines of `level` and above to `write`; the level may change over time. */
+/** The lowest level that is written; it may change while a logger uses it. */
+export interface LogThreshold {
+  readonly level: LogLevel;
+}
+
+/** Returns a logger that passes JSON lines of the lowest level and above to `write`. */
 export function createLogger(
-  level: LogLevel | (() => LogLevel),
+  lowest: LogLevel | LogThreshold,
   write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),
   base: JsonObject = {},
 ): Logger {
-  const threshold = () => LOG_LEVELS.indexOf(typeof level === 'function' ? level() : level);
+  const threshold = () => LOG_LEVELS.indexOf(typeof lowest === 'string' ? lowest : lowest.level);
   const at =
     (lineLevel: LogLevel) =>
     (event: string, fields: JsonObject = {}) => {
@@ -70,7 +75,7 @@ export function createLogger(
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => createLogger(level, write, { ...base, ...fields }),
+    child: (fields) => createLogger(lowest, write, { ...base, ...fields }),
   };
 }
 

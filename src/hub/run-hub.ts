@@ -1,6 +1,6 @@
 import { systemClock } from '../core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
-import { createLogger, LogBuffer, type Logger, type LogLevel } from '../core/logger.ts';
+import { createLogger, LogBuffer, type Logger, type LogLevel, type LogThreshold } from '../core/logger.ts';
 import { packageVersion } from '../core/package-version.ts';
 import { defaultStateDirectory } from '../storage/state-directory.ts';
 import { finishInterruptedRestore } from '../storage/state-lock.ts';
@@ -17,13 +17,13 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogBuffer((text) => process.stderr.write(text));
   process.on('exit', () => lines.flush());
-  const loggerOf = (level: LogLevel | (() => LogLevel)) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
+  const loggerOf = (lowest: LogLevel | LogThreshold) => createLogger(lowest, (line, lineLevel) => lines.add(line, lineLevel));
   let logger = loggerOf('info');
   try {
     const stateDir = defaultStateDirectory(env);
     await finishInterruptedRestore(stateDir);
     const config = liveConfig(env, stateDir);
-    logger = loggerOf(config.currentLogLevel);
+    logger = loggerOf(config.log);
     const problem = config.problem();
     if (problem !== undefined) logger.error('config.refused', { reason: problem });
     // At a terminal the signal says that it is gone.

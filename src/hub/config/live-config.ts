@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigReload } from '../../core/config/config-section.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { LogLevel } from '../../core/logger.ts';
+import type { LogLevel, LogThreshold } from '../../core/logger.ts';
 import { type Environment, effectiveConfig, type HubConfig } from './config.ts';
 import type { ConfigFile } from './config-file.ts';
 
@@ -11,8 +11,8 @@ const LIVE_KEYS = ['log', 'tools.disabled', 'tools.fail_over', 'tools.features',
 
 /** A configuration that follows its file as far as that goes while the hub runs. */
 export interface LiveConfig extends HubConfig {
-  /** As it is now; `logLevel` is that of the start. */
-  currentLogLevel(): LogLevel;
+  /** The present level; `logLevel` is that of the start. */
+  readonly log: LogThreshold;
   /** What it takes whole, as nothing of it waits for a restart, is remembered once a hub has started. */
   reload(): ConfigReload;
   problem(): string | undefined;
@@ -29,7 +29,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   // These very objects are what the rooms hold on to.
   const [disabled, failOver] = [[...config.tools.disabled], [...config.tools.failOver]];
   const [features, roles] = [{ ...config.tools.features }, { ...config.roles }];
-  let logLevel = config.logLevel;
+  const log: { level: LogLevel } = { level: config.logLevel };
   let hasStarted = false;
   const keep = () => {
     if (hasStarted && current.fault === undefined) current.keep();
@@ -43,7 +43,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
     failOver.splice(0, failOver.length, ...next.config.tools.failOver);
     replaceMembers(features, next.config.tools.features);
     replaceMembers(roles, next.config.roles);
-    logLevel = next.config.logLevel;
+    log.level = next.config.logLevel;
     file = withLiveKeys(file, next.file);
     const needsRestart = changed.filter((key) => !isLive(key));
     // Nobody knows yet whether a hub starts with what waits.
@@ -57,7 +57,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
     ...config,
     tools: { ...config.tools, disabled, failOver, features },
     roles,
-    currentLogLevel: () => logLevel,
+    log,
     reload,
     problem: () => (fault === undefined ? undefined : `${toAtmoError(fault).message} (the settings that were taken last hold)`),
     keep: () => {

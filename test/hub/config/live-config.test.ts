@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLogger } from '../../../src/core/logger.ts';
+import { createLogger, type LogLevel } from '../../../src/core/logger.ts';
 import { checkConfigFile } from '../../../src/hub/config/config-check.ts';
 import { liveConfig } from '../../../src/hub/config/live-config.ts';
 
@@ -23,7 +23,7 @@ test('what a room holds on to changes with the file', () => {
   const applied = ['log', 'roles.guard', 'roles.other', 'tools.disabled', 'tools.fail_over', 'tools.features.x'];
   expect(config.reload().applied.toSorted()).toEqual(applied);
   expect(tools.failOver).toEqual(['d']);
-  expect([tools.disabled, tools.features, Object.keys(roles), config.currentLogLevel()]).toEqual([['b', 'c'], {}, ['other'], 'debug']);
+  expect([tools.disabled, tools.features, Object.keys(roles), config.log.level]).toEqual([['b', 'c'], {}, ['other'], 'debug']);
 });
 
 test('what takes a restart is told until it comes, and keeps its value', () => {
@@ -149,18 +149,15 @@ test('the environment wins over a file that changes', () => {
   const config = liveConfig({ ATMO_LOG: 'warn' }, dir);
   write('log: debug');
   config.reload();
-  expect(config.currentLogLevel()).toBe('warn');
+  expect(config.log.level).toBe('warn');
 });
 
 test('a logger and its children write from the level on that holds now', () => {
   const lines: string[] = [];
-  let level: 'info' | 'debug' = 'info';
-  const logger = createLogger(
-    () => level,
-    (line) => lines.push(JSON.parse(line).event),
-  ).child({ room: 'hall' });
+  const threshold: { level: LogLevel } = { level: 'info' };
+  const logger = createLogger(threshold, (line) => lines.push(JSON.parse(line).event)).child({ room: 'hall' });
   logger.debug('before');
-  level = 'debug';
+  threshold.level = 'debug';
   logger.debug('after');
   expect(lines).toEqual(['after']);
 });
