@@ -1,13 +1,11 @@
 import { canonicalJson } from './canonical-json.ts';
 
-/*
- * What a browser needs as well: nothing here is Node's own.
- */
+// The page runs this module in a browser: no API of Node.
 
-/** `external_aad` of a signed decision: a signature that was made for anything else is none here. */
+/** `external_aad` of a signed decision: no signature for another use is valid here. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
-/** What a person signs to approve or deny a dangerous call, member by member as in docs/approvals.md. */
+/** The statement that a person signs to approve or deny a dangerous call, with the members of docs/approvals.md. */
 export interface ApprovalStatement {
   readonly approval_id: string;
   readonly decision: 'approve' | 'deny';
@@ -22,7 +20,7 @@ export interface ApprovalStatement {
   readonly person: string;
 }
 
-/** The bytes that are signed: RFC 8785 JSON of exactly the seven members, in UTF-8. */
+/** The signed bytes: RFC 8785 JSON of exactly the seven members, in UTF-8. */
 export function approvalPayload(statement: ApprovalStatement): Uint8Array {
   const { approval_id, decision, tool, call_hash, hub, expires_at, person } = statement;
   return new TextEncoder().encode(canonicalJson({ approval_id, decision, tool, call_hash, hub, expires_at, person }));

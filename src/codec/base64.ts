@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
 
-/** A text of a value that stands for bytes. */
+/** A text of a value that encodes bytes. */
 export interface Base64Field {
   /** Names and indexes from the root of the value. */
   readonly path: readonly (string | number)[];
@@ -10,57 +10,57 @@ export interface Base64Field {
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 const mentionsBase64Cache = new WeakMap<object, boolean>();
 
-/** True where `contentEncoding: base64` stands anywhere in the schema. */
+/** True if the schema has `contentEncoding: base64` anywhere. */
 export function mentionsBase64(schema: JsonSchema): boolean {
   const known = mentionsBase64Cache.get(schema);
   if (known !== undefined) return known;
-  const says = JSON.stringify(schema).includes('"contentEncoding":"base64"');
-  mentionsBase64Cache.set(schema, says);
-  return says;
+  const isMentioned = JSON.stringify(schema).includes('"contentEncoding":"base64"');
+  mentionsBase64Cache.set(schema, isMentioned);
+  return isMentioned;
 }
 
-/** True where a value of this schema may be bytes: the schema itself or one of its branches says `contentEncoding: base64`. */
+/** True if a value of this schema may be bytes: the schema itself or one of its branches has `contentEncoding: base64`. */
 export function isBase64Schema(schema: unknown): boolean {
-  return readingsOf(schema).some(holdsBytes);
+  return alternativesOf(schema).some(holdsBytes);
 }
 
 /**
- * The texts of which the schema says that they are base64, members in the order of RFC 8785. Text that its bytes would not give back
- * as it is, is text. What a schema names behind `$ref`, `if` or `patternProperties` is not found.
+ * Returns the base64 texts of a value by its schema, members in the order of RFC 8785. A text that its bytes do not encode to again
+ * is not base64. Schemas behind `$ref`, `if` or `patternProperties` are not followed.
  */
 export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Field[] {
-  const places: Base64Field[] = [];
-  mapBase64(schema, value, (place) => {
-    places.push(place);
-    return place.text;
+  const fields: Base64Field[] = [];
+  mapBase64(schema, value, (field) => {
+    fields.push(field);
+    return field.text;
   });
-  return places;
+  return fields;
 }
 
-/** The value with something else in these places, members sorted; the value itself where the schema says nothing of base64. */
-export function mapBase64(schema: JsonSchema, value: Json, map: (place: Base64Field) => string): Json {
-  return mentionsBase64(schema) ? mapped({ readings: readingsOf(schema), path: [], map }, value) : value;
+/** Replaces the base64 texts of a value and sorts its members; returns the value itself where the schema has no base64. */
+export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Field) => string): Json {
+  return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
 
-/** A schema with all that it is made of: what any branch says may hold. */
-function readingsOf(schema: unknown): readonly JsonSchema[] {
+/** A schema and all its branches: any of them may describe the value. */
+function alternativesOf(schema: unknown): readonly JsonSchema[] {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
   const own = schema as JsonSchema;
   const branches = BRANCHES.flatMap((keyword) => (Array.isArray(own[keyword]) ? (own[keyword] as readonly unknown[]) : []));
-  return [own, ...branches.flatMap(readingsOf)];
+  return [own, ...branches.flatMap(alternativesOf)];
 }
 
 interface Visit {
-  readonly readings: readonly JsonSchema[];
+  readonly alternatives: readonly JsonSchema[];
   readonly path: Base64Field['path'];
-  readonly map: (place: Base64Field) => string;
+  readonly map: (field: Base64Field) => string;
 }
 
 function mapped(visit: Visit, value: Json): Json {
-  const { readings, path, map } = visit;
-  if (readings.length === 0) return value;
+  const { alternatives, path, map } = visit;
+  if (alternatives.length === 0) return value;
   if (typeof value === 'string') {
-    const isBytes = value !== '' && readings.some(holdsBytes) && isCanonicalBase64(value);
+    const isBytes = value !== '' && alternatives.some(holdsBytes) && isCanonicalBase64(value);
     return isBytes ? map({ path, text: value }) : value;
   }
   if (Array.isArray(value)) return value.map((item: Json, index) => mapped(within(visit, index), item));
@@ -69,8 +69,8 @@ function mapped(visit: Visit, value: Json): Json {
   return Object.fromEntries(members.map(([key, item]): [string, Json] => [key, mapped(within(visit, key), item)]));
 }
 
-function within({ readings, path, map }: Visit, key: string | number): Visit {
-  return { readings: readings.flatMap((reading) => readingsOf(partSchema(reading, key))), path: [...path, key], map };
+function within({ alternatives, path, map }: Visit, key: string | number): Visit {
+  return { alternatives: alternatives.flatMap((schema) => alternativesOf(partSchema(schema, key))), path: [...path, key], map };
 }
 
 function holdsBytes({ contentEncoding }: JsonSchema): boolean {
@@ -83,16 +83,16 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/** One character that does not belong is looked for: a pattern of the whole text takes memory by its length, and fails above some megabytes. */
+/** Matches one character: a pattern of the whole text takes memory by its length, and fails above some megabytes. */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
-/** Base64 with padding (RFC 4648 §4), however long it is. */
+/** True for base64 with padding (RFC 4648 §4) of any length. */
 export function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return text.length % 4 === 0 && !FOREIGN.test(padding === 0 ? text : text.slice(0, -padding));
 }
 
-/** Base64 that its bytes give back as it is: padded, and no bit is set that belongs to no byte (RFC 4648 §3.5). */
+/** True for the base64 that its bytes encode to: padded, and without bits that belong to no byte (RFC 4648 §3.5). */
 export function isCanonicalBase64(text: string): boolean {
   const end = text.slice(-4);
   return isBase64(text) && Buffer.from(end, 'base64').toString('base64') === end;

@@ -4,9 +4,9 @@ import type { Json } from '../core/json.ts';
 const MAX_DEPTH = 256;
 
 /**
- * The one text form of a JSON value (RFC 8785): members sorted by UTF-16 code units, numbers as ECMAScript writes
- * them, -0 as 0, no white space. Throws VALIDATION_ERROR with a JSON pointer for what JSON cannot carry: NaN,
- * infinities, undefined, functions, lone surrogates, objects other than plain ones, nesting beyond 256.
+ * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, numbers as in ECMAScript, -0 as 0, no white
+ * space. Throws VALIDATION_ERROR with a JSON pointer for NaN, infinities, undefined, functions, lone surrogates, objects other than
+ * plain ones, and nesting beyond 256.
  */
 export function canonicalJson(value: Json): string {
   return write(value, []);

@@ -1,36 +1,33 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { AtmoError } from '../core/errors.ts';
 
-/** How much a sender may ask of the decoder. */
+/** Bounds of the work that a sender can cause. */
 export interface CborLimits {
   readonly maxBytes: number;
   /** Arrays and maps inside each other; a value that is neither has depth 0. */
   readonly maxDepth: number;
   /** Data items in all: each array, map, key and value counts. */
   readonly maxItems: number;
-  /** Numbers with a fraction, infinities and NaN; what is signed here has no use for them. */
+  /** Numbers with a fraction, infinities and NaN; signed messages have none. */
   readonly floats: 'refused' | 'allowed';
 }
 
-/** Refuses what the encoding of one value does not need. */
+/** The limits of a message that has none of its own. */
 export const CBOR_LIMITS: CborLimits = { maxBytes: 65_536, maxDepth: 16, maxItems: 4096, floats: 'refused' };
 
-const NEGATIVE = 1;
-const BYTES = 2;
-const TEXT = 3;
-const ARRAY = 4;
-const TAG = 6;
+/** Major types (RFC 8949 §3.1). */
+export const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
 /** Smallest value that needs an argument of 1, 2, 4 or 8 bytes (RFC 8949 §4.2.1). */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
-/** Up to here a text is looked through before a call of the runtime would have begun. */
+/** Up to this length, a loop is faster than a call of the runtime. */
 const SHORT_TEXT_BYTES = 64;
 
 /**
- * Looks over encoded CBOR without building anything: passes only the one deterministic encoding (RFC 8949 §4.2.1) of one
- * value made of integers within ±(2^53 − 1), text, byte strings, booleans, null, arrays, and maps with integers or text as
- * keys. Its work is bounded by the number of bytes, whatever lengths they announce. VALIDATION_ERROR names the byte.
+ * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of
+ * integers within ±(2^53 − 1), text, byte strings, booleans, null, arrays, and maps with integers or text as keys. Its work is
+ * bounded by the number of bytes, whatever lengths they announce. Throws VALIDATION_ERROR with the position of the byte.
  */
 export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
   if (bytes.length > limits.maxBytes) refuse(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);
@@ -55,7 +52,7 @@ class CborScan {
     if (this.#at < this.#bytes.length) refuse(this.#at, 'more bytes follow after the value');
   }
 
-  /** Passes over one data item and answers its major type. */
+  /** Checks one data item and returns its major type. */
   #item(depth: number): number {
     const start = this.#at;
     this.#items += 1;
@@ -63,9 +60,9 @@ class CborScan {
     const initial = this.#take(1, start);
     const major = initial >> 5;
     const info = initial & 31;
-    if (major > TAG) this.#simpleOrFloat(info, start);
-    else if (major === TAG) refuse(start, 'there is a tag, and none is allowed');
-    else if (major >= ARRAY) this.#container(initial, depth);
+    if (major > MAJOR.tag) this.#simpleOrFloat(info, start);
+    else if (major === MAJOR.tag) refuse(start, 'there is a tag, and none is allowed');
+    else if (major >= MAJOR.array) this.#container(initial, depth);
     else this.#scalar(initial, start);
     return major;
   }
@@ -73,8 +70,8 @@ class CborScan {
   #scalar(initial: number, start: number): void {
     const major = initial >> 5;
     const argument = this.#argument(initial & 31, start);
-    if (major === TEXT) this.#text(argument, start);
-    else if (major === BYTES) this.#skip(argument, start);
+    if (major === MAJOR.text) this.#text(argument, start);
+    else if (major === MAJOR.bytes) this.#skip(argument, start);
     else if (argument + major > Number.MAX_SAFE_INTEGER) refuse(start, 'an integer lies outside ±(2^53 − 1)');
   }
 
@@ -82,8 +79,8 @@ class CborScan {
     const start = this.#at - 1;
     const length = this.#argument(initial & 31, start);
     if (depth >= this.#limits.maxDepth) refuse(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
-    const isMap = initial >> 5 > ARRAY;
-    // Each item has a byte at least: an announced length beyond what is left is refused before a loop begins.
+    const isMap = initial >> 5 === MAJOR.map;
+    // Each item takes at least one byte: a length beyond the rest of the bytes is refused before a loop begins.
     this.#requireLeft(isMap ? length * 2 : length, start);
     if (isMap) this.#entries(length, depth);
     else for (let index = 0; index < length; index++) this.#item(depth + 1);
@@ -94,7 +91,7 @@ class CborScan {
     for (let index = 0; index < length; index++) {
       const start = this.#at;
       const major = this.#item(depth + 1);
-      if (major !== TEXT && major > NEGATIVE) refuse(start, 'a key of a map is neither an integer nor text');
+      if (major !== MAJOR.text && major > MAJOR.negative) refuse(start, 'a key of a map is neither an integer nor text');
       if (previous >= 0) this.#requireAscending(previous, start);
       previous = start;
       this.#item(depth + 1);

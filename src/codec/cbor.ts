@@ -1,10 +1,10 @@
 import { Decoder, type Options } from 'cbor-x/decode';
 import { AtmoError } from '../core/errors.ts';
-import { CBOR_LIMITS, type CborLimits, floatSize, scanCbor } from './cbor-scan.ts';
+import { CBOR_LIMITS, type CborLimits, floatSize, MAJOR, scanCbor } from './cbor-scan.ts';
 
-/** What travels as CBOR here. Integers lie within ±(2^53 − 1); keys of maps are such integers or text. */
+/** A value that hubs send as CBOR. Integers lie within ±(2^53 − 1); keys of maps are such integers or text. */
 export type CborValue = number | string | boolean | null | Uint8Array | readonly CborValue[] | CborMap;
-/** A map; the order of its entries means nothing. */
+/** A map; the order of its entries has no meaning. */
 export type CborMap = ReadonlyMap<number | string, CborValue>;
 
 const OPTIONS: Options & { readonly int64AsNumber: true } = {
@@ -12,63 +12,52 @@ const OPTIONS: Options & { readonly int64AsNumber: true } = {
   variableMapSize: true,
   tagUint8Array: false,
   mapsAsObjects: false,
-  // The scan has refused all that a number cannot hold exactly.
+  // The scan has refused every integer that a number cannot hold exactly.
   int64AsNumber: true,
 };
-// The entry `cbor-x/decode` never loads the optional native part.
+// The entry point `cbor-x/decode` never loads the optional native part.
 const decoder = new Decoder(OPTIONS);
 
 /**
  * The deterministic encoding (RFC 8949 §4.2.1): shortest heads and floats, definite lengths, keys sorted by their bytes.
- * Integers outside ±(2^53 − 1) are written as floating-point numbers. VALIDATION_ERROR for what `CborValue` does not
- * name, text that is no Unicode or begins with a byte order mark, and nesting beyond 16.
+ * Integers outside ±(2^53 − 1) are written as floating-point numbers. Throws VALIDATION_ERROR for values other than `CborValue`,
+ * text that is no Unicode or begins with a byte order mark, and nesting beyond 16.
  */
 export function encodeCbor(value: CborValue): Uint8Array {
-  return writeCbor(value);
-}
-
-/**
- * Decodes what `encodeCbor` made, and nothing else: bytes that are accepted are the only ones for their value, so equal
- * values have equal hashes. The answer shares no memory with the bytes. VALIDATION_ERROR names the reason and the byte.
- */
-export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
-  return viewCbor(new Uint8Array(bytes), limits);
-}
-
-/** The same without a copy: byte strings of the answer are windows on the bytes, for who takes out at once what is kept. */
-export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
-  scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  // An object of its own: cbor-x leaves a member on what it is given, and windows on a Buffer would be Buffers.
-  return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
-}
-
-const MAX_DEPTH = CBOR_LIMITS.maxDepth;
-/** Room to begin with: most messages fit, and so do most keys. */
-const MESSAGE_BYTES = 512;
-const KEY_BYTES = 16;
-const MAX_HEAD_BYTES = 9;
-const UNSIGNED = 0;
-const NEGATIVE = 1;
-const BYTES = 2;
-const TEXT = 3;
-const ARRAY = 4;
-const MAP = 5;
-const FALSE = 0xf4;
-const TRUE = 0xf5;
-const NULL = 0xf6;
-const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
-
-/** The deterministic encoding of one value; see `encodeCbor`. */
-function writeCbor(value: CborValue): Uint8Array {
   const writer = new CborWriter(Buffer.allocUnsafe(MESSAGE_BYTES));
   writer.write(value, 0);
   return writer.take();
 }
 
-/** The beginning as it is and each part behind it as a byte string, in one go: messages are signed and verified again and again. */
+/**
+ * Decodes the output of `encodeCbor`, and nothing else: each value has one encoding, so equal values have equal hashes. The
+ * value shares no memory with the bytes. Throws VALIDATION_ERROR with the reason and the position of the byte.
+ */
+export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
+  return viewCbor(new Uint8Array(bytes), limits);
+}
+
+/** The same without a copy: byte strings of the value are views of the bytes, for callers that copy at once what they store. */
+export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
+  scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
+  // A new object: cbor-x adds a member to its argument, and views of a Buffer would be Buffers.
+  return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
+}
+
+const MAX_DEPTH = CBOR_LIMITS.maxDepth;
+/** Sizes of the first buffer: most messages fit, and so do most keys. */
+const MESSAGE_BYTES = 512;
+const KEY_BYTES = 16;
+const MAX_HEAD_BYTES = 9;
+const FALSE = 0xf4;
+const TRUE = 0xf5;
+const NULL = 0xf6;
+const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
+
+/** Writes the beginning unchanged and each part behind it as a byte string, with one allocation: every signed message passes here. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
-  // Memory of its own from the start, which nothing has to be copied out of.
+  // Not from the pool, so that the result needs no copy.
   const writer = new CborWriter(Buffer.allocUnsafeSlow(bytes));
   writer.append(beginning);
   for (const part of parts) writer.write(part, 0);
@@ -83,12 +72,12 @@ class CborWriter {
     this.#buffer = buffer;
   }
 
-  /** The bytes so far, in memory of their own. */
+  /** Copies the bytes written so far. */
   take(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#at);
   }
 
-  /** The bytes so far, a window on the buffer. */
+  /** The bytes written so far, a view of the buffer. */
   written(): Uint8Array {
     return this.#buffer.subarray(0, this.#at);
   }
@@ -106,7 +95,7 @@ class CborWriter {
   }
 
   #array(items: readonly unknown[], depth: number): void {
-    this.#head(ARRAY, items.length);
+    this.#head(MAJOR.array, items.length);
     for (const item of items) this.write(item, depth + 1);
   }
 
@@ -116,16 +105,16 @@ class CborWriter {
   }
 
   #numbered(map: ReadonlyMap<unknown, unknown>, depth: number): void {
-    this.#head(MAP, map.size);
+    this.#head(MAJOR.map, map.size);
     for (const [key, item] of map) {
-      this.#head(UNSIGNED, Number(key));
+      this.#head(MAJOR.unsigned, Number(key));
       this.write(item, depth + 1);
     }
   }
 
   #sorted(map: ReadonlyMap<unknown, unknown>, depth: number): void {
     const entries = Array.from(map, ([key, item]) => ({ key: writeKey(key), item })).sort((a, b) => Buffer.compare(a.key, b.key));
-    this.#head(MAP, entries.length);
+    this.#head(MAJOR.map, entries.length);
     for (const { key, item } of entries) {
       this.append(key);
       this.write(item, depth + 1);
@@ -133,7 +122,7 @@ class CborWriter {
   }
 
   #bytes(bytes: Uint8Array): void {
-    this.#head(BYTES, bytes.length);
+    this.#head(MAJOR.bytes, bytes.length);
     this.append(bytes);
   }
 
@@ -141,14 +130,14 @@ class CborWriter {
     if (!text.isWellFormed()) refuse('is text with half a surrogate pair');
     if (text.startsWith('\ufeff')) refuse('is text that begins with a byte order mark');
     const length = Buffer.byteLength(text);
-    this.#head(TEXT, length);
-    this.#at += this.#room(length).write(text, this.#at, length, 'utf8');
+    this.#head(MAJOR.text, length);
+    this.#at += this.#reserve(length).write(text, this.#at, length, 'utf8');
   }
 
   #number(value: number): void {
     if (!Number.isSafeInteger(value) || Object.is(value, -0)) this.#float(value);
-    else if (value < 0) this.#head(NEGATIVE, -1 - value);
-    else this.#head(UNSIGNED, value);
+    else if (value < 0) this.#head(MAJOR.negative, -1 - value);
+    else this.#head(MAJOR.unsigned, value);
   }
 
   #float(value: number): void {
@@ -164,7 +153,7 @@ class CborWriter {
   /** Major type and argument in the fewest bytes (RFC 8949 §3). */
   #head(major: number, argument: number): void {
     const first = major << 5;
-    const buffer = this.#room(MAX_HEAD_BYTES);
+    const buffer = this.#reserve(MAX_HEAD_BYTES);
     if (argument < 24) this.#at = buffer.writeUInt8(first | argument, this.#at);
     else if (argument < 0x100) this.#at = buffer.writeUInt16BE(((first | 24) << 8) | argument, this.#at);
     else if (argument < 0x1_0000) this.#at = buffer.writeUInt16BE(argument, buffer.writeUInt8(first | 25, this.#at));
@@ -173,17 +162,17 @@ class CborWriter {
   }
 
   #byte(byte: number): void {
-    this.#at = this.#room(1).writeUInt8(byte, this.#at);
+    this.#at = this.#reserve(1).writeUInt8(byte, this.#at);
   }
 
-  /** As they are. */
+  /** Appends bytes without a head. */
   append(bytes: Uint8Array): void {
-    this.#room(bytes.length).set(bytes, this.#at);
+    this.#reserve(bytes.length).set(bytes, this.#at);
     this.#at += bytes.length;
   }
 
-  /** The buffer, with room for so many bytes more. */
-  #room(length: number): Buffer {
+  /** Returns the buffer with space for `length` more bytes. */
+  #reserve(length: number): Buffer {
     const needed = this.#at + length;
     if (needed <= this.#buffer.length) return this.#buffer;
     const larger = Buffer.allocUnsafe(needed * 2);
@@ -193,7 +182,7 @@ class CborWriter {
   }
 }
 
-/** As keys of messages are: the bytes of whole numbers are in the order of the numbers, and nothing needs to be sorted. */
+/** True for the keys of messages: encoded whole numbers sort as the numbers do, so such maps need no sorting. */
 function areNumbersInOrder(keys: Iterable<unknown>): boolean {
   let before = -1;
   for (const key of keys) {

@@ -2,27 +2,18 @@ import { hash, type KeyObject, sign, verify } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
 import { viewCbor, writeByteStrings } from './cbor.ts';
 
-/** What is signed, by whom, and for which use. */
-export interface Sign1Request {
+interface Sign1Request {
   readonly payload: Uint8Array;
   /** Private Ed25519 key. */
   readonly key: KeyObject;
-  /** Bytes that both sides know and that do not travel; they keep a signature for one use from serving another. */
+  /** Bytes that both sides know and that do not travel: a signature for one use is not valid for another. */
   readonly externalAad: Uint8Array;
 }
 
-/** What a message is checked against. */
-export interface Sign1Check {
-  /** The public Ed25519 key that has to have signed this payload; nothing is verified yet when it is asked. */
-  readonly keyOf: (payload: Uint8Array) => KeyObject | undefined;
-  readonly externalAad: Uint8Array;
-}
-
-/** The same for a message that is opened at once. */
-export interface Sign1Opening<Value> {
-  /** What a payload says: a window on the message, for which nobody vouches yet. */
+interface Sign1Opening<Value> {
+  /** Parses a payload, a view of the message that is not verified yet. */
   readonly read: (payload: Uint8Array) => Value;
-  /** The public Ed25519 key that has to have signed it; nothing is verified yet when it is asked. */
+  /** Returns the public Ed25519 key that must have signed the value, which is not verified yet. */
   readonly keyOf: (unverified: Value) => KeyObject | undefined;
   readonly externalAad: Uint8Array;
 }
@@ -30,14 +21,14 @@ export interface Sign1Opening<Value> {
 /** The only protected header: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
 const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
 const SIGNATURE_BYTES = 64;
-/** How every message begins: an array of four, the protected header, the empty unprotected one. */
+/** First bytes of every message: an array of four, the protected header, the empty unprotected one. */
 const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
-/** How all that is signed begins: an array of four, the context. */
+/** First bytes of every Sig_structure: an array of four, the context. */
 const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
 
 /**
- * A COSE_Sign1 message (RFC 9052 §4.2) of the one form used here: untagged, EdDSA on Ed25519, empty unprotected header,
- * payload inside. VALIDATION_ERROR when the key is no private Ed25519 key.
+ * Signs a payload as COSE_Sign1 (RFC 9052 §4.2) in the only form used here: untagged, EdDSA on Ed25519, empty unprotected header,
+ * payload inside. Throws VALIDATION_ERROR when the key is no private Ed25519 key.
  */
 export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
   if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
@@ -46,14 +37,14 @@ export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Arr
 }
 
 /**
- * The payload of a message that `signSign1` made with the expected key and `externalAad`. Exactly one byte sequence is
- * accepted for each payload and key: every other algorithm, header, tag or length is VALIDATION_ERROR with the reason.
+ * Returns the payload of a message that `signSign1` made with the expected key and `externalAad`. One byte sequence is accepted
+ * for each payload and key: for every other algorithm, header, tag or length it throws VALIDATION_ERROR with the reason.
  */
-export function verifySign1(message: Uint8Array, check: Sign1Check): Uint8Array {
+export function verifySign1(message: Uint8Array, check: Omit<Sign1Opening<Uint8Array>, 'read'>): Uint8Array {
   return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/** The same for what the payload says. What `read` throws is thrown, before the cost of a verification. */
+/** The same for a parsed payload. Errors of `read` are thrown before the cost of a verification. */
 export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
   const value = read(payload);
@@ -64,17 +55,17 @@ export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad
   return value;
 }
 
-/** The payload of a message whoever signed it, a window on the message. VALIDATION_ERROR for a message of another form. */
+/** Returns the payload without a check of the signature, a view of the message. Throws VALIDATION_ERROR for a message of another form. */
 export function unverifiedPayload(message: Uint8Array): Uint8Array {
   return partsOf(message).payload;
 }
 
-/** The `externalAad` of the next link of a chain: its signature holds behind this one link only. */
+/** The `externalAad` of the next link of a chain: its signature is valid behind this link only. */
 export function aadAfter(link: Uint8Array): Uint8Array {
   return hash('sha256', link, 'buffer');
 }
 
-/** The bytes that a signature is made over: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
+/** The signed bytes: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
 export function sigStructure(protectedHeader: Uint8Array, externalAad: Uint8Array, payload: Uint8Array): Uint8Array {
   return writeByteStrings(SIGNATURE1, [protectedHeader, externalAad, payload]);
 }

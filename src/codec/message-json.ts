@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson } from '../core/json.ts';
 import { mapBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
@@ -16,24 +16,17 @@ export function jsonObject({ max }: { readonly max: number }): WireType<JsonObje
   };
 }
 
-/** The value of RFC 8785 text; VALIDATION_ERROR for any other text of it: who hashes the one hashes the other. */
+/** Parses RFC 8785 text. Throws VALIDATION_ERROR for other JSON: one value must have one hash. */
 export function parseJson(text: string, at: ValuePath): Json {
-  const value = parsed(text) ?? refuse(at, 'is not JSON');
-  return canonicalText(value.json, at) === text ? value.json : refuse(at, 'is not the RFC 8785 form of its value');
+  const value = tryParseJson(text);
+  if (value === undefined) return refuse(at, 'is not JSON');
+  return canonicalText(value, at) === text ? value : refuse(at, 'is not the RFC 8785 form of its value');
 }
 
 /** The same for objects only. */
 export function parseJsonObject(text: string, at: ValuePath): JsonObject {
   const value = parseJson(text, at);
   return isJsonObject(value) ? value : refuse(at, 'is not a JSON object');
-}
-
-function parsed(text: string): { readonly json: Json } | undefined {
-  try {
-    return { json: JSON.parse(text) as Json };
-  } catch {
-    return undefined;
-  }
 }
 
 function canonicalText(value: Json, at: ValuePath): string {
@@ -44,10 +37,10 @@ function canonicalText(value: Json, at: ValuePath): string {
   }
 }
 
-/** RFC 8785 text, whole, or cut where strings in it are base64: text, bytes, text, … and text at the end. */
+/** RFC 8785 text, whole, or cut where strings in it are base64: text, bytes, text, … with text at the end. */
 export type JsonPieces = string | readonly (string | Uint8Array)[];
 
-/** A JSON value as text, which is hashed and signed, and as it travels. */
+/** A JSON value as text, which is hashed and signed, and in its form on the wire. */
 export interface WrittenJson {
   readonly text: string;
   readonly pieces: JsonPieces;
@@ -56,7 +49,7 @@ export interface WrittenJson {
 /** Most byte strings in one text. */
 export const MAX_BYTE_STRINGS = 64;
 
-/** The value with bytes where its schema says `contentEncoding: base64`, and nowhere else. VALIDATION_ERROR as `canonicalJson`. */
+/** Writes a value with bytes where its schema has `contentEncoding: base64`, and nowhere else. Throws as `canonicalJson`. */
 export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   const encoded: string[] = [];
   const mark = randomUUID();
@@ -68,20 +61,16 @@ export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   return { text, pieces: [first, ...rest.flatMap((after, index) => [bytes[index] ?? new Uint8Array(), after])] };
 }
 
-/** The text, whole. */
+/** Joins pieces to the whole text. */
 export function joinedJson(pieces: JsonPieces): string {
   return typeof pieces === 'string' ? pieces : pieces.map((piece) => (typeof piece === 'string' ? piece : base64Of(piece))).join('');
 }
 
-interface PiecesBounds {
-  /** Most bytes of all pieces. */
-  readonly max: number;
-  /** In pieces, for who passes it on, or in one, for who reads it. */
-  readonly arrives: 'in pieces' | 'in one';
-}
-
-/** RFC 8785 text that may have bytes in the place of base64. */
-export function jsonPieces({ max, arrives }: PiecesBounds): WireType<JsonPieces> {
+/**
+ * RFC 8785 text of at most `max` bytes that may have bytes in the place of base64. It is decoded in pieces for a hub that forwards it, or
+ * joined for the hub that reads it.
+ */
+export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {
     const pieces = typeof value === 'string' ? value : requirePieces(value, at);
     return lengthOf(pieces) <= max ? pieces : refuse(at, `is more than ${max} bytes`);
@@ -92,7 +81,7 @@ export function jsonPieces({ max, arrives }: PiecesBounds): WireType<JsonPieces>
   return { toCbor: (value, at): CborValue => check(value, at), fromCbor: (value, at) => arrived(check(value, at)) };
 }
 
-/** Bytes stand for a whole string: no other cut is one that anybody needs. */
+/** Bytes stand for a whole string: no other cut is needed. */
 function requirePieces(value: unknown, at: ValuePath): readonly (string | Uint8Array)[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : refuse(at, 'is neither text nor pieces of it');
   if (items.length < 3 || items.length > 2 * MAX_BYTE_STRINGS + 1 || items.length % 2 === 0) {

@@ -2,18 +2,16 @@ import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import type { CborValue } from './cbor.ts';
 
-/** Where a value stands in its message, innermost first. */
+/** Path of a value in its message, innermost step first. */
 export interface ValuePath {
   readonly within: ValuePath | undefined;
   /** Name of the message, of a member, or an index. */
   readonly step: string | number;
 }
 
-/** One kind of value: how it travels, and what it has to be. Both directions refuse what is out of bounds. */
+/** One kind of value with its CBOR form and bounds. Both directions throw VALIDATION_ERROR with the message and the member. */
 export interface WireType<Value> {
-  /** VALIDATION_ERROR names the message and the member. */
   toCbor(value: Value, at: ValuePath): CborValue;
-  /** VALIDATION_ERROR names the message and the member. */
   fromCbor(value: CborValue, at: ValuePath): Value;
 }
 
@@ -33,24 +31,21 @@ function stepsTo(at: ValuePath): readonly (string | number)[] {
   return steps;
 }
 
-/** A type whose values travel as they are. */
+/** A type whose values are CBOR values. */
 function plain<Value extends CborValue>(check: (value: unknown, at: ValuePath) => Value): WireType<Value> {
   return { toCbor: check, fromCbor: check };
 }
 
-interface TextBounds {
-  /** Least UTF-8 bytes; 1 when absent. */
+interface Bounds {
   readonly min?: number;
-  /** Most UTF-8 bytes. */
   readonly max: number;
-  readonly pattern?: RegExp;
 }
 
-/** Text within bounds. */
-export function text({ min = 1, max, pattern }: TextBounds): WireType<string> {
+/** Text of `min` (1 when absent) to `max` UTF-8 bytes. */
+export function text({ min = 1, max, pattern }: Bounds & { readonly pattern?: RegExp }): WireType<string> {
   return plain((value, at) => {
     if (typeof value !== 'string') return refuse(at, 'is not text');
-    // No character has more than three bytes in UTF-8 for each unit of its length: most texts need no counting.
+    // A UTF-16 unit takes at most three bytes in UTF-8: most texts need no counting.
     const length = value.length * 3 > max ? Buffer.byteLength(value) : value.length;
     if (length < min || length > max) return refuse(at, `is not text of ${min} to ${max} bytes`);
     if (pattern && !pattern.test(value)) return refuse(at, `is not of the form ${pattern.source}`);
@@ -58,13 +53,8 @@ export function text({ min = 1, max, pattern }: TextBounds): WireType<string> {
   });
 }
 
-interface IntegerBounds {
-  readonly min?: number;
-  readonly max?: number;
-}
-
 /** A whole number from `min` (0 when absent) to `max` (2^53 − 1 when absent). */
-export function uint({ min = 0, max = Number.MAX_SAFE_INTEGER }: IntegerBounds = {}): WireType<number> {
+export function uint({ min = 0, max = Number.MAX_SAFE_INTEGER }: Partial<Bounds> = {}): WireType<number> {
   return plain((value, at) => {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
     return refuse(at, `is not a whole number from ${min} to ${max}`);
@@ -81,26 +71,23 @@ export const scalar: WireType<string | number | boolean> = plain((value, at) => 
   return refuse(at, 'is not text of at most 256 bytes, a whole number, true or false');
 });
 
-interface ByteBounds {
-  readonly min?: number;
-  readonly max: number;
+/** A byte string of `min` (0 when absent) to `max` bytes. */
+export function bytes(bounds: Bounds): WireType<Uint8Array> {
+  return {
+    toCbor: (value, at) => requireBytes(value, at, bounds),
+    // A copy: a part of a message that is stored must not keep the memory of the whole message.
+    fromCbor: (value, at) => new Uint8Array(requireBytes(value, at, bounds)),
+  };
 }
 
-/** A byte string of `min` (0 when absent) to `max` bytes, in memory of its own. */
-export function bytes({ min = 0, max }: ByteBounds): WireType<Uint8Array> {
-  const check = (value: unknown, at: ValuePath): Uint8Array => requireBytes(value, at, { min, max });
-  // What is kept of a message must not keep the whole of it alive.
-  return { toCbor: check, fromCbor: (value, at) => new Uint8Array(check(value, at)) };
-}
-
-/** A byte string of `min` to `max` bytes; VALIDATION_ERROR otherwise. */
-export function requireBytes(value: unknown, at: ValuePath, { min = 0, max }: ByteBounds): Uint8Array {
+/** Returns the value if it is a byte string of `min` (0 when absent) to `max` bytes; throws VALIDATION_ERROR otherwise. */
+export function requireBytes(value: unknown, at: ValuePath, { min = 0, max }: Bounds): Uint8Array {
   if (!(value instanceof Uint8Array)) return refuse(at, 'is not a byte string');
   if (value.length >= min && value.length <= max) return value;
   return refuse(at, min === max ? `is not ${max} bytes` : `is not ${min} to ${max} bytes`);
 }
 
-/** One of a few names, each with the number that stands for it on the wire. */
+/** One of a few names, each with its number on the wire. */
 export function choice<Name extends string>(numbers: Readonly<Record<Name, number>>): WireType<Name> {
   const names = Object.keys(numbers) as Name[];
   const byNumber = new Map<unknown, Name>(names.map((name) => [numbers[name], name]));
@@ -111,13 +98,8 @@ export function choice<Name extends string>(numbers: Readonly<Record<Name, numbe
   };
 }
 
-interface ListBounds {
-  readonly min?: number;
-  readonly max: number;
-}
-
 /** A list of `min` (0 when absent) to `max` items. */
-export function list<Item>(type: WireType<Item>, { min = 0, max }: ListBounds): WireType<readonly Item[]> {
+export function list<Item>(type: WireType<Item>, { min = 0, max }: Bounds): WireType<readonly Item[]> {
   const check = <Value>(value: readonly Value[], at: ValuePath): readonly Value[] => {
     if (!Array.isArray(value)) return refuse(at, 'is not a list');
     return value.length >= min && value.length <= max ? value : refuse(at, `does not have ${min} to ${max} items`);
@@ -129,11 +111,7 @@ export function list<Item>(type: WireType<Item>, { min = 0, max }: ListBounds): 
 }
 
 /** A map with at most `max` names as its keys. */
-export function record<Value>(
-  name: WireType<string>,
-  type: WireType<Value>,
-  { max }: { readonly max: number },
-): WireType<Readonly<Record<string, Value>>> {
+export function record<Value>(name: WireType<string>, type: WireType<Value>, { max }: Bounds): WireType<Readonly<Record<string, Value>>> {
   const requireSize = (size: number, at: ValuePath): void => {
     if (size > max) refuse(at, `has more than ${max} members`);
   };
@@ -163,23 +141,18 @@ export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
   };
 }
 
-/** Up to here digits are put together faster one by one. */
+/** Up to this length, joining digits from a table is faster than a call of Buffer. */
 const SHORT_BYTES = 16;
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-interface TextBytesBounds {
-  readonly min: number;
-  readonly max: number;
+/** Bytes on the wire, lower-case hexadecimal text in TypeScript. */
+export function hex(bounds: Bounds): WireType<string> {
+  return textual({ ...bounds, encoding: 'hex' });
 }
 
-/** Bytes that are hexadecimal text, in lower case, in TypeScript. */
-export function hex({ min, max }: TextBytesBounds): WireType<string> {
-  return textual({ min, max, prefix: '', encoding: 'hex' });
-}
-
-/** Bytes that are base64url text without padding, behind a fixed prefix, in TypeScript. */
-export function base64url({ min, max, prefix = '' }: TextBytesBounds & { readonly prefix?: string }): WireType<string> {
-  return textual({ min, max, prefix, encoding: 'base64url' });
+/** Bytes on the wire; base64url text without padding, behind a fixed prefix, in TypeScript. */
+export function base64url(bounds: Bounds & { readonly prefix?: string }): WireType<string> {
+  return textual({ ...bounds, encoding: 'base64url' });
 }
 
 /** A raw Ed25519 public key: 32 bytes, base64url text in TypeScript. */
@@ -189,22 +162,22 @@ export const hubId = textual({ min: 8, max: 8, prefix: 'hub-', encoding: 'hex' }
 /** The id of a mesh: the 8 bytes behind `mesh-`. */
 export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-', encoding: 'hex' });
 
-interface TextForm extends TextBytesBounds {
-  readonly prefix: string;
+interface TextForm extends Bounds {
+  readonly prefix?: string;
   readonly encoding: 'hex' | 'base64url';
 }
 
 /** Bytes on the wire, text in TypeScript; each byte string has one text. */
-function textual({ min, max, prefix, encoding }: TextForm): WireType<string> {
-  const isShortHex = encoding === 'hex' && max <= SHORT_BYTES;
+function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<string> {
+  const isShortHex = encoding === 'hex' && bounds.max <= SHORT_BYTES;
   const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
   const parse = (value: unknown, at: ValuePath): Uint8Array => {
     const text = typeof value === 'string' ? value : refuse(at, 'is not text');
     const bytes = Uint8Array.from(Buffer.from(text.slice(prefix.length), encoding));
     if (format(bytes) !== text) return refuse(at, `is not ${prefix === '' ? '' : `${prefix} and `}${encoding}`);
-    return requireBytes(bytes, at, { min, max });
+    return requireBytes(bytes, at, bounds);
   };
-  return { toCbor: parse, fromCbor: (value, at) => format(requireBytes(value, at, { min, max })) };
+  return { toCbor: parse, fromCbor: (value, at) => format(requireBytes(value, at, bounds)) };
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -11,9 +11,9 @@ const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
-/** RFC 7914; 32 MiB and about a tenth of a second, so that guessing costs the thief of a file as much each time. */
+/** RFC 7914: 32 MiB and about a tenth of a second, for each guess of a thief as well. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
-/** Of a box that is opened: its maker must not choose how much memory and time it takes. */
+/** Bounds for opening: the maker of a box must not choose the memory and time that it takes. */
 const MAX_COST = { logN: 17, r: 8, p: 4 } as const;
 
 const BOX = message({
@@ -29,8 +29,8 @@ const BOX = message({
 const CODEC = messageCodec('SealedBox', BOX, { maxBytes: 8_192, maxDepth: 1, maxItems: 15 });
 
 /**
- * At most 4 KiB under a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). VALIDATION_ERROR for more
- * bytes and for an empty passphrase.
+ * Encrypts at most 4 KiB with a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). Throws VALIDATION_ERROR
+ * for more bytes and for an empty passphrase.
  */
 export async function sealBox(content: Uint8Array, passphrase: string): Promise<Uint8Array> {
   if (passphrase === '') throw new AtmoError('VALIDATION_ERROR', 'The passphrase is empty; give one that nobody guesses');
@@ -41,7 +41,7 @@ export async function sealBox(content: Uint8Array, passphrase: string): Promise<
   return CODEC.encode({ format: FORMAT, ...COST, salt, nonce, sealed });
 }
 
-/** PERMISSION_DENIED for the wrong passphrase or changed bytes, which look alike; VALIDATION_ERROR for what is no sealed box. */
+/** Throws PERMISSION_DENIED for the wrong passphrase or changed bytes, which look alike; VALIDATION_ERROR for other bytes. */
 export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint8Array> {
   const { salt, nonce, sealed, ...cost } = CODEC.decode(box);
   const key = await passphraseKey({ passphrase, salt, cost }, KEY_BYTES);
@@ -55,7 +55,7 @@ export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint
   }
 }
 
-/** What a guess of a passphrase costs (RFC 7914). */
+/** Cost of one guess of a passphrase (RFC 7914). */
 export interface ScryptCost {
   /** Logarithm of N to the base of 2. */
   readonly logN: number;
@@ -63,7 +63,6 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** What a key is made from. */
 interface Derivation {
   readonly passphrase: string;
   readonly salt: Uint8Array;
@@ -72,11 +71,11 @@ interface Derivation {
 
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
 
-/** So many bytes from a passphrase, by scrypt. Whoever opens what another has sealed bounds the cost before. */
+/** Derives a key of `byteCount` bytes from a passphrase by scrypt. The caller bounds a cost that somebody else chose. */
 export async function passphraseKey({ passphrase, salt, cost: { logN, r, p } }: Derivation, byteCount: number): Promise<Buffer> {
   const N = 2 ** logN;
   // Twice what RFC 7914 needs; Node refuses more than 32 MiB otherwise.
   const maxmem = 2 * 128 * N * r;
-  // The same letters typed on another system have other bytes before normalisation (RFC 8265 §4.2.2).
+  // Without normalisation, the same letters have other bytes on another system (RFC 8265 §4.2.2).
   return derive(passphrase.normalize('NFC'), salt, byteCount, { N, r, p, maxmem });
 }

@@ -5,25 +5,27 @@ import type { HubId } from '../core/ids.ts';
 import { sha256Hex } from './hashes.ts';
 
 const RAW_KEY = /^[A-Za-z0-9_-]{43}$/;
-/** Keys that a hub meets again and again; the oldest goes first. */
+/** Checked keys by their raw bytes; the oldest entry goes first. */
 const MAX_CACHED = 1024;
-const checked = new Map<string, KeyObject>();
+const cache = new Map<string, KeyObject>();
 
 /**
- * The public key of 32 raw bytes in base64url. VALIDATION_ERROR unless they are the one encoding (RFC 8032 §5.1.3) of a
- * point of the curve whose order is not small: under a key of small order one signature fits many messages. The check
- * takes about as long as three verifications; its good results are remembered.
+ * The public key of 32 raw bytes in base64url. Throws VALIDATION_ERROR unless they are the canonical encoding (RFC 8032 §5.1.3) of
+ * a point of the curve whose order is not small: under a key of small order one signature fits many messages. The check takes about
+ * as long as three verifications; valid keys are cached.
  */
 export function publicKeyOf(raw: string): KeyObject {
-  const known = checked.get(raw);
+  const known = cache.get(raw);
   if (known) return known;
   requireSoundPoint(raw);
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' });
-  remember(raw, key);
+  const [oldest] = cache.keys();
+  if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+  cache.set(raw, key);
   return key;
 }
 
-/** The 32 raw bytes of an Ed25519 key's public half, base64url. VALIDATION_ERROR for a key of another kind. */
+/** The 32 raw bytes of the public half of an Ed25519 key, base64url. Throws VALIDATION_ERROR for a key of another kind. */
 export function rawPublicKey(key: KeyObject): string {
   if (key.asymmetricKeyType !== 'ed25519')
     throw new AtmoError('VALIDATION_ERROR', `The key is not an Ed25519 key but ${key.asymmetricKeyType}`);
@@ -39,7 +41,7 @@ export function generatePrivateKey(): KeyObject {
 
 function requireSoundPoint(raw: string): void {
   const bytes = Buffer.from(raw, 'base64url');
-  // The last of 43 characters has two bits to spare: only zeros there, or one key had four names.
+  // The last of 43 characters has two unused bits: unless they are zero, one key has four texts.
   if (!RAW_KEY.test(raw) || bytes.toString('base64url') !== raw) refuse('is not 32 bytes in base64url without padding');
   if (pointOf(bytes).isSmallOrder()) refuse('is a point of small order, for which anybody can make signatures');
 }
@@ -52,12 +54,6 @@ function pointOf(bytes: Uint8Array): Point {
   }
 }
 
-function remember(raw: string, key: KeyObject): void {
-  const [oldest] = checked.keys();
-  if (checked.size >= MAX_CACHED && oldest !== undefined) checked.delete(oldest);
-  checked.set(raw, key);
-}
-
 function refuse(problem: string): never {
   throw new AtmoError('VALIDATION_ERROR', `The public key ${problem}`);
 }
@@ -67,7 +63,7 @@ export function hubIdOf(publicKey: string): HubId {
   return `hub-${idOf(publicKey)}` as HubId;
 }
 
-/** The same for a mesh and its root key: `mesh-` and 16 hex digits. */
+/** The id of a mesh from its root key: `mesh-` and 16 hex digits. */
 export function meshIdOf(rootKey: string): string {
   return `mesh-${idOf(rootKey)}`;
 }

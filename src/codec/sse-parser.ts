@@ -1,19 +1,21 @@
+import { present } from '../core/json.ts';
+
 /** One message of an event stream. */
 export interface SseMessage {
   readonly event: string;
   readonly data: string;
-  /** Where to go on after a cut; absent where the message names none. */
+  /** Position to continue from after a lost connection; absent where the message has none. */
   readonly id?: string;
 }
 
-/** Reads Server-Sent Events (HTML Living Standard §9.2.6) from pieces of text that may be cut anywhere; comments and other fields are skipped. */
+/** Parses Server-Sent Events (HTML Living Standard §9.2.6) from text that is cut anywhere; skips comments and other fields. */
 export class SseParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
   #id: string | undefined;
 
-  /** The messages that this piece completes. */
+  /** Returns the messages that this text completes. */
   push(text: string): readonly SseMessage[] {
     const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';
@@ -33,7 +35,7 @@ export class SseParser {
 
   #end(): readonly SseMessage[] {
     const data = this.#data.join('\n');
-    const message = { event: this.#event || 'message', data, ...(this.#id !== undefined && { id: this.#id }) };
+    const message = present({ event: this.#event || 'message', data, id: this.#id });
     const isEmpty = this.#data.length === 0;
     this.#event = '';
     this.#data = [];

@@ -32,17 +32,17 @@ const HEADER = {
   sequence: required(3, uint()),
   /** By the hub's own clock, milliseconds since 1970. */
   timeMs: required(4, uint()),
-  /** For so long the news count, from the moment at which they are heard. */
+  /** Validity of the announcement, from the moment of its receipt. */
   ttlSeconds: required(5, uint({ max: 86_400 })),
-  /** `stateDigest` of the state that the announcement leads to. */
+  /** `stateDigest` of the state after the announcement. */
   digest: required(6, hex({ min: 16, max: 16 })),
 };
 
 const CHANGES = message({
-  /** New ones, and changed ones as they are now. */
+  /** New and changed tools. */
   toolsAdded: listed(1, toolEntries),
   toolsRemoved: listed(2, list(toolName, { max: 512 })),
-  /** New ones, and changed ones as they are now. */
+  /** New and changed devices. */
   devicesChanged: listed(3, deviceEntries),
   devicesRemoved: listed(4, list(text({ max: 64 }), { max: 512 })),
   capabilities: optional(5, CAPABILITIES),
@@ -51,7 +51,7 @@ const CHANGES = message({
   name: optional(8, NAME),
 });
 
-/** What became of a state. */
+/** The difference between two states. */
 export type StateChanges = ValueOf<typeof CHANGES>;
 
 const ANNOUNCEMENT = variants('kind', {
@@ -63,7 +63,7 @@ const ANNOUNCEMENT = variants('kind', {
   withdrawal: [4, message(HEADER)],
 });
 
-/** What a hub announces of itself to all others (`capability_announce`). */
+/** An announcement of a hub to all others (`capability_announce`). */
 export type Announcement = ValueOf<typeof ANNOUNCEMENT>;
 
 const SIGNED = signedCodec(
@@ -71,7 +71,7 @@ const SIGNED = signedCodec(
   'atmosphere-edge announcement v1',
 );
 
-/** COSE_Sign1 by the hub that it is about, at most 4,096 bytes. VALIDATION_ERROR when it would be longer: put the state into pages. */
+/** Signs an announcement (COSE_Sign1). Throws VALIDATION_ERROR above 4,096 bytes: then the state must be paged. */
 export function signAnnouncement(announcement: Announcement, key: KeyObject): Uint8Array {
   const envelope = SIGNED.sign(announcement, key);
   if (envelope.length > MAX_ANNOUNCEMENT_BYTES) {
@@ -84,8 +84,8 @@ export function signAnnouncement(announcement: Announcement, key: KeyObject): Ui
 }
 
 /**
- * The announcement, once its signature has proven to be by the key that `keyOf` answers. `keyOf` sees what nobody vouches for yet:
- * it may throw for what is stale or too much, before the cost of a verification. VALIDATION_ERROR.
+ * Returns the announcement if its signature is by the key that `keyOf` returns. `keyOf` receives it before it is verified, and may
+ * throw for a stale announcement or one too many before the cost of a verification. Throws VALIDATION_ERROR.
  */
 export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
   return SIGNED.open(envelope, keyOf);
@@ -96,8 +96,8 @@ interface Entry {
 }
 
 /**
- * What has to be told so that `before` becomes `after`; undefined when only the whole will do: the version changed, or devices
- * are shown now and were not before, or the other way round.
+ * Returns the changes from `before` to `after`; undefined when the whole state has to be announced: its version changed, or only one of
+ * the two announces devices.
  */
 export function changesBetween(before: HubState, after: HubState): StateChanges | undefined {
   if (before.version !== after.version || (before.devices === null) !== (after.devices === null)) return undefined;
@@ -115,13 +115,13 @@ export function changesBetween(before: HubState, after: HubState): StateChanges 
   };
 }
 
-/** True when nothing has to be told. */
+/** True if there is no change. */
 export function isUnchanged({ toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest }: StateChanges): boolean {
   const lists = [toolsAdded, toolsRemoved, devicesChanged, devicesRemoved];
   return lists.every((list) => list.length === 0) && Object.keys(rest).length === 0;
 }
 
-/** The state after the changes. VALIDATION_ERROR when they tell of devices of a hub that shows none. */
+/** Returns the state after the changes. Throws VALIDATION_ERROR for changes of devices of a hub that announces none. */
 export function applyChanges(state: HubState, changes: StateChanges): HubState {
   const { toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest } = changes;
   if (state.devices === null && devicesChanged.length + devicesRemoved.length > 0) {
@@ -151,29 +151,28 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
   return inCanonicalOrder([...all.values()]);
 }
 
-/** A longer state has its lists in pages. */
+/** A longer state has paged lists. */
 const INLINE_BYTES = 3_072;
-/** More take more than that in any case: eight bytes of each are a hash. */
+/** More tools never fit: each has a hash of eight bytes. */
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** One of so many entries ends a page. */
+/** One of this many entries ends a page. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
 
 const TOOL_PAGE = messageCodec('Page of tools', toolEntries, PAGE_LIMITS);
 const DEVICE_PAGE = messageCodec('Page of devices', deviceEntries, PAGE_LIMITS);
-/** Name of a page: the first 16 bytes of its SHA-256, hex. */
-export type PageHash = string;
+/** Id of a page: the first 16 bytes of its SHA-256, hex. */
+type PageHash = string;
 
-/** A state as it travels, and the pages that others will ask for. */
-export interface PagedState {
+interface PagedState {
   readonly announced: AnnouncedState;
   readonly pages: ReadonlyMap<PageHash, Uint8Array>;
 }
 
-/** Puts the longer list into pages where the whole would have more than 3 KiB, and the other one too where that is not enough. */
+/** Pages one list of a state of more than 3 KiB, and both where that is not enough; returns the pages, which other hubs request. */
 export function paginate(state: HubState): PagedState {
   const { tools, devices, ...head } = state;
   const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
@@ -190,14 +189,14 @@ export function paginate(state: HubState): PagedState {
   return { announced: { ...withToolPages, devices: paged }, pages: new Map([...toolPages, ...devicePages]) };
 }
 
-/** Hashes of the pages that the state is made of, in order. */
+/** Hashes of the pages of a state, in order. */
 export function pagesOf({ tools, devices }: AnnouncedState): readonly PageHash[] {
   return [tools, devices].flatMap((list) => (list?.kind === 'paged' ? list.hashes : []));
 }
 
 /**
- * The whole state, once all its pages are here; undefined while `pageOf` does not have one. VALIDATION_ERROR when a page is not
- * what its hash names, malformed, or out of order.
+ * Returns the whole state; undefined while `pageOf` lacks a page. Throws VALIDATION_ERROR when a page does not have its hash, is
+ * malformed, or is out of order.
  */
 export function assemble(announced: AnnouncedState, pageOf: (hash: PageHash) => Uint8Array | undefined): HubState | undefined {
   const { tools, devices, ...head } = announced;
@@ -211,13 +210,13 @@ type Pages<Entry> =
   | { readonly kind: 'inline'; readonly entries: readonly Entry[] }
   | { readonly kind: 'paged'; readonly hashes: readonly PageHash[] };
 
-function entriesOf<Entry extends { readonly id: string }>(
-  list: Pages<Entry>,
-  codec: MessageCodec<readonly Entry[]>,
+function entriesOf<Item extends Entry>(
+  list: Pages<Item>,
+  codec: MessageCodec<readonly Item[]>,
   pageOf: (hash: PageHash) => Uint8Array | undefined,
-): readonly Entry[] | undefined {
+): readonly Item[] | undefined {
   if (list.kind === 'inline') return list.entries;
-  const entries: Entry[] = [];
+  const entries: Item[] = [];
   for (const name of list.hashes) {
     const page = pageOf(name);
     if (!page) return undefined;
@@ -227,10 +226,7 @@ function entriesOf<Entry extends { readonly id: string }>(
   return requireOrder(entries, { within: undefined, step: 'HubState' });
 }
 
-function cutPages<Entry extends { readonly id: string }>(
-  entries: readonly Entry[],
-  codec: MessageCodec<readonly Entry[]>,
-): ReadonlyMap<PageHash, Uint8Array> {
+function cutPages<Item extends Entry>(entries: readonly Item[], codec: MessageCodec<readonly Item[]>): PagedState['pages'] {
   const pages = new Map<PageHash, Uint8Array>();
   const ordered = inCanonicalOrder(entries);
   let start = 0;
@@ -245,7 +241,7 @@ function cutPages<Entry extends { readonly id: string }>(
   return pages;
 }
 
-/** Cut by what stands there instead of by number: an entry that comes or goes moves no page but its own. */
+/** Pages end by content instead of by number: a new or removed entry changes no page but its own. */
 function endsPage(id: string): boolean {
   return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }

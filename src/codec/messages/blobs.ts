@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { message, messageCodec, required } from '../message-schema.ts';
-import { bytes, hex, list, nullable, refuse, uint } from '../message-values.ts';
+import { bytes, hex, list, nullable, refuse, uint, type ValueOf } from '../message-values.ts';
 
 /** Most blobs of one request. */
 const MAX_BLOBS = 256;
@@ -13,17 +13,17 @@ const REQUEST = message({
   /** The beginnings, 8 to 32 bytes, of the SHA-256 of the blobs, hex. */
   hashes: required(1, list(hex({ min: 8, max: 32 }), { min: 1, max: MAX_BLOBS })),
 });
-/** In the order of the hashes; null for what the hub does not have, or what had no room in this answer. */
+/** In the order of the hashes; null for a blob that the hub lacks, or that exceeds the size of this answer. */
 const BLOBS = list(nullable(bytes({ max: MAX_BLOB_BYTES })), { max: MAX_BLOBS });
 const ANSWER = message({
-  /** Of the inflated bytes. */
+  /** Length of the inflated bytes. */
   length: required(1, uint({ max: MAX_BLOBS_BYTES })),
   deflated: required(2, bytes({ min: 1, max: MAX_BLOBS_BYTES })),
 });
 
-export interface BlobAnswer {
-  /** In the order of the hashes; null for what the hub does not have. At most 4 MiB in all. */
-  readonly blobs: readonly (Uint8Array | null)[];
+interface BlobAnswer {
+  /** In the order of the hashes; at most 4 MiB in all. */
+  readonly blobs: ValueOf<typeof BLOBS>;
 }
 
 /** Asks another hub for blobs. */
@@ -37,7 +37,7 @@ export function encodeBlobAnswer({ blobs }: BlobAnswer): Uint8Array {
   return ANSWER_CODEC.encode({ length: encoded.length, deflated: Uint8Array.from(deflateRawSync(encoded)) });
 }
 
-/** Inflates no more than the answer announces, and that is bounded. The blobs are not compared with their hashes. */
+/** Inflates at most the announced length, which is bounded. Does not compare the blobs with their hashes. */
 export function decodeBlobAnswer(encoded: Uint8Array): BlobAnswer {
   const { length, deflated } = ANSWER_CODEC.decode(encoded);
   const place = { within: { within: undefined, step: 'BlobAnswer' }, step: 'deflated' };

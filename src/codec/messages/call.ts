@@ -12,18 +12,18 @@ const MAX_TOKEN_BYTES = 2_048;
 /** Longest JSON text of the parameters of a call that goes to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
-/** An id that hubs make up for requests, responses, sessions and traces. */
+/** An id that a hub chooses for a request, response, session or trace. */
 export const CALL_ID = text({ max: 128 });
-/** The text of a token; its bytes travel. */
+/** A token: text in TypeScript, bytes on the wire. */
 const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
 
-/** What every request to another hub says under the signature of the hub that its caller asked; keys 1 to 6. */
+/** Members of every request to another hub, under the signature of the entry hub, which the caller called; keys 1 to 6. */
 export const REQUEST_HEAD = {
   id: required(1, CALL_ID),
   /** The hub whose key signs. */
   entryHub: required(2, hubId),
   executingHub: required(3, hubId),
-  /** Epoch of the executing hub as its announcements say: a request counts in one epoch only. */
+  /** Epoch of the executing hub by its announcements: a request is valid in one epoch only. */
   executorEpoch: required(4, uint()),
   /** By the clock of the entry hub, milliseconds since 1970. */
   timeMs: required(5, uint()),
@@ -31,22 +31,22 @@ export const REQUEST_HEAD = {
   token: required(6, TOKEN),
 };
 
-const FORWARDED = message({
+/** The wire type of a ForwardedRequest. */
+export const FORWARDED = message({
   /** The request, COSE_Sign1 by the entry hub; no hub on the way changes it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
   /** RFC 8785 text of a call's parameters; the signed part has its hash. */
   params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
-  /** Milliseconds that are left; each hub takes off what it needed. */
+  /** Time left, in milliseconds; each hub subtracts the time that it took. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
   /** Hops beyond the next one; 0 = the receiver runs it itself. */
   hopsLeft: required(4, uint({ max: 255 })),
-  /** Hubs that it went through, the entry hub first. */
+  /** Hubs on its way so far, the entry hub first. */
   visited: required(5, list(hubId, { min: 1, max: 32 })),
 });
 
-/** A request on its way, with what the hubs on the way change. */
+/** A request on its way, with the members that the hubs on the way change. */
 export type ForwardedRequest = ValueOf<typeof FORWARDED>;
-export { FORWARDED };
 
 const NODES = list(text({ max: 256 }), { min: 1, max: 64 });
 
@@ -73,14 +73,14 @@ const TOOL_INVOKE = message({
   /** Time limit of the call when it was signed. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
   idempotencyKey: optional(13, text({ max: 256 })),
-  /** `job`: answered with a job at once. */
+  /** `job`: the executing hub returns a job at once. */
   mode: required(14, choice({ sync: 1, job: 2 })),
 });
 
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
 /** A call of a tool on another hub. */
 export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
-/** What of a call no hub on the way changes. */
+/** The members of a call that no hub on the way changes. */
 export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
 
 const SIGNED_INVOKE = signedCodec(
@@ -94,15 +94,15 @@ export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/** The call under the signature of the entry hub; `parameters` says which of them are bytes. VALIDATION_ERROR. */
+/** Signs a call with the key of the entry hub; the schema `parameters` names those that are bytes. Throws VALIDATION_ERROR. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
 }
 
 /**
- * The call, once its signature has proven to be by the key that `keyOf` answers, and its parameters are those that were signed.
- * `keyOf` may throw for a call that is not for this hub, before the cost of a verification. VALIDATION_ERROR.
+ * Returns the call if its signature is by the key that `keyOf` returns, and its parameters are the signed ones. `keyOf` may throw for
+ * a call to another hub, before the cost of a verification. Throws VALIDATION_ERROR.
  */
 export function openToolInvoke(
   request: Pick<ForwardedRequest, 'signed' | 'params'>,
@@ -115,7 +115,7 @@ export function openToolInvoke(
   return { ...statement, params: parseJsonObject(paramsText, place) };
 }
 
-/** Longest result or error as it travels, bytes. */
+/** Longest result or error on the wire, bytes. */
 const MAX_CONTENT_BYTES = 4_128_768;
 
 const STATEMENT = message({
@@ -142,7 +142,7 @@ type Status<Kind extends ResponseStatement['status'], Content> = Omit<ResponseSt
   readonly status: Kind;
 } & Content;
 
-/** The answer of another hub to a call. */
+/** The response of another hub to a call. */
 export type ToolResponse = Status<'success', { readonly result: Json }> | Status<'error', { readonly error: ErrorBody }>;
 
 const SIGNED = signedCodec(
@@ -152,7 +152,7 @@ const SIGNED = signedCodec(
 const ENVELOPE_CODEC = messageCodec(
   'ToolResponse',
   message({
-    /** All but the content, COSE_Sign1 by the executing hub. */
+    /** The statement, COSE_Sign1 by the executing hub. */
     signed: required(1, bytes({ min: 1, max: 2_048 })),
     /** RFC 8785 text of the result or error; the signed part has its hash. */
     content: required(2, jsonPieces({ max: MAX_CONTENT_BYTES, arrives: 'in one' })),
@@ -160,7 +160,7 @@ const ENVELOPE_CODEC = messageCodec(
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** The answer under the signature of the executing hub, as it travels; `returns` says which of it are bytes. VALIDATION_ERROR. */
+/** Signs and encodes a response with the key of the executing hub; the schema `returns` names the texts that are bytes. Throws VALIDATION_ERROR. */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -168,7 +168,7 @@ export function signToolResponse(response: ToolResponse, key: KeyObject, returns
   return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
 }
 
-/** The answer, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
+/** Returns the response if its signature is by the key that `keyOf` returns. Throws VALIDATION_ERROR. */
 export function openToolResponse(
   encoded: Uint8Array,
   keyOf: (unverified: ResponseStatement) => KeyObject | undefined,
@@ -183,7 +183,7 @@ export function openToolResponse(
   return { ...statement, status, error: errorBody(value, place) };
 }
 
-/** A code that this hub does not know is INTERNAL_ERROR. */
+/** A code unknown to this hub becomes INTERNAL_ERROR. */
 function errorBody(value: Json, at: ValuePath): ErrorBody {
   const { code, message: text, details, retryable } = isJsonObject(value) ? value : refuse(at, 'is not a JSON object');
   if (typeof code !== 'string' || typeof text !== 'string' || !isJsonObject(details) || typeof retryable !== 'boolean') {

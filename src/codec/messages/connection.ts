@@ -5,9 +5,9 @@ import { CERTIFICATE_CHAIN, MAX_STATEMENT_BYTES } from './membership.ts';
 const VERSION = uint({ max: 255 });
 
 const HANDSHAKE_MESSAGE = variants('kind', {
-  /** A member shows its certificate; the answer is the other one's. */
+  /** A member presents its certificate; the other hub answers with its own. */
   hello: [1, message({ version: required(1, VERSION), meshId: required(2, meshId), certificate: required(3, CERTIFICATE_CHAIN) })],
-  /** Somebody with an invite asks to become a member. */
+  /** A hub with an invite asks to become a member. */
   join: [
     2,
     message({
@@ -23,19 +23,19 @@ const HANDSHAKE_MESSAGE = variants('kind', {
   ],
   /** The joiner becomes a member. */
   grant: [3, message({ responder: required(1, CERTIFICATE_CHAIN), certificate: required(2, CERTIFICATE_CHAIN) })],
-  /** `code` is one of the table of errors. */
+  /** `code` is an error code of the table. */
   refusal: [
     4,
     message({
       code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
       message: required(2, text({ min: 0, max: 1_024 })),
-      /** For a hub that was revoked: the statement that says so, which nobody else would give it. */
+      /** For a revoked hub: the statement, which no other hub would send to it. */
       revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
     }),
   ],
 });
 
-/** What two hubs say to each other right after the transport's handshake. */
+/** A message between two hubs right after the handshake of the transport. */
 export type HandshakeMessage = ValueOf<typeof HANDSHAKE_MESSAGE>;
 
 /** At most 8 KiB. */
@@ -45,12 +45,12 @@ export const handshakeCodec = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { m
 const MAX_FRAME_BYTES = 65_536;
 /** Longest text of an error or goodbye, UTF-8 bytes. */
 const MAX_MESSAGE_BYTES = 8_192;
-/** Longest piece of a body; the rest of a frame is room for its head. */
+/** Longest piece of a body; the rest of a frame is its head. */
 const PIECE = bytes({ max: MAX_FRAME_BYTES - 64 });
 const ID = uint();
 
 const FRAME = variants('type', {
-  /** Longer bodies begin with chunks of the same id. `kind` is a number of REQUEST_KINDS. */
+  /** Chunks of the same id precede it where the body is longer. `kind` is a number of REQUEST_KINDS. */
   request: [1, tuple({ id: required(0, ID), kind: required(1, uint({ max: 255 })), body: required(2, PIECE) })],
   accept: [2, tuple({ id: required(0, ID) })],
   result: [3, tuple({ id: required(0, ID), body: required(1, PIECE) })],
@@ -65,18 +65,18 @@ const FRAME = variants('type', {
     }),
   ],
   part: [5, tuple({ id: required(0, ID), sequence: required(1, ID), bytes: required(2, PIECE) })],
-  /** So many more bytes may be sent. */
+  /** The receiver may send this many more bytes. */
   credit: [6, tuple({ id: required(0, ID), bytes: required(1, uint({ min: 1, max: 0xffff_ffff })) })],
   cancel: [7, tuple({ id: required(0, ID) })],
   /** The pong has the number of the ping. */
   ping: [8, tuple({ number: required(0, ID) })],
   pong: [9, tuple({ number: required(0, ID) })],
   goodbye: [10, tuple({ reason: required(0, text({ min: 0, max: MAX_MESSAGE_BYTES })) })],
-  /** A piece of a body of which the last piece comes in a request or result. */
+  /** A piece of a body; its last piece is in a request or result. */
   chunk: [11, tuple({ id: required(0, ID), bytes: required(1, PIECE) })],
 });
 
-/** What travels on the control stream between two hubs. */
+/** A frame on the control stream between two hubs. */
 export type Frame = ValueOf<typeof FRAME>;
 
 /** At most 64 KiB. */

@@ -48,7 +48,7 @@ const CONFIRMATION: WireType<string> = {
 
 /** Claims 1 to 8 are those of RFC 8392 and RFC 8747; private ones lie below -65536 (RFC 8392 §9.1). */
 const CLAIMS = message({
-  /** The mesh id where the root key signed, else the id of the hub that did. */
+  /** The mesh id where the root key signed, else the id of the hub that signed. */
   issuer: required(1, ISSUER),
   subject: required(2, SUBJECT),
   expiresAt: required(4, SECONDS),
@@ -57,16 +57,16 @@ const CLAIMS = message({
   /** 16 random bytes, hex. */
   id: required(7, hex({ min: 16, max: 16 })),
   key: required(8, CONFIRMATION),
-  /** Grants that tokens of the subject may hold at most on other hubs. */
+  /** The most that tokens of the subject may be granted on other hubs. */
   permissions: required(-70_001, list(text({ max: 256 }), { min: 1, max: 16 })),
   meshId: required(-70_004, meshId),
   roles: required(-70_005, distinct(list(choice({ member: 1, inviter: 2 }), { min: 1, max: 2 }))),
 });
 
-/** What one link of a membership certificate says. Times in whole seconds since 1970. */
+/** The claims of one link of a membership certificate. Times in whole seconds since 1970. */
 export type CertificateClaims = ValueOf<typeof CLAIMS>;
 
-/** Links of a certificate, the one that the root key signed first; each is a COSE_Sign1. */
+/** Links of a certificate, each a COSE_Sign1; the root key signed the first one. */
 export type CertificateChain = readonly Uint8Array[];
 
 /** A certificate as a member of other messages. */
@@ -74,10 +74,10 @@ export const CERTIFICATE_CHAIN: WireType<CertificateChain> = list(bytes({ min: 1
 
 /** The claims as the bytes that are signed. */
 export const certificateClaimsCodec = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
-/** A whole certificate as one message, such as the answer to a hub that renews its own. */
+/** A whole certificate as one message, such as the answer to a renewal. */
 export const certificateChainCodec = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
 
-/** One order and no repetition: a set has one encoding. */
+/** Refuses an item that occurs twice: a set has one encoding. */
 function distinct<Item extends string>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
   const check = (items: readonly Item[], at: ValuePath): readonly Item[] =>
     new Set(items).size === items.length ? items : refuse(at, 'says something twice');
@@ -93,7 +93,7 @@ export const MAX_STATEMENT_BYTES = 3_072;
 /** A hub that is no member any more. */
 const REVOCATION = message({
   meshId: required(1, meshId),
-  /** Whose certificates count no more. */
+  /** The hub whose certificates are not valid any more. */
   hubId: required(2, hubId),
   /** Milliseconds since 1970. */
   atMs: required(3, uint()),
@@ -134,17 +134,17 @@ const INVITE = message({
   addresses: required(5, list(text({ max: 261 }), { max: 4 })),
 });
 
-/** What a new hub needs to join a mesh: whoever reads it may use it once. */
+/** The secret with which one hub can join a mesh, once. */
 export type Invite = ValueOf<typeof INVITE>;
 
 const INVITE_CODEC = messageCodec('Invite', INVITE, { maxBytes: MAX_BYTES, maxDepth: 2, maxItems: 16 });
 
-/** One line of text, `atmo-join1.` and base64url. VALIDATION_ERROR. */
+/** Returns an invite as one line of text, `atmo-join1.` and base64url. Throws VALIDATION_ERROR. */
 export function inviteText(invite: Invite): string {
   return `${PREFIX}${Buffer.from(INVITE_CODEC.encode(invite)).toString('base64url')}`;
 }
 
-/** The invite of a text that a person pasted; white space around it is ignored. VALIDATION_ERROR never repeats the text: it is a secret. */
+/** Parses the text that a person pasted; ignores white space around it. VALIDATION_ERROR never repeats the text, which is a secret. */
 export function parseInvite(pasted: string): Invite {
   const trimmed = pasted.trim();
   const encoded = Buffer.from(trimmed.slice(PREFIX.length), 'base64url');

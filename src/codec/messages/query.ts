@@ -8,7 +8,7 @@ const SUBJECTS = list(text({ max: 256 }), { min: 1, max: 64 });
 const QUERY = variants('kind', {
   job_status: [1, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
   job_cancel: [2, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
-  /** What became of a call whose answer was lost. */
+  /** The outcome of a call whose answer was lost. */
   call_status: [3, message({ ...REQUEST_HEAD, requestId: required(7, CALL_ID) })],
   subscribe: [
     4,
@@ -16,13 +16,13 @@ const QUERY = variants('kind', {
       ...REQUEST_HEAD,
       /** Types of events, such as `device.changed`. */
       types: required(7, list(text({ max: 64 }), { min: 1, max: 32 })),
-      /** What they have to be about; anything when absent. */
+      /** Subjects of the events; any when absent. */
       subjects: optional(8, SUBJECTS),
     }),
   ],
 });
 
-/** A question to another hub in the name of a caller. */
+/** A query to another hub in the name of a caller. */
 export type MeshQuery = ValueOf<typeof QUERY>;
 export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
@@ -40,16 +40,16 @@ export const subscribedEventCodec = messageCodec('SubscribedEvent', message({ ev
 });
 
 const PART = message({
-  /** The request that it is a part of the answer to. */
+  /** The request that the part answers. */
   requestId: required(1, CALL_ID),
   /** The hub whose key signs. */
   executingHub: required(2, hubId),
-  /** 0 for the first part, and one more for each: a part that was kept back or told twice is noticed. */
+  /** Counts the parts from 0, so that a withheld or repeated part is detected. */
   sequence: required(3, uint()),
   content: required(4, bytes({ min: 1, max: 48_128 })),
 });
 
-/** Something that a hub tells before its answer: an event of a subscription, or how far a call is. */
+/** A message before the answer: an event of a subscription, or the progress of a call. */
 export type ResponsePart = ValueOf<typeof PART>;
 
 /** A part under the signature of the executing hub. */

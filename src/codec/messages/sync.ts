@@ -4,24 +4,17 @@ import { message, messageCodec, required } from '../message-schema.ts';
 import { bytes, choice, hex, list, refuse, requireBytes, uint, type ValueOf, type ValuePath, type WireType } from '../message-values.ts';
 import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
 
-/** Most hubs of a version vector, the one that it is from among them. */
+/** Most hubs of a version vector, its sender among them. */
 export const MAX_VECTOR_HUBS = 1_024;
 const ID_BYTES = 8;
 const ID_DIGITS = 2 * ID_BYTES;
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 const COUNTS = list(uint(), { max: MAX_VECTOR_HUBS });
 
-/** The newest announcement that is known of a hub. */
-export interface HubVersion {
-  readonly hubId: HubId;
-  readonly epoch: number;
-  readonly sequence: number;
-}
+/** The newest known announcement of each hub. */
+export type VersionVector = readonly { readonly hubId: HubId; readonly epoch: number; readonly sequence: number }[];
 
-/** What is known of each hub. */
-export type VersionVector = readonly HubVersion[];
-
-/** Column by column: an array for each hub took most of the time of a comparison. */
+/** Column by column: an array for each hub would take most of the time of a comparison. */
 const versionVector: WireType<VersionVector> = {
   toCbor: (versions, at) => {
     if (versions.length > MAX_VECTOR_HUBS) refuse(at, `has more than ${MAX_VECTOR_HUBS} hubs`);
@@ -30,12 +23,12 @@ const versionVector: WireType<VersionVector> = {
     );
     return [
       Uint8Array.from(Buffer.from(ids.join(''), 'hex')),
-      counts(
-        versions.map(({ epoch }) => epoch),
+      COUNTS.toCbor(
+        Array.from(versions, ({ epoch }) => epoch),
         { within: at, step: 'epochs' },
       ),
-      counts(
-        versions.map(({ sequence }) => sequence),
+      COUNTS.toCbor(
+        Array.from(versions, ({ sequence }) => sequence),
         { within: at, step: 'sequences' },
       ),
     ];
@@ -57,25 +50,21 @@ const versionVector: WireType<VersionVector> = {
   },
 };
 
-function counts(values: readonly number[], at: ValuePath): CborValue {
-  return COUNTS.toCbor(values, at);
-}
-
 /** Longest body between two hubs, bytes. */
 const MAX_BODY_BYTES = 4_194_304;
 /** More than the announcements of 1 MiB. */
 const MAX_ENVELOPES = 16_384;
-/** Most statements that a question names. */
+/** Most statements that a request names. */
 export const MAX_KNOWN_STATEMENTS = 65_536;
 /** Most statements of an answer. */
 export const MAX_SENT_STATEMENTS = 16_384;
-/** A window on the answer: an answer brings a thousand, and who keeps one keeps a copy. */
+/** A view of the answer, which has up to a thousand: a caller that stores one makes a copy. */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
   vector: required(1, versionVector),
-  /** What the other side does not know yet: signed announcements as they came, those of one hub in their order. */
+  /** Signed announcements that the other hub lacks, unchanged; those of one hub in their order. */
   envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
 
@@ -84,7 +73,7 @@ const STATEMENT = message({
   bytes: required(2, bytes({ min: 1, max: 4_096 })),
 });
 const STATEMENT_REQUEST = message({
-  /** First 16 bytes, hex, of the SHA-256 of each statement that is known already. */
+  /** First 16 bytes, hex, of the SHA-256 of each known statement. */
   known: required(1, list(hex({ min: 16, max: 16 }), { max: MAX_KNOWN_STATEMENTS })),
 });
 const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: MAX_SENT_STATEMENTS })) });
