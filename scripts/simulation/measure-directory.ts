@@ -16,7 +16,7 @@ export function measureDirectory({ hubs, tools }: { readonly hubs: number; reado
   const clock = new SimulationClock();
   const blobs = new BlobStore({ maxBytes: 1_024 * 1_048_576 });
   const drops = new DropCounter();
-  const parts = { self: makeIdentity().hubId, certificates: authority, blobs, drops, clock, isLinked: () => false, hasWay: () => false };
+  const parts = { self: makeIdentity().hubId, certificates: authority, blobs, drops, clock, isLinked: () => false, hasRoute: () => false };
   const directory = new MeshDirectory(parts, { maxHubs: hubs + 1, maxBytes: 1_024 * 1_048_576 });
   const neighbour = makeIdentity().hubId;
   const before = heapBytes();

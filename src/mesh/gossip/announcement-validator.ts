@@ -8,60 +8,49 @@ import { KeyedRateLimit } from '../rate-limit.ts';
 import { MAX_GOSSIP_BYTES } from '../transport/mesh-engine.ts';
 import type { DropReason } from './gossip-limits.ts';
 import type { Signed } from './hub-record.ts';
+import type { HubRecords } from './hub-records.ts';
 
-/** Port: whom the mesh vouches for. */
+/** Port: checks the certificates of members. */
 export interface MemberCertificates {
-  /** The hub and key of a certificate that holds now; PERMISSION_DENIED or VALIDATION_ERROR when it does not. */
+  /** Returns hub and key of a certificate that is valid now. Throws PERMISSION_DENIED or VALIDATION_ERROR for any other. */
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
 }
 
-/** What the door asks of those who know hubs already. */
-export interface KnownOrigins {
-  /** True for what can tell nothing new, and is not worth the work of a verification. */
-  isStale(unverified: Announcement): boolean;
-  /** The key of a hub whose certificate was admitted, and that certificate. */
-  member(id: HubId): { readonly key: KeyObject; readonly certificate: CertificateChain } | undefined;
-}
-
-/** Opens an envelope as `openAnnouncement` does, and answers it with the bytes to keep. */
+/** Opens an envelope as `openAnnouncement` does; returns the announcement and the bytes to store. */
 export type OpenEnvelope = (envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined) => Signed;
 
-/** An announcement that its origin signed, a member of this mesh. */
+/** An announcement with the signature of its origin, a member of this mesh. */
 export interface ValidAnnouncement extends Signed {
   readonly key: KeyObject;
 }
 
 interface AnnouncementValidatorCollaborators {
   readonly certificates: MemberCertificates;
-  readonly keeper: KnownOrigins;
+  readonly records: HubRecords;
   readonly clock: Clock;
-  /** Another way to verify, such as one that remembers what it verified. */
-  readonly open: OpenEnvelope | undefined;
+  /** Replaces the verification, as in a simulation that verifies each envelope once for all hubs. */
+  readonly open?: OpenEnvelope | undefined;
 }
 
-/** A hub sends at most this much for all others together: a whole mesh at its start, then four heartbeats of 256 hubs in 10 s. */
+/** Rate of one neighbour for all origins: a whole mesh at its start, then four heartbeats of 256 hubs in 10 s. */
 const NEIGHBOUR_RATE = { burst: 2_048, perSecond: 200 };
-/** What one hub may announce over one neighbour; the announcer keeps below half of it. */
+/** Rate of one origin over one neighbour; the announcer stays below half of it. */
 const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 
-/** Decides which announcements are genuine. What costs little comes first: size, rates and age, then signatures. */
+/** Accepts genuine announcements. Cheap checks come first: size, rates and age, then signatures. */
 export class AnnouncementValidator {
-  readonly #certificates: MemberCertificates;
-  readonly #keeper: KnownOrigins;
-  readonly #open: OpenEnvelope;
+  readonly #parts: AnnouncementValidatorCollaborators;
   readonly #neighbours: KeyedRateLimit;
-  /** By neighbour and origin: nobody uses up what another hub may say over its other neighbours. */
+  /** By neighbour and origin: a neighbour cannot use up the rate that an origin has over other neighbours. */
   readonly #origins: KeyedRateLimit;
 
-  constructor({ certificates, keeper, clock, open = openEnvelope }: AnnouncementValidatorCollaborators) {
-    this.#certificates = certificates;
-    this.#keeper = keeper;
-    this.#open = open;
-    this.#neighbours = new KeyedRateLimit(clock, NEIGHBOUR_RATE);
-    this.#origins = new KeyedRateLimit(clock, ORIGIN_RATE);
+  constructor(parts: AnnouncementValidatorCollaborators) {
+    this.#parts = parts;
+    this.#neighbours = new KeyedRateLimit(parts.clock, NEIGHBOUR_RATE);
+    this.#origins = new KeyedRateLimit(parts.clock, ORIGIN_RATE);
   }
 
-  /** The announcement, or why it is none. */
+  /** Returns the announcement, or the reason to drop it. */
   admit(envelope: Uint8Array, from: HubId): ValidAnnouncement | DropReason {
     if (envelope.length > MAX_GOSSIP_BYTES) return 'oversized';
     if (!this.#neighbours.tryTake(from)) return 'neighbour_rate';
@@ -71,7 +60,7 @@ export class AnnouncementValidator {
       return typeof key === 'string' ? undefined : key;
     };
     try {
-      const signed = this.#open(envelope, keyOf);
+      const signed = (this.#parts.open ?? openEnvelope)(envelope, keyOf);
       return typeof key === 'string' ? key : { ...signed, key };
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
@@ -80,18 +69,19 @@ export class AnnouncementValidator {
   }
 
   #keyOf(unverified: Announcement, from: HubId): KeyObject | DropReason {
+    const { records } = this.#parts;
     const { hubId } = unverified;
-    if (this.#keeper.isStale(unverified)) return 'stale';
+    if (records.isStale(unverified)) return 'stale';
     if (!this.#origins.tryTake(`${from} ${hubId}`)) return 'origin_rate';
-    const member = this.#keeper.member(hubId);
-    if (unverified.kind !== 'full') return member?.key ?? 'unknown_origin';
-    if (member && isSameChain(member.certificate, unverified.certificate)) return member.key;
+    const record = records.get(hubId);
+    if (unverified.kind !== 'full') return record?.key ?? 'unknown_origin';
+    if (record && isSameChain(record.certificate, unverified.certificate)) return record.key;
     return this.#keyOfNew(hubId, unverified.certificate);
   }
 
   #keyOfNew(hubId: HubId, certificate: CertificateChain): KeyObject | DropReason {
     try {
-      const member = this.#certificates.admit(certificate);
+      const member = this.#parts.certificates.admit(certificate);
       return member.hubId === hubId ? member.publicKey : 'not_a_member';
     } catch (error) {
       if (error instanceof AtmoError) return 'not_a_member';
@@ -100,13 +90,13 @@ export class AnnouncementValidator {
   }
 }
 
-/** What is kept is a copy: a view would keep all the bytes that came with it. */
+/** Returns a copy of the envelope: a view would keep the whole message in memory that it came with. */
 const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
   const announcement = openAnnouncement(envelope, keyOf);
   return { announcement, envelope: Uint8Array.from(envelope) };
 };
 
-/** True for certificates of the same bytes. */
+/** Returns whether two certificates have the same bytes. */
 export function isSameChain(one: CertificateChain, other: CertificateChain): boolean {
   return (
     one === other ||

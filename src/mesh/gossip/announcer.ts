@@ -22,18 +22,18 @@ import { type Blob, type BlobStore, blobOf } from './blob-store.ts';
 import { ANNOUNCEMENT_TTL_S, ANNOUNCER_RATE, CHANGES_PER_FULL, COALESCE_MS, HEARTBEAT_MS } from './gossip-limits.ts';
 import type { MeshDirectory } from './mesh-directory.ts';
 import type { OwnState } from './own-state.ts';
-import { CoalescingTimer, Ticker } from './timers.ts';
+import { CoalescingTimer, repeatWithJitter } from './timers.ts';
 
 interface AnnouncerCollaborators {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** This hub's own certificate as it is now; it is renewed from time to time. */
+  /** Returns the present certificate of this hub. */
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
-  /** Undefined while it is being made, which goes on with the next question. */
+  /** Returns undefined while definitions are encoded; each call encodes some more. */
   readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
-  /** Tells all other hubs. */
+  /** Sends an envelope to all other hubs. */
   readonly publish: (envelope: Uint8Array) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,59 +42,58 @@ interface AnnouncerCollaborators {
 }
 
 type OmitFrom<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, Key> : never;
-/** What differs between the kinds of announcement. */
+/** The members in which the kinds of announcement differ. */
 type Content = OmitFrom<Announcement, 'hubId' | 'epoch' | 'sequence' | 'timeMs' | 'ttlSeconds' | 'digest'>;
 
 interface DigestedState extends OwnState {
   readonly digest: string;
 }
 
-const MAKING_PAUSE_MS = 1;
+const ENCODING_PAUSE_MS = 1;
 /** More do not fit into an announcement of changes: eight bytes of each are a hash. */
 const MAX_CHANGED_TOOLS = 512;
-/** What is done with the states of more tools takes longer than other work should wait. */
+/** The digest of more tools takes longer than other work should wait. */
 const LARGE_TOOLS = 512;
 
-/** Tells the other hubs what this one has: the whole at first, then what changes, a sign of life in between, and goodbye. */
+/** Announces the state of this hub: the whole at first, then changes, heartbeats in between, and its leave. */
 export class Announcer implements Service {
   readonly #parts: AnnouncerCollaborators;
   readonly #bucket: TokenBucket;
-  readonly #heartbeats: Ticker;
   readonly #wakeup: CoalescingTimer;
-  /** What is said meanwhile costs no turn of those that are allowed. */
-  readonly #making: CoalescingTimer;
+  /** Separate from `#wakeup`, because waiting for the encoding takes no token of the rate limit. */
+  readonly #encoding: CoalescingTimer;
   #isComparing = false;
   #sequence = 0;
-  #told: HubState | undefined;
+  #announced: HubState | undefined;
   #digest = '';
-  #toldCertificate: CertificateChain = [];
+  #announcedCertificate: CertificateChain = [];
   /** Sequence of the last announcement that changed the state. */
   #base = 0;
   #changes = 0;
   #pages: readonly Blob[] = [];
+  #stopHeartbeats = () => {};
   #stopListening: (() => void) | undefined;
 
-  constructor(collaborators: AnnouncerCollaborators) {
-    this.#parts = collaborators;
-    const { clock, random } = collaborators;
-    this.#bucket = new TokenBucket(clock, ANNOUNCER_RATE);
-    this.#wakeup = new CoalescingTimer(clock, () => this.#announceChanges());
-    this.#making = new CoalescingTimer(clock, () => void this.#compareAlone());
-    this.#heartbeats = new Ticker({ clock, random }, HEARTBEAT_MS);
+  constructor(parts: AnnouncerCollaborators) {
+    this.#parts = parts;
+    this.#bucket = new TokenBucket(parts.clock, ANNOUNCER_RATE);
+    this.#wakeup = new CoalescingTimer(parts.clock, () => this.#announceChanges());
+    this.#encoding = new CoalescingTimer(parts.clock, () => void this.#compareAlone());
   }
 
-  /** Of this start of the hub; others see calls of an earlier one as such. */
+  /** The epoch of this start; other hubs detect by it that a call was sent to an earlier start. */
   get epoch(): number {
     return this.#parts.epoch.value;
   }
 
-  /** STORAGE_FAILED. */
+  /** Rejects with STORAGE_FAILED. */
   async start(): Promise<void> {
-    this.#parts.epoch.begin();
-    this.#stopListening = this.#parts.directory.onSuperseded(({ epoch }) => this.#surpass(epoch));
+    const { epoch, directory, clock, random = Math.random } = this.#parts;
+    epoch.begin();
+    this.#stopListening = directory.onSuperseded((newer) => this.#surpass(newer.epoch));
     void this.#compareAlone();
-    this.#heartbeats.start(() => {
-      if (this.#told) void this.#tell({ kind: 'heartbeat' });
+    this.#stopHeartbeats = repeatWithJitter(clock, random, HEARTBEAT_MS, () => {
+      if (this.#announced) void this.#publish({ kind: 'heartbeat' });
     });
   }
 
@@ -102,13 +101,13 @@ export class Announcer implements Service {
     if (!this.#stopListening) return;
     this.#stopListening();
     this.#stopListening = undefined;
-    this.#heartbeats.stop();
+    this.#stopHeartbeats();
     this.#wakeup.stop();
-    this.#making.stop();
-    if (this.#told) await this.#tell({ kind: 'withdrawal' });
+    this.#encoding.stop();
+    if (this.#announced) await this.#publish({ kind: 'withdrawal' });
   }
 
-  /** Something of this hub may be different: it is looked at after `delayMs`, or earlier when that was planned already. */
+  /** Compares the state after `delayMs`, or earlier when that is planned, and announces what has changed. */
   changed(delayMs = COALESCE_MS): void {
     if (this.#stopListening) this.#wakeup.within(delayMs);
   }
@@ -119,7 +118,7 @@ export class Announcer implements Service {
     else void this.#compareAlone();
   }
 
-  /** What changes while a large state is looked at is looked at afterwards. */
+  /** A change during the comparison of a large state is compared after it. */
   async #compareAlone(): Promise<void> {
     if (this.#isComparing) return this.changed();
     try {
@@ -132,19 +131,20 @@ export class Announcer implements Service {
 
   async #compare(): Promise<void> {
     const own = this.#parts.state();
-    if (!own) return this.#making.within(MAKING_PAUSE_MS);
-    const told = this.#told;
-    const changes = told && changesBetween(told, own.state);
-    const isSameCertificate = isSameChain(this.#parts.certificate(), this.#toldCertificate);
+    if (!own) return this.#encoding.within(ENCODING_PAUSE_MS);
+    const before = this.#announced;
+    const changes = before && changesBetween(before, own.state);
+    const isSameCertificate = isSameChain(this.#parts.certificate(), this.#announcedCertificate);
     if (changes && isSameCertificate && isUnchanged(changes)) return;
-    const digest = isLarge(own.state) ? await this.#digestInTurns(own.state) : stateDigest(own.state);
+    const isLarge = own.state.tools.length > LARGE_TOOLS;
+    const digest = isLarge ? await this.#digestInTurns(own.state) : stateDigest(own.state);
     if (!this.#stopListening) return;
-    if (this.#told !== told) return this.changed();
-    const isSmall = changes && isSameCertificate && this.#changes < CHANGES_PER_FULL && this.#announceDelta({ ...own, digest }, changes);
-    if (!isSmall) this.#announceAll({ ...own, digest });
+    if (this.#announced !== before) return this.changed();
+    const isDelta = changes && isSameCertificate && this.#changes < CHANGES_PER_FULL && this.#announceDelta({ ...own, digest }, changes);
+    if (!isDelta) this.#announceAll({ ...own, digest });
   }
 
-  /** Lets other work have its turn before and after. */
+  /** Lets other work run before and after. */
   async #digestInTurns(state: HubState): Promise<string> {
     this.#isComparing = true;
     try {
@@ -159,37 +159,37 @@ export class Announcer implements Service {
 
   #announceAll({ state, definitions, digest }: DigestedState): void {
     const { announced, pages } = paginate(state);
-    this.#told = state;
+    this.#announced = state;
     this.#digest = digest;
-    this.#toldCertificate = this.#parts.certificate();
+    this.#announcedCertificate = this.#parts.certificate();
     this.#changes = 0;
-    // The changes to come build on these pages: they are offered until the whole is told again.
+    // Later changes build on these pages: they are offered until the next full announcement.
     this.#pages = [...pages.values()].map(blobOf);
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
     this.#base = this.#sequence + 1;
-    void this.#tell({ kind: 'full', certificate: this.#toldCertificate, state: announced });
+    void this.#publish({ kind: 'full', certificate: this.#announcedCertificate, state: announced });
   }
 
-  /** False when the changes do not fit into one announcement. */
+  /** Returns false when the changes do not fit into one announcement. */
   #announceDelta({ state, definitions, digest }: DigestedState, changes: StateChanges): boolean {
     if (changes.toolsAdded.length > MAX_CHANGED_TOOLS) return false;
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
     this.#digest = digest;
     try {
-      void this.#tell({ kind: 'delta', baseSequence: this.#base, changes });
+      void this.#publish({ kind: 'delta', baseSequence: this.#base, changes });
     } catch (error) {
       if (error instanceof AtmoError && error.code === 'VALIDATION_ERROR') return false;
       throw error;
     }
-    this.#told = state;
+    this.#announced = state;
     this.#base = this.#sequence;
     this.#changes += 1;
     return true;
   }
 
-  /** Signs, keeps and sends; what cannot be signed because it is too long throws VALIDATION_ERROR before anything is sent. */
-  #tell(content: Content): Promise<void> {
-    const { hub, clock, directory } = this.#parts;
+  /** Signs, records and sends. Throws VALIDATION_ERROR, before anything is sent, for content that is too long to be signed. */
+  #publish(content: Content): Promise<void> {
+    const { hub, clock, directory, publish, logger } = this.#parts;
     this.#sequence += 1;
     const announcement: Announcement = {
       ...content,
@@ -201,17 +201,11 @@ export class Announcer implements Service {
       digest: this.#digest,
     };
     const envelope = signAnnouncement(announcement, hub.privateKey);
-    directory.keepOwn({ announcement, envelope, key: hub.publicKey });
-    return this.#send(envelope);
-  }
-
-  /** Who does not hear it now asks for it later. */
-  async #send(envelope: Uint8Array): Promise<void> {
-    try {
-      await this.#parts.publish(envelope);
-    } catch (error) {
-      this.#parts.logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
-    }
+    directory.recordOwn({ announcement, envelope, key: hub.publicKey });
+    // A hub that does not receive it fetches it later.
+    return publish(envelope).catch((error: unknown) => {
+      logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
+    });
   }
 
   #surpass(epoch: number): void {
@@ -219,11 +213,7 @@ export class Announcer implements Service {
     this.#parts.epoch.surpass(epoch);
     this.#parts.logger.warn('mesh.epoch_surpassed', { epoch: this.epoch });
     this.#sequence = 0;
-    this.#told = undefined;
+    this.#announced = undefined;
     this.changed();
   }
-}
-
-function isLarge({ tools }: HubState): boolean {
-  return tools.length > LARGE_TOOLS;
 }

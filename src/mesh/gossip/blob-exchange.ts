@@ -17,43 +17,43 @@ interface ExchangeCollaborators {
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
   readonly clock: Clock;
-  /** Heard when blobs arrived. */
+  /** Called after blobs have arrived. */
   readonly onArrived: () => void;
 }
 
-/** Blobs of one request, and bytes of one answer. */
+/** Most blobs of a request, and bytes of an answer. */
 const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
-/** News arrive in bunches: what they need is asked for together. */
+/** Announcements arrive in groups: their blobs are requested together. */
 const GATHER_MS = 5;
-/** After so long a neighbour is asked again for what it did not have: at first it may be about to get it itself. */
+/** Pauses before a neighbour is queried again for a blob that it did not have. The first is short: it may be fetching the blob. */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Of one neighbour, by 64 KiB of answers: to deflate them takes longer than to ask for them. */
+/** Rate of one neighbour, one token for each 64 KiB of answers: compressing them costs more than requesting them. */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
-const ASKED_BYTES = 65_536;
+const BYTES_PER_TOKEN = 65_536;
 
-/** A blob that is missing, and a hub that announces it. */
+/** A missing blob and a hub that announces it. */
 interface MissingBlob {
   readonly name: string;
   readonly origin: HubId;
 }
 
-/** Fetches the definitions and pages that announcements name by hash, and gives others what they ask for. */
+/** Fetches the definitions and pages that announcements name by hash, and serves them to other hubs. */
 export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
-  readonly #asked: KeyedRateLimit;
+  readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** `name neighbour` → until when it is not asked for that, and for how long it was not. */
+  /** By `name neighbour`: the end and the length of the pause before the next request. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];
 
-  constructor(collaborators: ExchangeCollaborators) {
-    this.#parts = collaborators;
-    this.#asked = new KeyedRateLimit(collaborators.clock, REQUEST_RATE);
-    this.#wakeup = new CoalescingTimer(collaborators.clock, () => this.#fetch());
+  constructor(parts: ExchangeCollaborators) {
+    this.#parts = parts;
+    this.#rateLimit = new KeyedRateLimit(parts.clock, REQUEST_RATE);
+    this.#wakeup = new CoalescingTimer(parts.clock, () => this.#fetch());
   }
 
   async start(): Promise<void> {
@@ -70,11 +70,11 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Forgets what no hub needs any more, and looks for what got lost: nobody tells of that. */
+  /** Deletes blobs that no hub needs, and requests missing ones: no event reports a blob that was lost. */
   sweep(): void {
-    const forgottenMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
+    const expiredMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
-    for (const [key, { untilMs }] of this.#refused) if (untilMs <= forgottenMs) this.#refused.delete(key);
+    for (const [key, { untilMs }] of this.#refused) if (untilMs <= expiredMs) this.#refused.delete(key);
     if (this.#listening.length > 0) this.#wakeup.within(GATHER_MS);
   }
 
@@ -87,11 +87,11 @@ export class BlobExchange implements Service {
       if (!link || !batch || batch.length >= MAX_BATCH) continue;
       batches.set(link, [...batch, { name, origin }]);
     }
-    for (const [link, wanted] of batches) void this.#fetchFrom(link, wanted);
+    for (const [link, batch] of batches) void this.#fetchFrom(link, batch);
     if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
-  /** The origin where it is a neighbour, else any that has not said that it has it not; nobody is asked twice at a time. */
+  /** Returns the origin when it is a neighbour, else any neighbour that may have the blob; none gets two requests at once. */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;
     const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`)?.untilMs ?? 0) > clock.monotonic();
@@ -101,43 +101,32 @@ export class BlobExchange implements Service {
     return links.links().find((link) => isFree(link) && !hasRefused(link));
   }
 
-  async #fetchFrom(link: PeerLink, wanted: readonly MissingBlob[]): Promise<void> {
-    const { id } = link.peer;
-    const answer = await this.#ask(link, wanted);
-    if (this.#listening.length === 0) return;
-    const blobs = answer ? decoded(answer) : [];
-    const kept = wanted.filter((one, index) => this.#keep(one, blobs[index] ?? null, id));
-    this.#wakeup.within(GATHER_MS);
-    if (kept.length === 0) return;
-    this.#parts.directory.assemble();
-    this.#parts.onArrived();
-  }
-
-  async #ask(link: PeerLink, wanted: readonly MissingBlob[]): Promise<Uint8Array | undefined> {
+  async #fetchFrom(link: PeerLink, batch: readonly MissingBlob[]): Promise<void> {
+    const { clock, directory, onArrived } = this.#parts;
     const { id } = link.peer;
     this.#busy.add(id);
-    try {
-      return await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
-        return link.request('blobs', blobRequestCodec.encode({ hashes: wanted.map(({ name }) => name) }), { signal });
-      });
-    } finally {
-      this.#busy.delete(id);
-    }
+    const blobs = await requestWithin(clock, REQUEST_TIMEOUT_MS, async (signal) => {
+      const body = blobRequestCodec.encode({ hashes: batch.map(({ name }) => name) });
+      return decodeBlobAnswer(await link.request('blobs', body, { signal })).blobs;
+    }).finally(() => this.#busy.delete(id));
+    if (this.#listening.length === 0) return;
+    const stored = batch.filter((missing, index) => this.#store(missing, blobs?.[index] ?? null, id));
+    this.#wakeup.within(GATHER_MS);
+    if (stored.length === 0) return;
+    directory.assemble();
+    onArrived();
   }
 
-  #keep({ name, origin }: MissingBlob, bytes: Uint8Array | null, from: HubId): boolean {
-    const { blobs, drops } = this.#parts;
+  #store({ name, origin }: MissingBlob, bytes: Uint8Array | null, from: HubId): boolean {
+    const { blobs, drops, clock } = this.#parts;
     const blob = bytes && blobOf(bytes);
-    const isWanted = blob?.sha256.startsWith(name);
-    if (blob && isWanted && blobs.add(blob, origin)) return true;
-    if (blob) drops.count(isWanted ? 'out_of_memory' : 'wrong_blob');
-    this.#rest(`${name} ${from}`);
-    return false;
-  }
-
-  #rest(key: string): void {
+    const isRequested = blob?.sha256.startsWith(name);
+    if (blob && isRequested && blobs.add(blob, origin)) return true;
+    if (blob) drops.count(isRequested ? 'out_of_memory' : 'wrong_blob');
+    const key = `${name} ${from}`;
     const waitMs = Math.min(LAST_RETRY_MS, 2 * (this.#refused.get(key)?.waitMs ?? FIRST_RETRY_MS / 2));
-    this.#refused.set(key, { untilMs: this.#parts.clock.monotonic() + waitMs, waitMs });
+    this.#refused.set(key, { untilMs: clock.monotonic() + waitMs, waitMs });
+    return false;
   }
 
   #nextRetryMs(): number {
@@ -148,23 +137,15 @@ export class BlobExchange implements Service {
   }
 
   #answer({ from, body }: IncomingRequest): Uint8Array {
-    if (!this.#asked.tryTake(from)) throw new AtmoError('RATE_LIMITED', 'Definitions were asked for too often; ask again in a second');
+    if (!this.#rateLimit.tryTake(from))
+      throw new AtmoError('RATE_LIMITED', 'The requests for definitions are too frequent; try again in a second');
     let bytes = 0;
     const blobs = blobRequestCodec.decode(body).hashes.map((name) => {
       const blob = this.#parts.blobs.get(name) ?? null;
       bytes += blob?.length ?? 0;
       return bytes <= MAX_ANSWER_BYTES ? blob : null;
     });
-    for (let charged = ASKED_BYTES; charged < bytes; charged += ASKED_BYTES) this.#asked.tryTake(from);
+    for (let charged = BYTES_PER_TOKEN; charged < bytes; charged += BYTES_PER_TOKEN) this.#rateLimit.tryTake(from);
     return encodeBlobAnswer({ blobs });
-  }
-}
-
-function decoded(answer: Uint8Array): readonly (Uint8Array | null)[] {
-  try {
-    return decodeBlobAnswer(answer).blobs;
-  } catch {
-    // A neighbour that answers nonsense has nothing.
-    return [];
   }
 }

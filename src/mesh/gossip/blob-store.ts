@@ -3,7 +3,7 @@ import { MAX_BLOB_BYTES } from '../../codec/messages/blobs.ts';
 import type { HubId } from '../../core/ids.ts';
 
 const MAX_STORE_BYTES = 16 * 1_048_576;
-/** One hub alone fills no more of the store than this part of it. */
+/** Largest share of the store for the blobs that one hub announces. */
 const SHARE_OF_HUB = 1 / 4;
 /** Hex digits of the shortest name of a blob: 8 bytes of its SHA-256. */
 const SHORT_NAME = 16;
@@ -15,13 +15,13 @@ export interface Blob {
 }
 
 /**
- * Blobs by the SHA-256 of their bytes. A name is the beginning of that hash, in hex, at least 16 digits. Own blobs stay until
- * they are replaced; those of other hubs until `retain` finds them unused.
+ * Stores blobs in memory by the SHA-256 of their bytes. A name is a prefix of that hash, in hex, of at least 16 digits. Own blobs
+ * stay until they are replaced; blobs of other hubs until `retain` finds them unused.
  */
 export class BlobStore {
   readonly #maxBytes: number;
   readonly #others = new Map<string, Blob & { readonly origin: HubId | undefined }>();
-  /** Bytes that were fetched for what each hub announces. */
+  /** Bytes of the blobs that each hub announces. */
   readonly #shares = new Map<HubId, number>();
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
@@ -36,12 +36,12 @@ export class BlobStore {
     return this.#bytes;
   }
 
-  /** Counts up when a blob that was here is here no more. */
+  /** Counts the blobs that were removed. */
   get losses(): number {
     return this.#losses;
   }
 
-  /** Replaces what this hub offers itself. */
+  /** Replaces the blobs that this hub itself offers. */
   setOwn(blobs: Iterable<Blob>): void {
     const before = this.#own;
     this.#own = new Map(Array.from(blobs, (blob) => [shortName(blob.sha256), blob]));
@@ -54,20 +54,19 @@ export class BlobStore {
 
   get(name: string): Uint8Array | undefined {
     const short = shortName(name);
-    const found = [this.#own.get(short), this.#others.get(short)].find((blob) => blob?.sha256.startsWith(name));
-    return found?.bytes;
+    return [this.#own.get(short), this.#others.get(short)].find((blob) => blob?.sha256.startsWith(name))?.bytes;
   }
 
-  /** True when what the hub announces has taken up all the room that one hub gets. */
+  /** Returns whether the blobs that a hub announces fill its share of the store. */
   isFullFor(origin: HubId): boolean {
     return (this.#shares.get(origin) ?? 0) >= this.#maxBytes * SHARE_OF_HUB;
   }
 
-  /** Keeps a blob of another hub, that `origin` announces, under its hash; false when there is no room. */
+  /** Stores a blob that `origin` announces. Returns false when the store, or the share of the hub, is full. */
   add(blob: Blob, origin?: HubId): boolean {
     const short = shortName(blob.sha256);
     const { length } = blob.bytes;
-    // The first of two blobs with one short name stays: nobody replaces what another hub has announced.
+    // Of two blobs with the same short name the first stays: a hub cannot replace a blob that another hub announced.
     if (this.#others.has(short) || this.#own.has(short)) return true;
     if (length > MAX_BLOB_BYTES || this.#bytes + length > this.#maxBytes) return false;
     if (origin !== undefined && this.isFullFor(origin)) return false;
@@ -76,7 +75,7 @@ export class BlobStore {
     return true;
   }
 
-  /** Forgets the blobs of other hubs whose short name (16 hex digits) is not among `used`. */
+  /** Deletes the blobs of other hubs whose short name (16 hex digits) is not in `used`. */
   retain(used: ReadonlySet<string>): void {
     for (const [short, blob] of this.#others) {
       if (used.has(short)) continue;
@@ -95,12 +94,12 @@ export class BlobStore {
   }
 }
 
-/** The name under which a store finds a blob, whatever the length of the name that is given. */
+/** Returns the key of a blob in the store, for a name of any length. */
 export function shortName(name: string): string {
   return name.slice(0, SHORT_NAME);
 }
 
-/** The bytes with their hash. */
+/** Returns the bytes with their hash. */
 export function blobOf(bytes: Uint8Array): Blob {
   return { sha256: sha256Hex(bytes), bytes };
 }

@@ -1,42 +1,39 @@
-/** What the hubs of a mesh may ask of one another. */
-export interface GossipLimits {
-  readonly maxHubs: number;
-  /** All that is remembered of other hubs, bytes, as the directory estimates them. */
-  readonly maxBytes: number;
-  /** Announcements between two full ones of a hub. */
-  readonly maxChanges: number;
-}
+import { ReasonCounter } from '../reason-counter.ts';
 
-/** Bounds of a directory that has to fit on a small board. How many tools and devices a hub may have is the codec's. */
-export const GOSSIP_LIMITS: GossipLimits = {
+/** Limits of the records of other hubs; they fit a small board. The codec limits the tools and devices of one hub. */
+export const GOSSIP_LIMITS = {
   maxHubs: 256,
+  /** All records of other hubs, bytes, as the directory estimates them. */
   maxBytes: 64 * 1_048_576,
+  /** Announcements of changes between two full announcements of a hub. */
   maxChanges: 64,
 };
+/** See `GOSSIP_LIMITS`. */
+export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
 /**
- * A hub says at least so often that it is there: twice before it is gone. Those that it is connected to see it end within seconds,
- * and tell the others.
+ * Period of heartbeats: two of them come before a hub counts as gone. Its neighbours notice within seconds when its connections
+ * end, and announce it.
  */
 export const HEARTBEAT_MS = 120_000;
-/** News older than this are doubtful where no connections lead to the hub. */
+/** Age at which the last announcement of a hub without a route is doubtful. */
 export const STALE_MS = 90_000;
-/** A hub that was not heard of for so long is gone. */
+/** Age at which a hub without announcements is gone. */
 export const GONE_MS = 300_000;
 /** Time to live that an announcement claims, seconds. */
 export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
-/** How often news are compared with a random neighbour. */
+/** Period of the comparison with a random neighbour. */
 export const ANTI_ENTROPY_MS = 30_000;
 /** Changes of tools and devices within this time are announced together. */
 export const COALESCE_MS = 20;
-/** The same for direct connections: they come and go in bunches, and calls find their way without the news. */
+/** The same for direct connections: they come and go in groups, and calls find their route without the announcement. */
 export const COALESCE_LINKS_MS = 200;
-/** Changes after which a hub announces the whole again, so that nobody has to keep more of them. */
+/** Changes after which a hub announces its whole state again, so that no hub has to store more of them. */
 export const CHANGES_PER_FULL = 16;
-/** How often a hub announces at most: below half of what others let pass. */
+/** Highest rate of a hub's own announcements: below half of the rate that validators accept. */
 export const ANNOUNCER_RATE = { burst: 30, perSecond: 0.9 };
 
-/** Why news of other hubs were not believed or not kept. */
+/** Reasons to drop announcements, blobs and statements of other hubs. */
 const DROP_REASONS = [
   'oversized',
   'malformed',
@@ -58,17 +55,9 @@ const DROP_REASONS = [
 /** A reason of the list. */
 export type DropReason = (typeof DROP_REASONS)[number];
 
-/** Counts what was dropped, by reason, since the start. */
-export class DropCounter {
-  readonly #counts = new Map<DropReason, number>();
-
-  count(reason: DropReason): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-  }
-
-  /** Reasons that never occurred are 0. */
-  counts(): Readonly<Record<DropReason, number>> {
-    const counts = DROP_REASONS.map((reason) => [reason, this.#counts.get(reason) ?? 0]);
-    return Object.fromEntries(counts) as Record<DropReason, number>;
+/** Counts what gossip dropped; reasons that never occurred are 0. */
+export class DropCounter extends ReasonCounter<DropReason> {
+  constructor() {
+    super(DROP_REASONS);
   }
 }

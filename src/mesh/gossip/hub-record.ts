@@ -1,93 +1,107 @@
 import type { KeyObject } from 'node:crypto';
 import { type AnnouncedState, type HubState, stateDigest } from '../../codec/messages/announced-state.ts';
 import { type Announcement, applyChanges, assemble, pagesOf } from '../../codec/messages/announcement.ts';
+import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
 import type { DropReason } from './gossip-limits.ts';
 
-/** When something was heard: on the clock that never jumps, and on the wall. */
+/** The time at which an announcement arrived: by the monotonic clock and by the time of day. */
 interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-/** What an announcement did: told something new, showed that something was missed, or nothing could be made of it. */
+/** The effect of an announcement: the state changed, only the age did, an earlier announcement is missing, or it was dropped. */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
-
-interface RecordOptions {
-  readonly moment: Moment;
-  /** Another way to come to states, such as one that remembers them. */
-  readonly steps?: StateTransitions;
-}
 
 type PageSource = (hash: string) => Uint8Array | undefined;
 
-/** What is known of one hub, from its own signed announcements only. Whoever hands it one has checked the signature. */
+interface ApplyOptions {
+  readonly moment: Moment;
+  readonly pageOf: PageSource;
+  readonly maxChanges: number;
+}
+
+/** The state of one hub, from its own signed announcements only. The caller has checked the signatures. */
 export class HubRecord {
   readonly id: HubId;
   readonly key: KeyObject;
   readonly #steps: StateTransitions;
   #chain: AnnouncementChain;
   #state: HubState | undefined;
-  /** The pages of the chain's state are not all here, or it cannot be put together. */
+  /** `waiting` while pages of the chain's state are missing; `impossible` when they do not make that state. */
   #assembly: 'done' | 'waiting' | 'impossible' = 'waiting';
-  #heard: AnnouncementVersion & { readonly digest: string };
-  #missedSomething = false;
+  #newest: AnnouncementVersion & { readonly digest: string };
+  #hasGap = false;
   #moment: Moment;
 
   constructor(
-    { announcement, envelope, key }: Signed<FullAnnouncement> & { readonly key: KeyObject },
-    { moment, steps = STATE_TRANSITIONS }: RecordOptions,
+    full: Signed<FullAnnouncement>,
+    key: KeyObject,
+    { moment, steps }: { readonly moment: Moment; readonly steps: StateTransitions },
   ) {
-    const full = { announcement, envelope };
-    this.id = announcement.hubId;
+    this.id = full.announcement.hubId;
     this.key = key;
     this.#steps = steps;
     this.#chain = new AnnouncementChain(full);
-    this.#heard = full.announcement;
+    this.#newest = full.announcement;
     this.#moment = moment;
   }
 
-  get chain(): AnnouncementChain {
-    return this.#chain;
-  }
-
-  /** The newest announcement that was heard, whether or not all before it were. */
+  /** The version of the newest announcement that arrived, whether or not all earlier ones did. */
   get newestVersion(): AnnouncementVersion {
-    return this.#heard;
+    return this.#newest;
   }
 
-  /** Up to where nothing is missing: what this hub tells others that it knows. */
+  /** The newest version without a gap before it; this hub offers it to others. */
   get completeVersion(): AnnouncementVersion {
-    return this.isBehind ? this.#chain.version : this.#heard;
+    return this.isBehind ? this.#chain.last : this.#newest;
   }
 
   get isBehind(): boolean {
-    const { epoch } = this.#chain.version;
-    return this.#missedSomething || this.#heard.epoch !== epoch || this.#heard.digest !== this.#chain.digest;
+    const { epoch, digest } = this.#chain.last;
+    return this.#hasGap || this.#newest.epoch !== epoch || this.#newest.digest !== digest;
   }
 
   get hasLeft(): boolean {
-    const last = this.#chain.signOfLife?.announcement;
-    return last?.kind === 'withdrawal' && !isNewer(this.#heard, last);
+    const last = this.#chain.presence?.announcement;
+    return last?.kind === 'withdrawal' && !isNewer(this.#newest, last);
   }
 
-  get heardAt(): Moment {
+  /** The arrival of the newest announcement. */
+  get receivedAt(): Moment {
     return this.#moment;
   }
 
-  /** The whole state; the one before the last change while pages of the new one are missing, undefined when there was none. */
+  /** The whole state. While pages of the newest one are missing, the state before it; undefined when there was none. */
   get state(): HubState | undefined {
     return this.#state;
   }
 
-  /** What the last full announcement says without any page. */
+  /** The part of the last full announcement that needs no page. */
   get announced(): AnnouncedState {
     return this.#chain.full.announcement.state;
   }
 
-  /** Pages that are needed, whether they are here or not. */
+  get certificate(): CertificateChain {
+    return this.#chain.full.announcement.certificate;
+  }
+
+  /** Bytes of all envelopes. */
+  get bytes(): number {
+    return this.envelopesSince(undefined).reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Returns the envelopes that a hub lacks which knows this one up to `version`. */
+  envelopesSince(version: AnnouncementVersion | undefined): readonly Uint8Array[] {
+    const { full, deltas, presence } = this.#chain;
+    const all: readonly Signed[] = [full, ...deltas, ...(presence ? [presence] : [])];
+    return all.filter(({ announcement }) => isNewer(announcement, version)).map(({ envelope }) => envelope);
+  }
+
+  /** Returns the pages that the state needs, present or missing. */
   pages(): readonly string[] {
     return pagesOf(this.announced);
   }
@@ -96,59 +110,34 @@ export class HubRecord {
     return this.#assembly === 'waiting';
   }
 
-  /** True for an announcement that can tell nothing new. */
+  /** Returns whether an announcement can contain nothing new. */
   isStale(announcement: AnnouncementVersion & { readonly kind: string }): boolean {
     const changesState = announcement.kind === 'full' || announcement.kind === 'delta';
-    return !isNewer(announcement, changesState ? this.#chain.version : this.#heard);
+    return !isNewer(announcement, changesState ? this.#chain.last : this.#newest);
   }
 
-  /** Keeps a full announcement that is not stale. */
-  replace(full: Signed<FullAnnouncement>, pageOf: PageSource): AnnouncementEffect {
-    const before = { chain: this.#chain, assembly: this.#assembly };
-    this.#chain = new AnnouncementChain(full, before.chain.signOfLife);
-    this.#assembly = 'waiting';
-    this.#missedSomething = false;
-    const problem = this.assemble(pageOf);
-    if (!problem) return this.isBehind ? 'behind' : 'news';
-    this.#chain = before.chain;
-    this.#assembly = before.assembly;
-    return problem;
-  }
-
-  /** Keeps changes that are not stale, where they build on what is known. */
-  extend(delta: Signed<DeltaAnnouncement>, maxChanges: number): AnnouncementEffect {
-    if (!this.#chain.continues(delta.announcement)) {
-      this.#missedSomething = true;
-      return 'gap';
+  /** Records an announcement that is not stale. Only one that is newer than all before shows that the hub is alive. */
+  apply({ announcement, envelope }: Signed, { moment, pageOf, maxChanges }: ApplyOptions): AnnouncementEffect {
+    if (isNewer(announcement, this.#newest)) {
+      this.#newest = announcement;
+      this.#moment = moment;
     }
-    if (this.#chain.deltas.length >= maxChanges) return 'too_many_changes';
-    if (this.#assembly === 'done' && this.#state) {
-      const next = this.#steps.next(this.#state, delta.announcement);
-      if (typeof next === 'string') return next;
-      this.#state = next;
+    switch (announcement.kind) {
+      case 'full':
+        return this.#replace({ announcement, envelope }, pageOf);
+      case 'delta':
+        return this.#extend({ announcement, envelope }, maxChanges);
+      case 'heartbeat':
+      case 'withdrawal':
+        this.#chain.presence = { announcement, envelope };
+        return this.isBehind ? 'behind' : 'alive';
     }
-    this.#chain.append(delta);
-    this.#missedSomething = false;
-    return this.isBehind ? 'behind' : 'news';
   }
 
-  /** Keeps a heartbeat or withdrawal that is not stale. */
-  see(signOfLife: Signed<PresenceAnnouncement>): AnnouncementEffect {
-    this.#chain.setPresence(signOfLife);
-    return this.isBehind ? 'behind' : 'alive';
-  }
-
-  /** Notes that an announcement was heard; only what is newer than all before shows that the hub is there. */
-  noteReceived(announcement: AnnouncementVersion & { readonly digest: string }, moment: Moment): void {
-    if (!isNewer(announcement, this.#heard)) return;
-    this.#heard = announcement;
-    this.#moment = moment;
-  }
-
-  /** Puts the state together as far as its pages are here; a reason when they do not make the state that was announced. */
+  /** Assembles the state when its pages are present; returns a reason when they do not make the announced state. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
-    const state = this.#whole(pageOf);
+    const state = this.#assembled(pageOf);
     if (state === undefined) return undefined;
     if (typeof state === 'string') {
       this.#assembly = 'impossible';
@@ -159,7 +148,7 @@ export class HubRecord {
     return undefined;
   }
 
-  #whole(pageOf: PageSource): HubState | DropReason | undefined {
+  #assembled(pageOf: PageSource): HubState | DropReason | undefined {
     let state = this.#steps.first(this.#chain.full.announcement, pageOf);
     for (const { announcement } of this.#chain.deltas) {
       if (state === undefined || typeof state === 'string') return state;
@@ -167,100 +156,79 @@ export class HubRecord {
     }
     return state;
   }
+
+  #replace(full: Signed<FullAnnouncement>, pageOf: PageSource): AnnouncementEffect {
+    const before = { chain: this.#chain, assembly: this.#assembly };
+    this.#chain = new AnnouncementChain(full, before.chain.presence);
+    this.#assembly = 'waiting';
+    this.#hasGap = false;
+    const problem = this.assemble(pageOf);
+    if (!problem) return this.isBehind ? 'behind' : 'news';
+    this.#chain = before.chain;
+    this.#assembly = before.assembly;
+    return problem;
+  }
+
+  #extend(delta: Signed<DeltaAnnouncement>, maxChanges: number): AnnouncementEffect {
+    const { last, deltas } = this.#chain;
+    const { epoch, baseSequence } = delta.announcement;
+    if (epoch !== last.epoch || baseSequence !== last.sequence) {
+      this.#hasGap = true;
+      return 'gap';
+    }
+    if (deltas.length >= maxChanges) return 'too_many_changes';
+    if (this.#assembly === 'done' && this.#state) {
+      const next = this.#steps.next(this.#state, delta.announcement);
+      if (typeof next === 'string') return next;
+      this.#state = next;
+    }
+    deltas.push(delta);
+    this.#hasGap = false;
+    return this.isBehind ? 'behind' : 'news';
+  }
 }
 
-/** The kinds of announcement. */
+/** An announcement of the whole state. */
 export type FullAnnouncement = Extract<Announcement, { readonly kind: 'full' }>;
+/** An announcement of changes. */
 export type DeltaAnnouncement = Extract<Announcement, { readonly kind: 'delta' }>;
-/** Says that the hub is there, or stops; changes nothing of its state. */
+/** An announcement that the hub is alive or leaves; its state stays the same. */
 type PresenceAnnouncement = Extract<Announcement, { readonly kind: 'heartbeat' | 'withdrawal' }>;
 
-/** An announcement with the bytes that its origin signed: these are passed on, never any of our making. */
+/** An announcement with the bytes that its origin signed; hubs forward these bytes and never encode it again. */
 export interface Signed<Kind extends Announcement = Announcement> {
   readonly announcement: Kind;
   readonly envelope: Uint8Array;
 }
 
-/**
- * What one hub announced, as far as it is needed to know all of it: the last full announcement, the changes since, each
- * building on the one before, and the newest sign of life.
- */
+/** The announcements that make the present state: the last full one, each later change, and the newest heartbeat or withdrawal. */
 class AnnouncementChain {
   readonly full: Signed<FullAnnouncement>;
-  readonly #deltas: Signed<DeltaAnnouncement>[] = [];
-  #signOfLife: Signed<PresenceAnnouncement> | undefined;
-  #bytes: number;
+  readonly deltas: Signed<DeltaAnnouncement>[] = [];
+  presence: Signed<PresenceAnnouncement> | undefined;
 
-  /** `sign`: one that was seen before; it still counts where it is later than the announcement, and of the same start. */
-  constructor(full: Signed<FullAnnouncement>, sign?: Signed<PresenceAnnouncement>) {
+  /** `presence` stays when it is later than the full announcement, and of the same start. */
+  constructor(full: Signed<FullAnnouncement>, presence?: Signed<PresenceAnnouncement>) {
     this.full = full;
-    this.#bytes = full.envelope.length;
-    const isOfSameStart = sign?.announcement.epoch === full.announcement.epoch;
-    if (sign && isOfSameStart && isNewer(sign.announcement, full.announcement)) this.#signOfLife = sign;
+    const isOfSameStart = presence?.announcement.epoch === full.announcement.epoch;
+    if (presence && isOfSameStart && isNewer(presence.announcement, full.announcement)) this.presence = presence;
   }
 
-  get deltas(): readonly Signed<DeltaAnnouncement>[] {
-    return this.#deltas;
-  }
-
-  /** Of all envelopes. */
-  get bytes(): number {
-    return this.#bytes + (this.#signOfLife?.envelope.length ?? 0);
-  }
-
-  /** Up to which announcement the state is known. */
-  get version(): AnnouncementVersion {
-    return this.#last.announcement;
-  }
-
-  /** Of the state, as its origin says. */
-  get digest(): string {
-    return this.#last.announcement.digest;
-  }
-
-  get signOfLife(): Signed<PresenceAnnouncement> | undefined {
-    return this.#signOfLife;
-  }
-
-  /** True when the delta builds on the last announcement that changed the state. */
-  continues({ epoch, baseSequence }: DeltaAnnouncement): boolean {
-    return epoch === this.version.epoch && baseSequence === this.version.sequence;
-  }
-
-  append(delta: Signed<DeltaAnnouncement>): void {
-    this.#deltas.push(delta);
-    this.#bytes += delta.envelope.length;
-  }
-
-  setPresence(signOfLife: Signed<PresenceAnnouncement>): void {
-    this.#signOfLife = signOfLife;
-  }
-
-  /** True when there is something that somebody does not know who knows the hub up to `version`. */
-  isBeyond(version: AnnouncementVersion | undefined): boolean {
-    return isNewer(this.version, version) || (this.#signOfLife !== undefined && isNewer(this.#signOfLife.announcement, version));
-  }
-
-  /** The envelopes that somebody needs who knows the hub up to `version`. */
-  since(version: AnnouncementVersion | undefined): readonly Uint8Array[] {
-    const all: readonly Signed[] = [this.full, ...this.#deltas, ...(this.#signOfLife ? [this.#signOfLife] : [])];
-    return all.filter(({ announcement }) => isNewer(announcement, version)).map(({ envelope }) => envelope);
-  }
-
-  get #last(): Signed<FullAnnouncement | DeltaAnnouncement> {
-    return this.#deltas.at(-1) ?? this.full;
+  /** The last announcement that changed the state. */
+  get last(): FullAnnouncement | DeltaAnnouncement {
+    return (this.deltas.at(-1) ?? this.full).announcement;
   }
 }
 
-/** How announcements become the state of their hub. States are never changed: directories may share them. */
+/** Computes the state of a hub from its announcements. States never change, so that directories may share them. */
 export interface StateTransitions {
-  /** The state that is announced; undefined while pages of it are missing, a reason when they do not make it. */
-  first(full: FullAnnouncement, pageOf: (hash: string) => Uint8Array | undefined): HubState | DropReason | undefined;
-  /** The state after the changes, or why they do not lead to the one that the origin speaks of. */
+  /** Returns the announced state; undefined while pages of it are missing, a reason when they do not make it. */
+  first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
+  /** Returns the state after the changes, or the reason why they do not make the state with the announced digest. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
 }
 
-/** Each state is put together, and held against the digest that its origin signed. */
+/** Assembles each state and checks it against the digest that its origin signed. */
 export const STATE_TRANSITIONS: StateTransitions = {
   first: ({ state, digest }, pageOf) => checked(digest, () => assemble(state, pageOf)),
   next: (state, { changes, digest }) => checked(digest, () => applyChanges(state, changes)) ?? 'wrong_digest',

@@ -1,4 +1,5 @@
 import { type AnnouncedState, type HubState, isProtocolFeature } from '../../codec/messages/announced-state.ts';
+import type { Announcement } from '../../codec/messages/announcement.ts';
 import type { Clock } from '../../core/clock.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -9,48 +10,45 @@ import { GONE_MS, STALE_MS } from './gossip-limits.ts';
 import type { HubRecord } from './hub-record.ts';
 import type { DirectoryChange, KnownHub } from './known-hub.ts';
 
-interface RecordsCollaborators {
+/** The inputs of the freshness of a hub. */
+export interface RecordsCollaborators {
   readonly self: HubId;
   readonly clock: Clock;
-  /** True while a direct connection to the hub lives. */
+  /** Returns whether a direct connection to the hub exists. */
   readonly isLinked: (id: HubId) => boolean;
-  /** True while living connections lead to the hub, as far as those tell that have them. */
-  readonly hasWay: (id: HubId) => boolean;
+  /** Returns whether connections lead to the hub, as the hubs announce them that have them. */
+  readonly hasRoute: (id: HubId) => boolean;
 }
 
-/** What a record, a tool and a device take beside their envelopes, bytes; measured with scripts/mesh-simulation.ts. */
+/** Memory of a record, a tool and a device beside their envelopes, bytes; measured with scripts/mesh-simulation.ts. */
 const RECORD_BYTES = 2_000;
 const TOOL_BYTES = 200;
 const DEVICE_BYTES = 300;
-/** A hub that is gone stays shown so for so long. */
+/** How long a hub is shown as gone before its record is deleted. */
 const LINGER_MS = 30_000;
+const MAX_TOMBSTONES = 1_024;
 
-/** The records of all hubs, as long as they count, and how others see them. */
+/** The records of all hubs, and the views of them that other modules read. */
 export class HubRecords {
-  readonly #self: HubId;
-  readonly #clock: Clock;
-  readonly #isLinked: (id: HubId) => boolean;
-  readonly #hasWay: (id: HubId) => boolean;
+  readonly #parts: RecordsCollaborators;
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
-  readonly #buried = new HubTombstones();
+  /** Newest versions of deleted records, the oldest entry first: neighbours may still send announcements from before. */
+  readonly #tombstones = new Map<HubId, AnnouncementVersion>();
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   #sorted: readonly KnownHub[] | undefined;
   #bytes = 0;
 
-  constructor({ self, clock, isLinked, hasWay }: RecordsCollaborators) {
-    this.#self = self;
-    this.#clock = clock;
-    this.#isLinked = isLinked;
-    this.#hasWay = hasWay;
+  constructor(parts: RecordsCollaborators) {
+    this.#parts = parts;
   }
 
   get size(): number {
     return this.#records.size;
   }
 
-  /** Estimated bytes of all of them. */
+  /** Estimated bytes of all records. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -59,12 +57,16 @@ export class HubRecords {
     return this.#records.get(id);
   }
 
-  /** This hub's own among them. */
+  /** Returns all records, that of this hub included. */
   all(): readonly HubRecord[] {
     return [...this.#records.values()];
   }
 
-  /** The other hubs, in the order of their ids. */
+  others(): readonly HubRecord[] {
+    return this.all().filter(({ id }) => id !== this.#parts.self);
+  }
+
+  /** Returns the other hubs, sorted by id. */
   views(): readonly KnownHub[] {
     this.#sorted ??= [...this.#views.values()].sort((a, b) => compareText(a.id, b.id));
     return this.#sorted;
@@ -74,57 +76,59 @@ export class HubRecords {
     return this.#views.get(id);
   }
 
-  /** True for what was heard before the hub was forgotten. */
-  isBuried(id: HubId, version: AnnouncementVersion): boolean {
-    return this.#buried.covers(id, version);
+  /** Returns whether an announcement can contain nothing new. */
+  isStale(announcement: Announcement): boolean {
+    return this.get(announcement.hubId)?.isStale(announcement) ?? this.isBuried(announcement.hubId, announcement);
   }
 
-  /** Takes up a record, or what changed in it: `news` is more than its freshness. */
+  /** Returns whether an announcement is not newer than the deleted record of its hub. */
+  isBuried(id: HubId, version: AnnouncementVersion): boolean {
+    const last = this.#tombstones.get(id);
+    return last !== undefined && !isNewer(version, last);
+  }
+
+  /** Adds a record or updates its view. `news`: more than its freshness has changed. */
   update(record: HubRecord, news: 'news' | 'state'): void {
-    const isNew = !this.#records.has(record.id);
+    const { id } = record;
+    const isNew = !this.#records.has(id);
     if (isNew) {
-      this.#records.set(record.id, record);
-      this.#buried.delete(record.id);
+      this.#records.set(id, record);
+      this.#tombstones.delete(id);
     }
-    if (record.id === this.#self) return;
+    if (id === this.#parts.self) return;
     this.#measure(record);
-    const before = this.#views.get(record.id);
+    const before = this.#views.get(id);
     const state = this.#stateOf(record);
     this.#show(record, state);
-    if (isNew) this.#tell({ hub: record.id, kind: 'added' });
-    else if (news === 'news') this.#tell({ hub: record.id, kind: 'news' });
-    else if (before?.state !== state) this.#tell({ hub: record.id, kind: 'state' });
+    if (isNew) this.#emit({ hub: id, kind: 'added' });
+    else if (news === 'news') this.#emit({ hub: id, kind: 'news' });
+    else if (before?.state !== state) this.#emit({ hub: id, kind: 'state' });
   }
 
-  remove(record: HubRecord): void {
-    this.#records.delete(record.id);
-    this.#bytes -= this.#sizes.get(record.id) ?? 0;
-    this.#sizes.delete(record.id);
-    this.#views.delete(record.id);
+  remove({ id }: HubRecord): void {
+    this.#records.delete(id);
+    this.#bytes -= this.#sizes.get(id) ?? 0;
+    this.#sizes.delete(id);
+    this.#views.delete(id);
     this.#sorted = undefined;
-    this.#tell({ hub: record.id, kind: 'removed' });
+    this.#emit({ hub: id, kind: 'removed' });
   }
 
-  /** Tells what became stale since, and forgets what is gone. */
+  /** Updates the freshness of all hubs and deletes the records of those that are gone. */
   sweep(): void {
-    // All are looked at before anybody hears of it: each word has the ways to all hubs looked for again.
-    const over: HubRecord[] = [];
-    const turned: HubRecord[] = [];
-    for (const record of this.#records.values()) {
-      if (record.id === this.#self) continue;
-      const state = this.#stateOf(record);
-      if (this.#isOver(record, state)) over.push(record);
-      else if (state !== this.#views.get(record.id)?.state) turned.push(record);
-    }
-    for (const record of turned) this.#show(record, this.#stateOf(record));
-    for (const record of over) this.#bury(record);
-    for (const { id } of turned) this.#tell({ hub: id, kind: 'state' });
+    // All states are computed before the first event: each event makes the routes to all hubs be computed again.
+    const states = this.others().map((record) => ({ record, state: this.#stateOf(record) }));
+    const over = states.filter(({ record, state }) => this.#isOver(record, state));
+    const changed = states.filter((one) => !over.includes(one) && one.state !== this.#views.get(one.record.id)?.state);
+    for (const { record, state } of changed) this.#show(record, state);
+    for (const { record } of over) this.#bury(record);
+    for (const { record } of changed) this.#emit({ hub: record.id, kind: 'state' });
   }
 
-  /** Forgets the hub that left or is gone longest; false when all are there. */
+  /** Deletes the record of the hub that left or is gone for the longest time; returns false when there is none. */
   makeRoom(): boolean {
-    const ended = this.all().filter((record) => record.id !== this.#self && ['left', 'gone'].includes(this.#stateOf(record)));
-    const [longest] = ended.sort((a, b) => a.heardAt.monotonicMs - b.heardAt.monotonicMs);
+    const ended = this.others().filter((record) => ['left', 'gone'].includes(this.#stateOf(record)));
+    const [longest] = ended.sort((a, b) => a.receivedAt.monotonicMs - b.receivedAt.monotonicMs);
     if (longest) this.#bury(longest);
     return longest !== undefined;
   }
@@ -135,41 +139,49 @@ export class HubRecords {
   }
 
   #bury(record: HubRecord): void {
-    this.#buried.add(record.id, record.newestVersion);
+    const { epoch, sequence } = record.newestVersion;
+    this.#tombstones.delete(record.id);
+    this.#tombstones.set(record.id, { epoch, sequence });
+    const [oldest] = this.#tombstones.keys();
+    if (this.#tombstones.size > MAX_TOMBSTONES && oldest !== undefined) this.#tombstones.delete(oldest);
     this.remove(record);
   }
 
-  #show(record: HubRecord, state: KnownHub['state']): void {
+  #show(record: HubRecord, state: PeerState): void {
     this.#views.set(record.id, viewOf(record, state));
     this.#sorted = undefined;
   }
 
-  #isOver(record: HubRecord, state: KnownHub['state']): boolean {
+  #isOver(record: HubRecord, state: PeerState): boolean {
     const silentMs = this.#silentMs(record);
     return (state === 'gone' && silentMs >= GONE_MS + LINGER_MS) || (state === 'left' && silentMs >= GONE_MS);
   }
 
-  #stateOf(record: HubRecord): KnownHub['state'] {
-    return freshness({
-      silentMs: this.#silentMs(record),
-      hasLeft: record.hasLeft,
-      isLinked: this.#isLinked(record.id),
-      hasWay: () => this.#hasWay(record.id),
-    });
+  /**
+   * Returns the freshness: stale after 90 s, gone after 300 s, at once after a withdrawal. A hub with a route stays fresh between
+   * its heartbeats, since the end of a connection is announced within seconds by the hub at its other end. Without heartbeats of
+   * its own it is gone all the same: the announcements of its neighbours alone do not keep it. No clock of another hub counts.
+   */
+  #stateOf(record: HubRecord): PeerState {
+    if (record.hasLeft) return 'left';
+    const silentMs = this.#silentMs(record);
+    if (silentMs < STALE_MS || this.#parts.isLinked(record.id)) return 'fresh';
+    if (silentMs >= GONE_MS) return 'gone';
+    return this.#parts.hasRoute(record.id) ? 'fresh' : 'stale';
   }
 
   #silentMs(record: HubRecord): number {
-    return this.#clock.monotonic() - record.heardAt.monotonicMs;
+    return this.#parts.clock.monotonic() - record.receivedAt.monotonicMs;
   }
 
   #measure(record: HubRecord): void {
     const { tools = [], devices = [] } = record.state ?? {};
-    const bytes = RECORD_BYTES + record.chain.bytes + TOOL_BYTES * tools.length + DEVICE_BYTES * (devices?.length ?? 0);
+    const bytes = RECORD_BYTES + record.bytes + TOOL_BYTES * tools.length + DEVICE_BYTES * (devices?.length ?? 0);
     this.#bytes += bytes - (this.#sizes.get(record.id) ?? 0);
     this.#sizes.set(record.id, bytes);
   }
 
-  #tell(change: DirectoryChange): void {
+  #emit(change: DirectoryChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }
@@ -181,33 +193,35 @@ const NOTHING: readonly never[] = [];
 
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
-/** States are cleaned once, not with each heartbeat. */
+/** The cleaned parts of states: they are cleaned once, not at each heartbeat. */
 const heads = new WeakMap<HubState | AnnouncedState, Head>();
 const devicesOf = new WeakMap<HubState, readonly PeerDevice[]>();
 
 /**
- * A record as others see it: text that people read has no control characters. What needs no page is told as soon as it is
- * known; tools and devices of the state before stay until theirs are here.
+ * Returns the view of a record; texts that people read have no control characters. The parts that need no page are the newest
+ * ones; tools and devices stay those of the earlier state until their pages have arrived.
  */
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
-  const newest = record.isWaitingForPages() ? record.announced : (record.state ?? record.announced);
+  const isWaiting = record.isWaitingForPages();
+  const newest = isWaiting ? record.announced : (record.state ?? record.announced);
   return {
-    ...remembered(heads, newest, (state) => headOf(state, record.id)),
+    ...memoized(heads, newest, (announced) => headOf(announced, record.id)),
     id: record.id,
     state,
     epoch: record.newestVersion.epoch,
-    lastSeenMs: record.heardAt.wallMs,
+    lastSeenMs: record.receivedAt.wallMs,
     tools: record.state?.tools ?? NOTHING,
-    devices: record.state ? remembered(devicesOf, record.state, cleanDevices) : NOTHING,
-    ...(record.isWaitingForPages() && { lacksPages: true }),
+    devices: record.state ? memoized(devicesOf, record.state, cleanDevices) : NOTHING,
+    ...(isWaiting && { lacksPages: true }),
     ...(record.state?.devices === null && { hidesDevices: true }),
   };
 }
 
 function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState, id: HubId): Head {
+  const shownName = visibleLine(name, MAX_NAME);
   return {
-    // A call that names a hub by its id must not mean one that calls itself so.
-    name: HUB_ID.test(visibleLine(name, MAX_NAME)) ? id : visibleLine(name, MAX_NAME),
+    // A call that names a hub by its id must not reach a hub that has this id as its name.
+    name: HUB_ID.test(shownName) ? id : shownName,
     version: visibleLine(version, MAX_NAME),
     addresses: addresses.map((address) => visibleLine(address, MAX_DESCRIPTION)),
     links,
@@ -230,61 +244,10 @@ function cleanDevices({ devices }: HubState): readonly PeerDevice[] {
   }));
 }
 
-function remembered<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+function memoized<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: (key: Key) => Value): Value {
   const before = known.get(key);
   if (before !== undefined) return before;
   const made = make(key);
   known.set(key, made);
   return made;
-}
-
-/** What the freshness of a hub depends on. No clock of another hub is among it. */
-export interface SignsOfLife {
-  /** Since anything was heard of it that it signed, milliseconds on a clock that never jumps. */
-  readonly silentMs: number;
-  /** It said that it stops. */
-  readonly hasLeft: boolean;
-  /** A direct connection to it lives. */
-  readonly isLinked: boolean;
-  /** Its neighbours, and theirs up to this hub, still tell of living connections; asked only where it matters. */
-  readonly hasWay: () => boolean;
-}
-
-/**
- * How fresh the news of a hub are (stale at 90 s, gone at 300 s, at once when it says goodbye). A connection that ends is
- * announced within seconds by whoever sees it end, so that a hub with a way to it need not say so often that it lives. It still
- * has to say so itself: by their word alone its neighbours keep it no longer than until it is gone.
- */
-function freshness({ silentMs, hasLeft, isLinked, hasWay }: SignsOfLife): PeerState {
-  if (hasLeft) return 'left';
-  if (isLinked || silentMs < STALE_MS) return 'fresh';
-  if (silentMs < GONE_MS && hasWay()) return 'fresh';
-  return silentMs < GONE_MS ? 'stale' : 'gone';
-}
-
-const MAX_TOMBSTONES = 1_024;
-
-/**
- * The last that was heard of hubs that are forgotten: a neighbour that still remembers one does not bring it back to life.
- * Those that were buried first are forgotten first.
- */
-class HubTombstones {
-  readonly #versions = new Map<HubId, AnnouncementVersion>();
-
-  add(id: HubId, { epoch, sequence }: AnnouncementVersion): void {
-    this.#versions.delete(id);
-    this.#versions.set(id, { epoch, sequence });
-    const oldest = this.#versions.keys().next().value;
-    if (this.#versions.size > MAX_TOMBSTONES && oldest !== undefined) this.#versions.delete(oldest);
-  }
-
-  /** True for what was heard before the hub was forgotten. */
-  covers(id: HubId, version: AnnouncementVersion): boolean {
-    const last = this.#versions.get(id);
-    return last !== undefined && !isNewer(version, last);
-  }
-
-  delete(id: HubId): void {
-    this.#versions.delete(id);
-  }
 }

@@ -3,16 +3,14 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
 import type { ResolveOptions } from '../../tools/registry/tool-registry.ts';
 
-const everything = () => true;
-
-/** The tools of one other hub by name. A name means there what it means in that hub's own registry, one that a device's tool had before too. */
+/** Finds the tools of one other hub by name, with the same result as that hub's own registry; former names of a device's tool count. */
 export class HubToolIndex {
   readonly tools: readonly RegisteredTool[];
   /** `namespace:name` → its versions, newest first. */
   readonly #versions = new Map<string, RegisteredTool[]>();
-  /** Bare name → the `namespace:name` that have it. */
+  /** Bare name → each `namespace:name` with it. */
   readonly #keys = new Map<string, Set<string>>();
-  /** Other bare name of a tool → its `namespace:name`. */
+  /** Other bare name → the `namespace:name` of its tool. */
   readonly #aliases = new Map<string, string>();
   #modelNames: ReadonlyMap<string, string> | undefined;
 
@@ -28,7 +26,7 @@ export class HubToolIndex {
     for (const versions of this.#versions.values()) versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version));
   }
 
-  /** None, the one that is meant, or all that the name fits. */
+  /** Returns the tool that the name selects, all tools that it fits, or none. */
   find(name: string, options: ResolveOptions): readonly RegisteredTool[] {
     const found = this.#findByName(name, options);
     if (found.length > 0) return found;
@@ -36,7 +34,7 @@ export class HubToolIndex {
     return renamed.length > 0 ? renamed : this.#findByModelName(name, options);
   }
 
-  /** The name that models use for a tool of this hub. */
+  /** Returns the name for models of a tool of this hub. */
   modelName(tool: RegisteredTool): string | undefined {
     return this.#names().get(toolKey(tool));
   }
@@ -63,9 +61,9 @@ export class HubToolIndex {
 
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
-    const isVisible = options.isVisible ?? everything;
+    const isVisible = options.isVisible ?? (() => true);
     const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
-    // A pre-release is meant only when it is asked for or when there is nothing else.
+    // A pre-release is selected only by its own range, or when there is no other version.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 

@@ -2,48 +2,48 @@ import type { AnnouncedCapability, AnnouncedTool } from '../../codec/messages/an
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 
-/** Another hub, as far as its own signed words tell. */
+/** Another hub, from its own signed announcements. */
 export interface KnownHub {
   readonly id: HubId;
   readonly name: string;
-  /** Of its software. */
+  /** Version of its software. */
   readonly version: string;
   readonly state: PeerState;
-  /** Counts up with each start of the hub. */
+  /** Counts the starts of the hub. */
   readonly epoch: number;
-  /** Milliseconds since 1970, by this hub's clock. */
+  /** Arrival of its newest announcement, milliseconds since 1970 by this hub's clock. */
   readonly lastSeenMs: number;
   readonly addresses: readonly string[];
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
-  /** What it reads beyond what every hub reads. */
+  /** Optional features of the protocol. */
   readonly features: readonly string[];
-  /** Without those whose page is not here yet; the same array as long as nothing changes. */
+  /** Without the tools of missing pages; the same array as long as nothing changes. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
-  /** A page of what it announces is not here yet: `tools` and `devices` are not its newest. */
+  /** A page of its newest state is missing: `tools` and `devices` are older. */
   readonly lacksPages?: true;
-  /** Its owner keeps the list of its devices to the house: `devices` is empty, and its tools name some all the same. */
+  /** Its owner does not announce the devices: `devices` is empty, although tools may name some. */
   readonly hidesDevices?: true;
 }
 
-/** How the directory differs from before. */
+/** A change of the directory. */
 export interface DirectoryChange {
   readonly hub: HubId;
-  /** `news`: what it announces is different. `state`: only its freshness is. */
+  /** `news`: its announced state has changed. `state`: only its freshness has. */
   readonly kind: 'added' | 'news' | 'state' | 'removed';
 }
 
-/** Port: the other hubs, for those who only read. */
+/** Port: read access to the other hubs. */
 export interface HubDirectory {
-  /** In the order of their ids. */
+  /** Sorted by id. */
   hubs(): readonly KnownHub[];
   hub(id: HubId): KnownHub | undefined;
-  /** Hears every change from now on; the answer stops it. */
+  /** Calls the listener after every change. Returns the function that stops it. */
   onChange(listener: (change: DirectoryChange) => void): () => void;
 }
 
-/** True as long as a hub's tools can be called. */
+/** Returns whether the tools of a hub can be called. */
 export function isPresent({ state }: Pick<KnownHub, 'state'>): boolean {
   return state === 'fresh' || state === 'stale';
 }

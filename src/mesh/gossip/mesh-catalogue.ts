@@ -19,24 +19,24 @@ interface CatalogueCollaborators {
 }
 
 interface IndexedHub {
-  /** What was announced when the index was made. */
+  /** The announced tools when the index was made. */
   readonly announced: readonly AnnouncedTool[];
   /** Ids of its devices then, each in a line. */
   readonly devices: string;
-  /** Some definitions were not read yet. */
+  /** Some definitions were not read. */
   readonly isPartial: boolean;
   readonly index: HubToolIndex;
 }
 
-/** A tool and the hub on which its name was looked up. */
+/** A tool that a name selects on a hub. */
 interface Candidate {
   readonly tool: RegisteredTool;
   readonly hub: HubId;
 }
 
-/** After so long nobody waits any more for what a hub announces: it may never come. */
+/** How long callers wait for the definitions that a hub announces: they may never arrive. */
 const PATIENCE_MS = 10_000;
-/** While a hub with many tools is read, listeners hear of it so often. */
+/** Period of the change events while the definitions of a large hub are read. */
 const NOTIFY_MS = 500;
 const MODEL_NAME_STEM = 33;
 /** Namespace of the tools of devices. */
@@ -44,58 +44,55 @@ const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 
 /**
- * The tools of the other hubs. Names are looked up hub by hub, so that no hub's names change what another hub's mean; then
- * equal tools become one. Definitions are read turn by turn from when they arrive; until all are, `whole` is to be waited for.
+ * The tools of the other hubs. A name is resolved on each hub separately, so that the tools of one hub do not change the meaning of
+ * a name on another; then equal tools become one. Definitions are read turn by turn after they arrive; `awaitComplete` waits for
+ * all of them.
  */
 export class MeshCatalogue implements RemoteTools {
-  readonly #directory: HubDirectory;
-  readonly #definitions: DefinitionStore;
+  readonly #parts: CatalogueCollaborators;
   readonly #listeners = new Set<() => void>();
   readonly #indexed = new Map<HubId, IndexedHub>();
-  /** Merge key → tool; kept while any hub has it, so that a tool is the same object from one question to the next. */
+  /** Merge key → tool; kept while any hub has it, so that all callers get the same object. */
   readonly #tools = new Map<string, RegisteredTool>();
-  /** What a name of its own is made from. */
+  /** The texts from which distinct names are made. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
   readonly #deviceIds = new WeakMap<KnownHub['devices'], string>();
-  readonly #clock: Clock;
   /** Lists of tools of which every definition was read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
-  /** Since when a hub is not wholly known. */
+  /** Since when the newest tools of a hub are not all read. */
   readonly #unreadSinceMs = new Map<HubId, number>();
-  /** Something was read that listeners have not heard of. */
+  /** Definitions were read since the last change event. */
   #hasNews = false;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #emittedMs = Number.NEGATIVE_INFINITY;
   #reads = 0;
   #all: readonly RegisteredTool[] | undefined;
   #modelNames: ReadonlyMap<RegisteredTool, string> | undefined;
 
-  constructor({ directory, definitions, clock }: CatalogueCollaborators) {
-    this.#directory = directory;
-    this.#definitions = definitions;
-    this.#clock = clock;
-    directory.onChange(() => this.refresh());
+  constructor(parts: CatalogueCollaborators) {
+    this.#parts = parts;
+    parts.directory.onChange(() => this.refresh());
   }
 
-  /** Announcements or definitions arrived: they are read from now on. */
+  /** Is called when announcements or definitions have arrived, and starts to read them. */
   refresh(): void {
-    this.#forget();
-    if (this.#unread().length > 0) this.#definitions.soon();
-    this.#tell();
+    this.#invalidate();
+    if (this.#unread().length > 0) this.#parts.definitions.soon();
+    this.#emit();
   }
 
-  /** Reads as much as one turn allows; listeners hear of it at the end, and now and then before. */
+  /** Reads the definitions of one turn. Emits the change at the end, and every half second before. */
   readSome(): void {
     this.#read();
     const isOver = !this.#unread().some(({ tools }) => tools.some(({ hash }) => this.#canRead(hash)));
     if (!this.#hasNews || !(isOver || this.#isDue())) return;
-    this.#forget();
-    this.#tell();
+    this.#invalidate();
+    this.#emit();
   }
 
   incompleteHubs(onlyNodes?: readonly string[]): readonly Pick<KnownHub, 'id' | 'name'>[] {
-    const isAwaited = (hub: KnownHub) => isAmongNodes(hub, onlyNodes) && this.#patienceMs(hub) > 0;
+    const sinceMs = this.#parts.clock.monotonic() - PATIENCE_MS;
     return this.#unread()
-      .filter(isAwaited)
+      .filter((hub) => isAmongNodes(hub, onlyNodes) && (this.#unreadSinceMs.get(hub.id) ?? 0) > sinceMs)
       .map(({ id, name }) => ({ id, name }));
   }
 
@@ -106,7 +103,7 @@ export class MeshCatalogue implements RemoteTools {
     const stop = this.onChange(() => {
       if (this.incompleteHubs(onlyNodes).length === 0) resolve();
     });
-    const cancel = this.#clock.after(PATIENCE_MS, resolve);
+    const cancel = this.#parts.clock.after(PATIENCE_MS, resolve);
     return promise.finally(() => {
       stop();
       cancel();
@@ -133,9 +130,9 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Hubs that said goodbye or fell silent a few minutes ago, with a tool that `resolve` would find if they were here. */
+  /** Returns the hubs that left or are gone, with a tool that `resolve` would find if they were present. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
-    const hubs = this.#directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
+    const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
   }
 
@@ -160,7 +157,7 @@ export class MeshCatalogue implements RemoteTools {
   }
 
   #presentHubs(): readonly KnownHub[] {
-    return this.#directory.hubs().filter(isPresent);
+    return this.#parts.directory.hubs().filter(isPresent);
   }
 
   #collect(): readonly RegisteredTool[] {
@@ -172,12 +169,12 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Hubs whose newest tools are not all read, those that left among them as far as there is something to read. */
+  /** Returns the hubs whose newest tools are not all read; those that left only while there is something to read. */
   #unread(): readonly KnownHub[] {
-    const unread = this.#directory.hubs().filter((hub) => !this.#isWhole(hub));
+    const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
     for (const id of this.#unreadSinceMs.keys()) if (!ids.has(id)) this.#unreadSinceMs.delete(id);
-    for (const id of ids) if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, this.#clock.monotonic());
+    for (const id of ids) if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, this.#parts.clock.monotonic());
     return unread;
   }
 
@@ -185,7 +182,7 @@ export class MeshCatalogue implements RemoteTools {
     const { tools } = hub;
     if (isPresent(hub) && hub.lacksPages) return false;
     if (this.#readLists.has(tools)) return true;
-    if (!tools.every(({ hash }) => this.#definitions.isRead(hash))) {
+    if (!tools.every(({ hash }) => this.#parts.definitions.isRead(hash))) {
       return !isPresent(hub) && !tools.some(({ hash }) => this.#canRead(hash));
     }
     this.#readLists.add(tools);
@@ -193,52 +190,49 @@ export class MeshCatalogue implements RemoteTools {
   }
 
   #canRead(hash: string): boolean {
-    return !this.#definitions.isRead(hash) && this.#definitions.isHere(hash);
-  }
-
-  #patienceMs({ id }: KnownHub): number {
-    return (this.#unreadSinceMs.get(id) ?? 0) + PATIENCE_MS - this.#clock.monotonic();
+    return !this.#parts.definitions.isRead(hash) && this.#parts.definitions.isHere(hash);
   }
 
   #read(): void {
     const unread = this.#unread();
-    // Each time another hub comes first, so that none takes up the turns of all.
+    // A different hub comes first each time, so that none uses up the turns of all.
     const first = this.#reads++ % Math.max(1, unread.length);
     const hasRead = [...unread.slice(first), ...unread.slice(0, first)].map((hub) => this.#readOf(hub)).includes(true);
     if (!hasRead) return;
     this.#hasNews = true;
-    this.#definitions.soon();
-    // To put many tools together takes as long as to read some: not with each turn, but at once when a hub is whole.
-    if (this.#unread().length < unread.length) this.#toldMs = Number.NEGATIVE_INFINITY;
-    if (this.#isDue()) this.#forget();
+    this.#parts.definitions.soon();
+    // Collecting many tools takes as long as reading some: it does not happen in each turn, but at once when a hub is complete.
+    if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
+    if (this.#isDue()) this.#invalidate();
   }
 
   #isDue(): boolean {
-    return this.#clock.monotonic() - this.#toldMs >= NOTIFY_MS;
+    return this.#parts.clock.monotonic() - this.#emittedMs >= NOTIFY_MS;
   }
 
-  /** True when something was read. */
+  /** Returns whether a definition was read. */
   #readOf(hub: KnownHub): boolean {
+    const { definitions } = this.#parts;
     let hasRead = false;
     for (const { id, hash } of hub.tools) {
       if (!this.#canRead(hash)) continue;
-      this.#definitions.get(hash, id, hub.id);
-      if (!this.#definitions.isRead(hash)) break;
+      definitions.get(hash, id, hub.id);
+      if (!definitions.isRead(hash)) break;
       hasRead = true;
     }
     return hasRead;
   }
 
-  /** What is not whole is put together again. */
-  #forget(): void {
+  /** Drops the collected tools and the incomplete indexes. */
+  #invalidate(): void {
     this.#all = undefined;
     this.#modelNames = undefined;
     for (const [id, { isPartial }] of this.#indexed) if (isPartial) this.#indexed.delete(id);
   }
 
-  #tell(): void {
+  #emit(): void {
     this.#hasNews = false;
-    this.#toldMs = this.#clock.monotonic();
+    this.#emittedMs = this.#parts.clock.monotonic();
     for (const listener of this.#listeners) listener();
   }
 
@@ -247,14 +241,15 @@ export class MeshCatalogue implements RemoteTools {
     const devices = this.#deviceIdsOf(hub);
     if (known?.announced === hub.tools && known.devices === devices) return known.index;
     this.#read();
+    const { definitions } = this.#parts;
     const announced = hub.tools.flatMap((tool) => {
-      const offered = this.#definitions.isRead(tool.hash) ? this.#definitions.get(tool.hash, tool.id, hub.id) : undefined;
+      const offered = definitions.isRead(tool.hash) ? definitions.get(tool.hash, tool.id, hub.id) : undefined;
       return offered ? [{ tool, offered }] : [];
     });
     const ids = new Set(hub.devices.map(({ id }) => id as string));
     const owned = announced.filter(({ offered }) => hub.hidesDevices === true || isOfOneOf(ids, offered.definition));
     const index = new HubToolIndex(owned.map(({ tool, offered }) => this.#toolOf(hub.id, tool, offered)));
-    const isPartial = !hub.tools.every(({ hash }) => this.#definitions.isRead(hash));
+    const isPartial = !hub.tools.every(({ hash }) => definitions.isRead(hash));
     this.#indexed.set(hub.id, { announced: hub.tools, devices, isPartial, index });
     return index;
   }
@@ -279,12 +274,12 @@ export class MeshCatalogue implements RemoteTools {
 
   #deviceTool(hub: HubId, offered: OfferedTool, id: string): RegisteredTool {
     const { device } = offered.definition.metadata;
-    const here = () => this.#directory.hub(hub);
+    const here = () => this.#parts.directory.hub(hub);
     return {
       id: id as ToolId,
       ...offered,
-      handler: runsElsewhere(id),
-      hubs: () => [here()].filter((known) => known !== undefined && isPresent(known)).map(() => hub),
+      handler: handlerElsewhere(id),
+      hubs: () => (isPresent(here() ?? { state: 'gone' }) ? [hub] : []),
       isAvailable: () => here()?.devices.find((other) => other.id === device)?.isReachable ?? true,
     };
   }
@@ -294,7 +289,7 @@ export class MeshCatalogue implements RemoteTools {
     return {
       id: announced.id as ToolId,
       definition,
-      handler: runsElsewhere(announced.id),
+      handler: handlerElsewhere(announced.id),
       hubs: () =>
         this.#presentHubs()
           .filter(offers)
@@ -302,7 +297,7 @@ export class MeshCatalogue implements RemoteTools {
     };
   }
 
-  /** Where different tools share a plain name, each gets one that depends on nothing but itself. */
+  /** Different tools with the same plain name get distinct names, which depend on the tool alone. */
   #nameAll(): ReadonlyMap<RegisteredTool, string> {
     const namesakes = Map.groupBy(this.all(), (tool) => this.#plainName(tool));
     const names = new Map<RegisteredTool, string>();
@@ -313,13 +308,13 @@ export class MeshCatalogue implements RemoteTools {
     return names;
   }
 
-  /** At most 40 characters, as every name for models. */
+  /** Returns a name of at most 40 characters, as every name for models. */
   #distinctName(tool: RegisteredTool): string {
     const suffix = sha256Hex(this.#identities.get(tool) ?? tool.id).slice(0, 6);
     return `${this.#plainName(tool).slice(0, MODEL_NAME_STEM)}_${suffix}`;
   }
 
-  /** As the first of its hubs calls it. */
+  /** Returns the name for models on the first hub of the tool. */
   #plainName(tool: RegisteredTool): string {
     const indexes = (tool.hubs?.() ?? []).map((hub) => this.#indexed.get(hub)?.index.modelName(tool));
     return indexes.find((name) => name !== undefined) ?? tool.definition.name;
@@ -331,7 +326,7 @@ export class MeshCatalogue implements RemoteTools {
     return this.all()
       .filter((tool) => isVisible(tool) && this.#distinctName(tool) === name)
       .flatMap((tool) => (tool.hubs?.() ?? []).map((hub) => ({ tool, hub })))
-      .filter(({ hub }) => isAmongNodes(this.#directory.hub(hub), options.onlyNodes));
+      .filter(({ hub }) => isAmongNodes(this.#parts.directory.hub(hub), options.onlyNodes));
   }
 }
 
@@ -339,12 +334,12 @@ function isAmongNodes(hub: KnownHub | undefined, onlyNodes: readonly string[] | 
   return hub !== undefined && (onlyNodes?.some((node) => node === hub.id || node === hub.name) ?? true);
 }
 
-/** Names of a device belong to the hub that has it: a tool of a device that its hub does not announce is none of its tools. */
+/** A tool of a device belongs to the hub only when the hub announces the device: names of a device belong to its hub. */
 function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device } }: ToolDefinition): boolean {
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }
 
-/** A tool of the same namespace that belongs to no device does not share the name of one that does. */
+/** Leaves out tools of the device namespace without a device when one with a device has the same name. */
 function ofDevicesFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   const isOfDevice = ({ tool: { definition } }: Candidate) => definition.namespace === DEVICES && definition.metadata.device !== undefined;
   if (!candidates.some(isOfDevice)) return candidates;
@@ -355,7 +350,7 @@ function hubsOf(tool: RegisteredTool): string {
   return (tool.hubs?.() ?? []).join(' ');
 }
 
-/** Versions of one tool share its name, as they do in the hub that has them. */
+/** Returns whether all are versions of one tool on one hub: they share a name there, and so do they here. */
 function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
   const [first, ...others] = tools;
   if (!first) return true;
@@ -365,8 +360,8 @@ function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
 }
 
 /**
- * The newest of several versions of one tool, each on another hub. Undefined for different tools: of devices, of agents, of other
- * namespaces, or of one version with different definitions.
+ * Returns the newest of several versions of one tool, each on another hub. Returns undefined for different tools: of devices, of
+ * agents, of several namespaces, or with different definitions of one version.
  */
 function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): RegisteredTool | undefined {
   const [first] = tools;
@@ -379,7 +374,7 @@ function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): Reg
   return sorted.find(isStable) ?? sorted[0];
 }
 
-function runsElsewhere(id: string): RegisteredTool['handler'] {
+function handlerElsewhere(id: string): RegisteredTool['handler'] {
   return async () => {
     throw new AtmoError('NODE_UNAVAILABLE', `The tool ${id} belongs to another hub and cannot run here; send the call there`);
   };

@@ -1,8 +1,9 @@
 import { OFFLINE } from '../../codec/messages/announced-state.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import type { MeshView, Peer } from '../../core/mesh-view.ts';
-import type { PeerLink, PeerLinks } from '../rpc/peer-link.ts';
+import type { PeerLinks } from '../rpc/peer-link.ts';
 import type { BlobStore } from './blob-store.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
 
@@ -15,31 +16,31 @@ interface PeersCollaborators {
   readonly clock: Clock;
 }
 
-/** The other hubs as people and the router see them, with the way to each. */
+/** The other hubs, with the route to each, for people and for the call router. */
 export class MeshPeers implements MeshView {
   readonly #parts: PeersCollaborators;
   #routes: ReadonlyMap<HubId, MeshRoute> | undefined;
 
-  constructor(collaborators: PeersCollaborators) {
-    this.#parts = collaborators;
-    const forget = () => {
+  constructor(parts: PeersCollaborators) {
+    this.#parts = parts;
+    const invalidate = () => {
       this.#routes = undefined;
     };
-    collaborators.directory.onChange(forget);
-    collaborators.links.onLinkUp(forget);
-    collaborators.links.onLinkDown(forget);
+    parts.directory.onChange(invalidate);
+    parts.links.onLinkUp(invalidate);
+    parts.links.onLinkDown(invalidate);
   }
 
   get meshId(): string | undefined {
     return this.#parts.meshId();
   }
 
-  /** In the order of their ids; a neighbour that has announced nothing yet is not among them. */
+  /** Returns the hubs that have announced themselves, sorted by id. */
   peers(): readonly Peer[] {
     return this.#parts.directory.hubs().map((hub) => this.#peerOf(hub));
   }
 
-  /** The way to a hub, undefined while there is none. */
+  /** Returns undefined while no route is known. */
   routeTo(id: HubId): MeshRoute | undefined {
     this.#routes ??= this.#findRoutes();
     return this.#routes.get(id);
@@ -66,7 +67,7 @@ export class MeshPeers implements MeshView {
       state,
       isReachable: route !== undefined && isPresent({ state }),
       hops: route?.hops ?? 0,
-      ...linkFacts(link),
+      ...present({ address: link?.peer.address, roundTripMs: link?.roundTripMs }),
       lastSeenMs: link ? clock.now() : lastSeenMs,
       capabilities: capabilities.map(({ type }) => type),
       ...(features.includes(OFFLINE) && { isOnline: false }),
@@ -78,31 +79,26 @@ export class MeshPeers implements MeshView {
   }
 }
 
-function linkFacts(link: PeerLink | undefined): Pick<Peer, 'address' | 'roundTripMs'> {
-  if (!link) return {};
-  return { address: link.peer.address, ...(link.roundTripMs !== undefined && { roundTripMs: link.roundTripMs }) };
-}
-
-/** How a hub is reached. */
+/** The route to a hub. */
 interface MeshRoute {
-  /** The neighbour to hand a call to; the hub itself when it is one. */
+  /** The neighbour that forwards a call; the hub itself when it is a neighbour. */
   readonly nextHop: HubId;
   /** 1 = directly connected. */
   readonly hops: number;
 }
 
-/** What the graph is made of. */
+/** The graph of connections. */
 interface RouteMap {
   readonly self: HubId;
-  /** Hubs that this one is connected to now. */
+  /** Directly connected hubs. */
   readonly neighbours: readonly HubId[];
-  /** For every known hub, the hubs that it says it is connected to. */
+  /** The connections that each hub announces. */
   readonly links: ReadonlyMap<HubId, ReadonlySet<HubId>>;
 }
 
 /**
- * The shortest way to every hub that can be reached: breadth-first search, neighbours in the order of their ids, so that
- * equal maps give equal routes. A link exists when both ends tell of it: nobody draws calls to itself by claiming links.
+ * Returns the shortest route to every reachable hub, by a breadth-first search that takes neighbours in the order of their ids, so
+ * that equal maps have equal routes. A connection counts when both ends announce it: no hub can attract calls by false claims.
  */
 export function meshRoutes({ self, neighbours, links }: RouteMap): ReadonlyMap<HubId, MeshRoute> {
   const routes = new Map<HubId, MeshRoute>();

@@ -3,79 +3,76 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import { ANTI_ENTROPY_MS } from './gossip-limits.ts';
-import { Ticker } from './timers.ts';
+import { repeatWithJitter } from './timers.ts';
 
 interface RoundsCollaborators {
   readonly links: PeerLinks;
   readonly clock: Clock;
   readonly random?: (() => number) | undefined;
-  /** Asks one neighbour; never rejects. */
-  readonly ask: (link: PeerLink) => Promise<void>;
 }
 
-/** Neighbours that are asked at a time: what the first one told, the next need not tell again. */
+/** Most neighbours that are queried at once: the answer of the first one need not be fetched from the next. */
 const PARALLEL = 2;
-/** A neighbour is not asked more often than this; what comes up in between is asked for together. */
+/** Least time between two queries of a neighbour; reasons that come up in between share the next query. */
 const PAUSE_MS = 250;
 
-/** Asks neighbours: each one when its connection comes up, whichever is worth asking, and every 30 s a random one. */
+/** Queries neighbours: each one when its connection comes up, those that are enqueued, and every 30 s a random one. */
 export class NeighbourRounds {
-  readonly #links: PeerLinks;
-  readonly #clock: Clock;
+  readonly #parts: RoundsCollaborators;
   readonly #random: () => number;
-  readonly #ask: (link: PeerLink) => Promise<void>;
-  readonly #ticker: Ticker;
-  /** In the order in which they are asked. */
-  readonly #wanted = new Set<HubId>();
-  /** Asked at the moment, or a moment ago. */
+  readonly #query: (link: PeerLink) => Promise<void>;
+  /** In the order of their queries. */
+  readonly #waiting = new Set<HubId>();
+  /** Queried at the moment, or less than the pause ago. */
   readonly #resting = new Set<HubId>();
   #running = 0;
+  #stopTicks = () => {};
   #stopListening: (() => void) | undefined;
 
-  constructor({ links, clock, random = Math.random, ask }: RoundsCollaborators) {
-    this.#links = links;
-    this.#clock = clock;
-    this.#random = random;
-    this.#ask = ask;
-    this.#ticker = new Ticker({ clock, random }, ANTI_ENTROPY_MS);
+  /** `query` queries one neighbour and never rejects. */
+  constructor(parts: RoundsCollaborators, query: (link: PeerLink) => Promise<void>) {
+    this.#parts = parts;
+    this.#random = parts.random ?? Math.random;
+    this.#query = query;
   }
 
   start(): void {
-    this.#stopListening = this.#links.onLinkUp(({ peer }) => this.enqueue(peer.id));
+    const { links, clock } = this.#parts;
+    this.#stopListening = links.onLinkUp(({ peer }) => this.enqueue(peer.id));
     this.enqueueAll();
-    this.#ticker.start(() => this.#wantAnyone());
+    this.#stopTicks = repeatWithJitter(clock, this.#random, ANTI_ENTROPY_MS, () => this.#enqueueAny());
   }
 
   stop(): void {
-    this.#ticker.stop();
+    this.#stopTicks();
     this.#stopListening?.();
     this.#stopListening = undefined;
-    this.#wanted.clear();
+    this.#waiting.clear();
   }
 
-  /** Asks a neighbour as soon as it is its turn. */
+  /** Queries a neighbour as soon as it is its turn. */
   enqueue(id: HubId): void {
     if (!this.#stopListening) return;
-    this.#wanted.add(id);
+    this.#waiting.add(id);
     this.#next();
   }
 
   enqueueAll(except?: HubId): void {
-    for (const { peer } of this.#links.links()) if (peer.id !== except) this.enqueue(peer.id);
+    for (const { peer } of this.#parts.links.links()) if (peer.id !== except) this.enqueue(peer.id);
   }
 
-  #wantAnyone(): void {
-    const links = this.#links.links();
+  #enqueueAny(): void {
+    const links = this.#parts.links.links();
     const link = links[Math.floor(this.#random() * links.length)];
     if (link) this.enqueue(link.peer.id);
   }
 
   #next(): void {
     if (this.#running >= PARALLEL) return;
-    const id = [...this.#wanted].find((wanted) => !this.#resting.has(wanted));
+    const id = this.#waiting.difference(this.#resting).values().next().value;
     if (id === undefined) return;
-    this.#wanted.delete(id);
-    const link = this.#links.to(id);
+    this.#waiting.delete(id);
+    const link = this.#parts.links.to(id);
     if (link) void this.#run(link);
     this.#next();
   }
@@ -84,9 +81,9 @@ export class NeighbourRounds {
     const { id } = link.peer;
     this.#running += 1;
     this.#resting.add(id);
-    await this.#ask(link);
+    await this.#query(link);
     this.#running -= 1;
-    this.#clock.after(PAUSE_MS, () => {
+    this.#parts.clock.after(PAUSE_MS, () => {
       this.#resting.delete(id);
       this.#next();
     });
@@ -94,16 +91,16 @@ export class NeighbourRounds {
   }
 }
 
-/** The answer of a neighbour, undefined when it refuses, goes away or takes too long: another one will know. */
+/** Returns the answer of a neighbour; undefined when it refuses, disconnects or takes too long: another one has the answer too. */
 export async function requestWithin<Answer>(
   clock: Clock,
   timeoutMs: number,
-  ask: (signal: AbortSignal) => Promise<Answer>,
+  request: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   const abort = new AbortController();
   const cancel = clock.after(timeoutMs, () => abort.abort(new AtmoError('CANCELLED', 'The neighbour took too long to answer')));
   try {
-    return await ask(abort.signal);
+    return await request(abort.signal);
   } catch (error) {
     if (error instanceof AtmoError) return undefined;
     throw error;

@@ -24,42 +24,42 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { Blob } from './blob-store.ts';
 import { offeredDefinition } from './definition-store.ts';
 
-/** What this hub tells of itself, and the definitions that others will ask for. */
+/** The state that this hub announces, and the definitions that others will fetch. */
 export interface OwnState {
   readonly state: HubState;
   readonly definitions: readonly Blob[];
 }
 
-/** Where the state comes from. */
+/** The sources of the state. */
 export interface OwnStateSources {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
-  /** With a description for people, such as `Matter/Thread bridge with 11 devices`. */
+  /** Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
-  /** Whether it has a network. */
+  /** Returns whether the hub has a network. */
   readonly isOnline: () => boolean;
-  /** Directly connected hubs. */
+  /** Returns the directly connected hubs. */
   readonly links: () => readonly HubId[];
   /** `host:port`, best first. */
   readonly addresses: () => readonly string[];
 }
 
-/** What the owner says about it. */
+/** The configured part of the state. */
 export interface OwnStateOptions {
   readonly name: string;
-  /** Of the software. */
+  /** Version of the software. */
   readonly version: string;
   readonly announcesDevices: boolean;
 }
 
 const MAX_TOOL_ID = 225;
 
-/** Administration that is done from other hubs: a person's word counts by its signature, wherever it is handed in. */
+/** Administration that other hubs may call: the decision of a person is valid by its signature, on whatever hub it is given. */
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
 
 /**
- * The state of this hub as it is now. Other tools of administration stay at home: every hub has them itself, and what they do
- * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
+ * Returns the present state of this hub. Other tools of administration are not announced: every hub has them and administers only
+ * itself. A tool with an unreachable device is announced like any other; the device is announced as unreachable.
  */
 export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateSources,
@@ -74,7 +74,7 @@ export function ownState(
     version: options.version,
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
-    // Behind the others: tools name theirs by their place in the list.
+    // Features come last: tools name their capability by its index.
     capabilities: [
       ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
       ...features.map((type) => ({ type, description: '' })),
@@ -85,7 +85,7 @@ export function ownState(
   return { state, definitions: offered.map((tool) => offeredDefinition(tool).blob) };
 }
 
-/** True for a tool that other hubs may know of. */
+/** Returns whether other hubs may see the tool. */
 function isOffered(tool: RegisteredTool): boolean {
   const { id, definition } = tool;
   if (tool.missingSetting?.() !== undefined) return false;
@@ -113,7 +113,7 @@ function announcedDevice({ id, name, deviceTypes, reachability }: Device): Annou
   return { id, name: cut(name), type: announcedType(deviceTypes[0]), isReachable: reachability === 'reachable' };
 }
 
-/** Whole characters, so that what is left is still Unicode. */
+/** Cuts between whole characters, so that the rest is still valid Unicode. */
 function cut(text: string): string {
   return [...text.toWellFormed()]
     .slice(0, MAX_SHOWN_BYTES / 2)

@@ -7,7 +7,7 @@ import {
   statementRequestCodec,
 } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
@@ -15,11 +15,11 @@ import type { IncomingRequest, PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import type { DropCounter } from './gossip-limits.ts';
 import { NeighbourRounds, requestWithin } from './neighbour-rounds.ts';
 
-/** Port: statements that are true for good, such as revocations, each signed by who may say so. */
+/** Port: signed statements that stay true for good, such as revocations. */
 export interface StatementSource {
   readonly kind: GossipStatement['kind'];
   statements(): readonly Uint8Array[];
-  /** True when it was new. AtmoError when it is not signed by somebody who may say so. */
+  /** Returns whether the statement was new. Throws an AtmoError for a signer without the right to make it. */
   merge(statement: Uint8Array): boolean;
 }
 
@@ -29,35 +29,30 @@ interface ExchangeCollaborators {
   readonly drops: DropCounter;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Heard when statements of others were new. */
+  /** Called after new statements of other hubs. */
   readonly onNews?: () => void;
   readonly random?: (() => number) | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
-/** Bytes of the statements of one answer; the rest is asked for again. */
+/** Bytes of the statements of one answer; the rest needs another request. */
 const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
 
 /**
- * Spreads statements from neighbour to neighbour until every hub has all of them. A question names what the asking hub knows:
- * who sees something in it that it does not know asks back. So a question tells news and fetches them.
+ * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender, so
+ * it offers news and fetches them: a neighbour that misses one of them sends a request back.
  */
 export class StatementExchange implements Service {
   readonly #parts: ExchangeCollaborators;
-  readonly #asked: KeyedRateLimit;
+  readonly #rateLimit: KeyedRateLimit;
   readonly #rounds: NeighbourRounds;
 
-  constructor(collaborators: ExchangeCollaborators) {
-    this.#parts = collaborators;
-    this.#asked = new KeyedRateLimit(collaborators.clock, REQUEST_RATE);
-    this.#rounds = new NeighbourRounds({
-      links: collaborators.links,
-      clock: collaborators.clock,
-      random: collaborators.random,
-      ask: (link) => this.#pull(link),
-    });
+  constructor(parts: ExchangeCollaborators) {
+    this.#parts = parts;
+    this.#rateLimit = new KeyedRateLimit(parts.clock, REQUEST_RATE);
+    this.#rounds = new NeighbourRounds(parts, (link) => this.#fetch(link));
   }
 
   async start(): Promise<void> {
@@ -69,14 +64,14 @@ export class StatementExchange implements Service {
     this.#rounds.stop();
   }
 
-  /** There is something new here: all neighbours hear of it at once. */
+  /** Offers a new statement of this hub to all neighbours at once. */
   spread(): void {
     this.#rounds.enqueueAll();
   }
 
-  async #pull(link: PeerLink): Promise<void> {
+  async #fetch(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      // Whoever has more tells some of them now and the others later.
+      // A hub with more statements than a request can list offers the others later.
       const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });
@@ -92,23 +87,24 @@ export class StatementExchange implements Service {
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
       this.#parts.drops.count('bad_statement');
-      this.#parts.logger.warn('mesh.bad_statement', { kind, problem: toAtmoError(error).message });
+      this.#parts.logger.warn('mesh.bad_statement', { kind, problem: error.message });
       return false;
     }
   }
 
   #answer({ from, body }: IncomingRequest): Uint8Array {
-    if (!this.#asked.tryTake(from)) throw new AtmoError('RATE_LIMITED', 'Statements were asked for too often; ask again in a second');
+    if (!this.#rateLimit.tryTake(from))
+      throw new AtmoError('RATE_LIMITED', 'The requests for statements are too frequent; try again in a second');
     const own = this.#known();
     const theirs = new Set(statementRequestCodec.decode(body).known);
-    if ([...theirs].some((name) => !own.has(name))) this.#rounds.enqueue(from);
+    if (!theirs.isSubsetOf(own)) this.#rounds.enqueue(from);
     let bytes = 0;
-    const statements = [...own].filter(([name, statement]) => {
+    const missing = own.entries().filter(([name, statement]) => {
       if (theirs.has(name)) return false;
       bytes += statement.bytes.length;
       return bytes <= MAX_ANSWER_BYTES;
     });
-    return statementAnswerCodec.encode({ statements: statements.slice(0, MAX_SENT_STATEMENTS).map(([, statement]) => statement) });
+    return statementAnswerCodec.encode({ statements: [...missing.take(MAX_SENT_STATEMENTS).map(([, statement]) => statement)] });
   }
 
   #known(): ReadonlyMap<string, GossipStatement> {

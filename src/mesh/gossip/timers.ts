@@ -1,44 +1,30 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** Share of the period by which a tick comes early or late: hubs that start together do not stay in step. */
+/** Share of the period by which a call comes early or late: hubs that start together do not stay in step. */
 const JITTER = 0.1;
 
-/** Calls back about once in every period. */
-export class Ticker {
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #periodMs: number;
-  #cancel: (() => void) | undefined;
-
-  constructor({ clock, random = Math.random }: { readonly clock: Clock; readonly random?: (() => number) | undefined }, periodMs: number) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#periodMs = periodMs;
-  }
-
-  start(tick: () => void): void {
-    const delayMs = this.#periodMs * (1 + JITTER * (2 * this.#random() - 1));
-    this.#cancel = this.#clock.after(delayMs, () => {
-      this.start(tick);
+/** Calls `tick` about once in every period. Returns the function that stops it. `random`: from 0 to below 1. */
+export function repeatWithJitter(clock: Clock, random: () => number, periodMs: number, tick: () => void): () => void {
+  let cancel = () => {};
+  const wait = () => {
+    cancel = clock.after(periodMs * (1 + JITTER * (2 * random() - 1)), () => {
+      wait();
       tick();
     });
-  }
-
-  stop(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
-  }
+  };
+  wait();
+  return () => cancel();
 }
 
-/** Calls back once for all who asked to be called, at the earliest time that one of them asked for. */
+/** Calls back once for all requests, at the earliest requested time. */
 export class CoalescingTimer {
   readonly #clock: Clock;
-  readonly #wake: () => void;
+  readonly #callback: () => void;
   #planned: { readonly dueMs: number; readonly cancel: () => void } | undefined;
 
-  constructor(clock: Clock, wake: () => void) {
+  constructor(clock: Clock, callback: () => void) {
     this.#clock = clock;
-    this.#wake = wake;
+    this.#callback = callback;
   }
 
   within(delayMs: number): void {
@@ -47,7 +33,7 @@ export class CoalescingTimer {
     this.#planned?.cancel();
     const cancel = this.#clock.after(delayMs, () => {
       this.#planned = undefined;
-      this.#wake();
+      this.#callback();
     });
     this.#planned = { dueMs, cancel };
   }

@@ -101,7 +101,7 @@ export function makeDirectory(authority = new SimulatedAuthority(), limits: Part
     drops,
     clock,
     isLinked: (id: HubId) => linked.has(id),
-    hasWay: (id: HubId) => ways.has(id),
+    hasRoute: (id: HubId) => ways.has(id),
     open,
   };
   const directory = new MeshDirectory(parts, limits);
