@@ -78,7 +78,6 @@ const STATEMENT_REQUEST = message({
 });
 const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: MAX_SENT_STATEMENTS })) });
 
-export type SyncAnswer = ValueOf<typeof SYNC_ANSWER>;
 /** A statement that stays true: a revocation under its signature. */
 export type GossipStatement = ValueOf<typeof STATEMENT>;
 
