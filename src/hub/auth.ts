@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import { ApprovalStore } from '../auth/approvals/approval-store.ts';
 import { ApproverRegistry, OwnerApproverKey } from '../auth/approvals/approver-registry.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
 import { RuleStore } from '../auth/rules/rule-store.ts';
-import { type HubMembership, MeshTokens } from '../auth/tokens/mesh-tokens.ts';
+import { readSecretFile, removeSecretFile, type SecretFile, writeSecretFile } from '../auth/secret-file.ts';
+import { MeshTokens } from '../auth/tokens/mesh-tokens.ts';
 import { ProofOfPossession, ReplayCache } from '../auth/tokens/proof-of-possession.ts';
 import { RevocationList } from '../auth/tokens/revocation-list.ts';
 import { TokenAuthenticator } from '../auth/tokens/token-authenticator.ts';
@@ -18,16 +20,20 @@ import type { RemoteGroups, ResourceGroups } from '../core/auth/permission.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceFacts } from '../core/devices/device-names.ts';
 import type { EventBus } from '../core/events.ts';
-import { repairReporter } from '../core/files/recoverable-file.ts';
+import { type OnRepaired, repairReporter } from '../core/files/recoverable-file.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { type Membership, openMembership } from '../mesh/membership/membership.ts';
+import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/root-key.ts';
 import { AuditStore } from '../storage/audit/audit-store.ts';
 import type { StateAnchors } from '../storage/state-anchors.ts';
 import type { HubConfig } from './config/config.ts';
 
-/** What the access room needs of the rest of the hub. */
+const ROOT_KEY_FILE = 'mesh-root.key';
+
+/** The parts of the hub that decisions about calls use. */
 export interface AuthCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,20 +42,19 @@ export interface AuthCollaborators {
   readonly fileAnchors: StateAnchors;
   readonly store: KeyValueStore;
   readonly snapshotDirectory: string;
-  /** What is known of devices for grants by type or area, and for rules. */
+  /** The devices, for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
-  /** What other hubs tell of theirs. */
+  /** The devices that other hubs announce. */
   readonly devicesElsewhere: RemoteGroups;
-  /** Opens the membership in a mesh, once key and time are there. */
-  readonly openStanding: (identity: Identity) => Promise<HubMembership>;
 }
 
-/** Who may do what here, and the proof of what was done. */
+/** The parts that authenticate callers, decide about calls, and record them. */
 export interface Auth {
   readonly key: HubKey;
   readonly time: TrustedClock;
   readonly audit: AuditStore;
   readonly credential: OwnerCredential;
+  readonly membership: Membership;
   readonly authenticator: TokenAuthenticator;
   readonly authorizer: GrantAuthorizer;
   readonly tokens: TokenIssuer;
@@ -63,14 +68,15 @@ export interface Auth {
   readonly rules: RuleStore;
 }
 
-/** What stands before anybody can be known. */
-export type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
+/** The parts that are needed before a caller can be authenticated. */
+type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
 type TokenServices = Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
 
 /** Opens everything that decides about calls, each part started when the next one needs it. */
 export async function openAuth(ground: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
   const identity = await openIdentity(ground, config, stack);
-  const tokens = await openTokens(ground, identity, stack);
+  const membership = await openMeshMembership(ground, identity, config.stateDir, stack);
+  const tokens = await openTokens(ground, { identity, membership }, stack);
   const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = ground;
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
@@ -87,6 +93,7 @@ export async function openAuth(ground: AuthCollaborators, config: HubConfig, sta
     time,
     audit,
     credential: identity.credential,
+    membership,
     authenticator: tokens.authenticator,
     authorizer,
     tokens: tokens.tokens,
@@ -116,11 +123,45 @@ async function openIdentity(ground: AuthCollaborators, config: HubConfig, stack:
   return { key, time, audit, credential };
 }
 
-async function openTokens(ground: AuthCollaborators, identity: Identity, stack: ServiceStack): Promise<TokenServices> {
-  const { clock, logger, events, store, openStanding } = ground;
+/** Opens the membership before the tokens: the other members have to be known before the first token is verified. */
+async function openMeshMembership(
+  ground: AuthCollaborators,
+  { key, time }: Identity,
+  stateDir: string,
+  stack: ServiceStack,
+): Promise<Membership> {
+  const { store, clock, events, logger } = ground;
+  const rootKeyFile = rootKeyFileIn(stateDir, repairReporter(ground));
+  const opened = openMembership({ store, clock, events, logger, self: key, time, rootKeyFile });
+  await stack.start(opened.membership);
+  return opened;
+}
+
+/** The file of the sealed root key, in the state directory. */
+function rootKeyFileIn(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
+  const path = join(stateDir, ROOT_KEY_FILE);
+  const file: SecretFile = {
+    path,
+    ifOthersReadIt: 'make a new mesh: they may try passphrases on it',
+    isWhole: isSealedRootKey,
+    onRepaired,
+  };
+  return {
+    path,
+    read: () => readSecretFile(file)?.trim(),
+    write: (text) => writeSecretFile(file, `${text}\n`),
+    remove: () => removeSecretFile(file),
+  };
+}
+
+async function openTokens(
+  ground: AuthCollaborators,
+  { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
+  stack: ServiceStack,
+): Promise<TokenServices> {
+  const { clock, logger, events, store } = ground;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
-  const mesh = await openStanding(identity);
   const meshId = () => mesh.meshId();
   const issuers = new IssuerTrust({ hub, mesh });
   const revocations = new RevocationList({ hub, issuers, store, time, logger });

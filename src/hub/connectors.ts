@@ -18,7 +18,7 @@ import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { HubConfig } from './config/config.ts';
 import { requireProtectedFiles } from './config/config-check.ts';
 import type { Infrastructure } from './infrastructure.ts';
-import { hubName, type ToolServices } from './tool-services.ts';
+import type { ToolServices } from './tool-services.ts';
 
 interface ConnectorOptions {
   readonly config: HubConfig;
@@ -70,7 +70,7 @@ export async function openConnectors(
     programs,
     nodeId: access.key.hubId,
     stateDir: config.stateDir,
-    hub: { name: hubName(config), version },
+    hub: { name: config.mesh.name, version },
     agents: { clock, pipeline, tokens, authorizer },
   };
   for (const open of CONNECTORS) {

@@ -158,7 +158,7 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, meshTools(this.#mesh));
     const { authenticator } = ground.access;
     // What still runs for guests from a hub that was sent away has to end.
-    ground.membership.membership.onLost(() => workshop.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
+    ground.access.membership.membership.onLost(() => workshop.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(gateway);
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
@@ -216,7 +216,7 @@ export class Hub implements Service {
   }
 
   #makeMesh(ground: Infrastructure, workshop: ToolServices, gateway: HttpApi): MeshService {
-    const { access, directory: devices, events, store, membership } = ground;
+    const { access, directory: devices, events, store } = ground;
     const { registry, capabilities, validator, pipeline, jobStore } = workshop;
     const hub: MeshHub = {
       clock: this.#clock,
@@ -239,7 +239,8 @@ export class Hub implements Service {
       visibleEvents: (principal: Principal) => gateway.eventFilter(principal),
     };
     const { version } = this.#health;
-    return openMesh({ hub, key: access.key, membership, version, openEngine: this.#network?.openEngine }, this.#config);
+    const { key, membership } = access;
+    return openMesh({ hub, key, membership, version, openEngine: this.#network?.openEngine }, this.#config);
   }
 
   #healthNow(): HealthReport {

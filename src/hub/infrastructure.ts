@@ -6,7 +6,6 @@ import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-fil
 import type { HubProblems } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Membership } from '../mesh/membership/membership.ts';
 import { LocalDeviceGroups, RemoteDeviceGroups } from '../profiles/home/device-groups.ts';
 import { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { BoardDevices } from '../sensors/sensor-registry.ts';
@@ -17,9 +16,8 @@ import { prepareStateDirectory } from '../storage/state-directory.ts';
 import { StateLock } from '../storage/state-lock.ts';
 import { StateStore } from '../storage/state-store.ts';
 import { StoredHomeNames } from '../tools/names/home-names.ts';
-import type { Auth } from './auth.ts';
+import { type Auth, openAuth } from './auth.ts';
 import type { HubConfig } from './config/config.ts';
-import { openMembershipAndAuth } from './mesh.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -39,7 +37,6 @@ export interface Infrastructure {
   readonly homeNames: StoredHomeNames;
   /** Which device has which name. */
   readonly deviceNames: DeviceNameRegistry;
-  readonly membership: Membership;
   readonly access: Auth;
   /** The mesh, while the hub is in one. */
   readonly mesh: () => MeshPorts | undefined;
@@ -101,7 +98,7 @@ export async function openInfrastructure(
     devicesElsewhere: new RemoteDeviceGroups(mesh),
   };
   const settings = { ...config, stateDir: directory.root };
-  const { membership, access } = await openMembershipAndAuth(shared, settings, stack);
+  const access = await openAuth(shared, settings, stack);
   return {
     clock,
     logger,
@@ -114,7 +111,6 @@ export async function openInfrastructure(
     boardDevices,
     homeNames,
     deviceNames,
-    membership,
     access,
     mesh,
   };

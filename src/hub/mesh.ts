@@ -1,19 +1,12 @@
-import { join } from 'node:path';
-import { readOwnerSecret, readSecretFile, removeSecretFile, type SecretFile, writeSecretFile } from '../auth/secret-file.ts';
+import { readOwnerSecret } from '../auth/secret-file.ts';
 import { AtmoError } from '../core/errors.ts';
-import { type OnRepaired, repairReporter } from '../core/files/recoverable-file.ts';
-import type { ServiceStack } from '../core/lifecycle.ts';
 import type { LocalHub } from '../mesh/membership/certificates.ts';
-import { type Membership, openMembership } from '../mesh/membership/membership.ts';
-import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/root-key.ts';
+import type { Membership } from '../mesh/membership/membership.ts';
 import { MeshService, type MeshServiceCollaborators } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import type { MeshEngine } from '../mesh/transport/mesh-engine.ts';
-import { type Auth, type AuthCollaborators, openAuth } from './auth.ts';
 import type { HubConfig } from './config/config.ts';
-import { hubName } from './tool-services.ts';
 
-const ROOT_KEY_FILE = 'mesh-root.key';
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
 interface MeshCollaborators {
@@ -30,7 +23,7 @@ interface MeshCollaborators {
 export type OpenMeshEngine = (self: LocalHub, ...of: Parameters<MeshServiceCollaborators['openEngine']>) => Promise<MeshEngine>;
 
 /** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 25 MB bundled. */
-export function openMesh(ground: MeshCollaborators, { mesh, ...config }: HubConfig): MeshService {
+export function openMesh(ground: MeshCollaborators, { mesh }: HubConfig): MeshService {
   const { hub, key, membership, version } = ground;
   const openLibp2p: OpenMeshEngine = async ({ privateKey }, gate, role) => {
     const { Libp2pEngine } = await import('../mesh/transport/libp2p-engine.ts');
@@ -40,70 +33,7 @@ export function openMesh(ground: MeshCollaborators, { mesh, ...config }: HubConf
     return new Libp2pEngine({ key: privateKey, gate, listen, clock: hub.clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
   };
   const open = ground.openEngine ?? openLibp2p;
-  return new MeshService(
-    { hub, membership, openEngine: (gate, role) => open(key, gate, role) },
-    { ...mesh, name: hubName({ mesh, ...config }), version },
-  );
-}
-
-/**
- * The membership of this hub and, on it, all that decides about calls: who is trusted beside this hub has to be known before the
- * first token is looked at.
- */
-export async function openMembershipAndAuth(
-  ground: Omit<AuthCollaborators, 'openStanding'>,
-  config: HubConfig,
-  stack: ServiceStack,
-): Promise<{ readonly membership: Membership; readonly access: Auth }> {
-  const opened = Promise.withResolvers<Membership>();
-  const openStanding: AuthCollaborators['openStanding'] = async ({ key, time }) => {
-    const membership = openMembership({
-      store: ground.store,
-      clock: ground.clock,
-      events: ground.events,
-      logger: ground.logger,
-      self: key,
-      time,
-      rootKeyFile: rootKeyFile(config.stateDir, repairReporter(ground)),
-    });
-    await stack.start(membership.membership);
-    opened.resolve(membership);
-    return membership.membership;
-  };
-  const access = await openAuth(
-    {
-      clock: ground.clock,
-      logger: ground.logger,
-      events: ground.events,
-      problems: ground.problems,
-      fileAnchors: ground.fileAnchors,
-      store: ground.store,
-      snapshotDirectory: ground.snapshotDirectory,
-      devices: ground.devices,
-      devicesElsewhere: ground.devicesElsewhere,
-      openStanding,
-    },
-    config,
-    stack,
-  );
-  return { membership: await opened.promise, access };
-}
-
-/** The file of the sealed root key, in the state directory. */
-function rootKeyFile(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
-  const path = join(stateDir, ROOT_KEY_FILE);
-  const file: SecretFile = {
-    path,
-    ifOthersReadIt: 'make a new mesh: they may try passphrases on it',
-    isWhole: isSealedRootKey,
-    onRepaired,
-  };
-  return {
-    path,
-    read: () => readSecretFile(file)?.trim(),
-    write: (text) => writeSecretFile(file, `${text}\n`),
-    remove: () => removeSecretFile(file),
-  };
+  return new MeshService({ hub, membership, openEngine: (gate, role) => open(key, gate, role) }, { ...mesh, version });
 }
 
 function readPreSharedKey(path: string): Uint8Array {

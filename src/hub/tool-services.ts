@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { replayTools } from '../calls/builtin/replay-tools.ts';
 import { ruleTools } from '../calls/builtin/rule-tools.ts';
 import { sequenceTool } from '../calls/builtin/sequence-tool.ts';
@@ -74,7 +73,7 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
   const outlook = new MeshProxy(ground.mesh);
   const capabilities = new CapabilityCatalogue(registry);
   const networkRoutes = new NetworkRoutes(clock);
-  const self = ownCandidate({ id: access.key.hubId, name: hubName(config) }, { capabilities, networkRoutes });
+  const self = ownCandidate({ id: access.key.hubId, name: config.mesh.name }, { capabilities, networkRoutes });
   const known = new ToolDirectory({ registry, self, remote: outlook.tools, mesh: outlook.view });
   const jobStore = new JobStore({ store, clock, events });
   jobStore.recover();
@@ -132,11 +131,6 @@ function configuredNameUses(
   ]);
   uses.add(() => configuredAreas(sensors).map(({ key, area }) => ({ kind: 'setting', id: key, content: area, isPlace: true })));
   return uses;
-}
-
-/** What people call the hub. */
-export function hubName({ mesh }: HubConfig): string {
-  return mesh.name ?? hostname();
 }
 
 /** This hub for routing. What it has and whether it is online is read only for a tool that needs it. */

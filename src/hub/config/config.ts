@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../connectors/connectors-config.ts';
 import { parseGrant } from '../../core/auth/permission.ts';
@@ -91,8 +92,8 @@ export interface HubConfig {
     readonly plugins: readonly string[];
   };
   readonly mesh: MeshSettings & {
-    /** What other hubs and people call this one; the machine's host name when absent. */
-    readonly name?: string;
+    /** The name of this hub for people and other hubs. */
+    readonly name: string;
     /** Address to listen on; all when empty. */
     readonly host: string;
     readonly port: number;
@@ -229,7 +230,7 @@ function allowedPermissionsOf(
 
 function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {
   return {
-    ...(mesh.name !== undefined && { name: mesh.name }),
+    name: mesh.name ?? hostname(),
     host: mesh.host,
     port: portOf('ATMO_MESH_PORT', portText) ?? mesh.port,
     interfaces: mesh.interfaces,
