@@ -7,94 +7,34 @@ export interface Page {
   readonly route: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Custom element that shows it: a `PageElement`, defined by the module that page-elements.ts names. */
+  /** Custom element that shows it: a `PageElement`, defined by a module that main.ts imports. */
   readonly element: string;
-  /** Where it stands in the navigation: always in sight, behind "More" on phones, or nowhere. */
+  /** Its place in the navigation: always visible, behind "More" on phones, or none. */
   readonly place: 'main' | 'more' | 'none';
 }
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
   { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
-  {
-    route: 'approvals',
-    title: 'Approvals',
-    icon: 'shield',
-    element: 'atmo-page-approvals',
-    place: 'main',
-  },
-  {
-    route: 'devices/:id',
-    title: 'Device',
-    icon: 'home',
-    element: 'atmo-page-device',
-    place: 'none',
-  },
-  {
-    route: 'tools',
-    title: 'Tools',
-    icon: 'tools',
-    element: 'atmo-page-tools',
-    place: 'main',
-  },
-  {
-    route: 'add-device',
-    title: 'Add a device',
-    icon: 'plus',
-    element: 'atmo-page-add-device',
-    place: 'more',
-  },
-  {
-    route: 'activity',
-    title: 'Activity',
-    icon: 'activity',
-    element: 'atmo-page-activity',
-    place: 'more',
-  },
-  {
-    route: 'agents',
-    title: 'Agents',
-    icon: 'agent',
-    element: 'atmo-page-agents',
-    place: 'more',
-  },
-  {
-    route: 'tokens',
-    title: 'Tokens',
-    icon: 'key',
-    element: 'atmo-page-tokens',
-    place: 'more',
-  },
-  {
-    route: 'mesh',
-    title: 'Mesh',
-    icon: 'mesh',
-    element: 'atmo-page-mesh',
-    place: 'more',
-  },
-  {
-    route: 'networks',
-    title: 'Networks',
-    icon: 'waves',
-    element: 'atmo-page-networks',
-    place: 'more',
-  },
-  {
-    route: 'events',
-    title: 'Events',
-    icon: 'list',
-    element: 'atmo-page-events',
-    place: 'more',
-  },
+  { route: 'approvals', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
+  { route: 'devices/:id', title: 'Device', icon: 'home', element: 'atmo-page-device', place: 'none' },
+  { route: 'tools', title: 'Tools', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
+  { route: 'add-device', title: 'Add a device', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
+  { route: 'activity', title: 'Activity', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
+  { route: 'agents', title: 'Agents', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
+  { route: 'tokens', title: 'Tokens', icon: 'key', element: 'atmo-page-tokens', place: 'more' },
+  { route: 'mesh', title: 'Mesh', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },
+  { route: 'networks', title: 'Networks', icon: 'waves', element: 'atmo-page-networks', place: 'more' },
+  { route: 'events', title: 'Events', icon: 'list', element: 'atmo-page-events', place: 'more' },
 ];
 
-/** What the address asks for. */
+/** The page that the address names. */
 export interface CurrentPage {
   readonly page: Page;
   readonly params: RouteParams;
 }
 
-/** What the router needs of a browser's window. */
+/** The part of a browser's window that the router uses. */
 export interface AddressWindow {
   readonly location: { hash: string };
   readonly history: { replaceState(data: null, unused: string, url: string): void };
@@ -111,7 +51,7 @@ export class Router extends Observable {
     this.#window = page;
   }
 
-  /** Undefined when the address names no page, as at the beginning. */
+  /** Undefined where the address names no page, as at the beginning. */
   get place(): CurrentPage | undefined {
     return this.#place;
   }
@@ -126,7 +66,7 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** Goes to a page where the address names none, without an entry in the history. The event about a new address may be on its way. */
+  /** Goes to a page if the address names none, without an entry in the history. An event about a new address may still come. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();
@@ -146,7 +86,7 @@ function pageAt(hash: string): CurrentPage | undefined {
   return undefined;
 }
 
-/** What stands in the address where the route has `:name`, and behind `?`. */
+/** The values of the address for `:name` in the route, and its query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
 /** The parameters of an address such as `#/devices/lamp?tab=raw` by a route such as `devices/:id`; undefined when it is another page's. */
@@ -172,7 +112,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The title of the tab: how many requests wait, so that it is seen from another tab, and the page. */
+/** The title of the tab: the number of waiting requests, visible from other tabs, and the page. */
 export function titleOf(waiting: number, page: string | undefined): string {
   const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
   return waiting > 0 ? `(${waiting}) ${name}` : name;

@@ -1,12 +1,14 @@
 import './components/misclick-guard.ts';
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { escapeAllHidden } from '../core/untrusted-text.ts';
 import { type CallOutcome, canSignDecisions, type PendingCall, submitDecision } from './api/approvals.ts';
 import { messageOf } from './api/hub-client.ts';
 import { loginOfPaste, type Session } from './api/session.ts';
 import type { App } from './app.ts';
 import { closeDialog, modalDialog } from './components/dialog.ts';
+import { formValues } from './components/form-values.ts';
 import { icon } from './components/icon.ts';
+import { every, LightElement, type Stop } from './components/light-element.ts';
 import type { Notice, PageElement } from './components/page-element.ts';
 import { PAGES, type Page, titleOf } from './router.ts';
 
@@ -15,45 +17,31 @@ const NOTICE_MS = 5_000;
 const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
 
 /** The frame of the page: navigation, connection, notices, and the page that the address names. */
-export class Shell extends LitElement {
+export class Shell extends LightElement {
   static override properties = { app: { attribute: false }, notice: { state: true }, isMenuOpen: { state: true } };
   declare app: App | undefined;
   declare notice: Notice | undefined;
   declare isMenuOpen: boolean;
   #shown: PageElement | undefined;
-  readonly #asked = new Set<string>();
+  readonly #shownQuestions = new Set<string>();
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
-  #clock: ReturnType<typeof setInterval> | undefined;
-  #health: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
     super();
     this.isMenuOpen = false;
-    this.addEventListener('atmo-notice', (event) => this.#tell((event as CustomEvent<Notice>).detail));
+    this.addEventListener('atmo-notice', (event) => this.#notify((event as CustomEvent<Notice>).detail));
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     // Requests expire without an event.
-    this.#clock = setInterval(() => this.#retitle(), 1_000);
-    this.#health = setInterval(() => void this.app?.store.refreshHealth(), HEALTH_MS);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearInterval(this.#clock);
-    clearInterval(this.#health);
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+    return [every(1_000, () => this.#retitle()), every(HEALTH_MS, () => void this.app?.store.refreshHealth())];
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('app') || !this.app) return;
     const { calls, session, store, router } = this.app;
     calls.subscribe(() => this.requestUpdate());
-    calls.onEnd((end) => this.#tellEnd(end));
+    calls.onEnd((end) => this.#notifyEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#follow());
@@ -83,14 +71,14 @@ export class Shell extends LitElement {
   }
 
   #navigation(app: App): TemplateResult {
-    const { connection } = app.store;
+    const { connection } = app.store.state;
     return html`
       <nav class="nav" aria-label="Pages">
         <a class="brand" href="#/home"><span class="brand-mark" aria-hidden="true"></span><span class="brand-name">Atmosphere</span></a>
         <ul>
           ${PAGES.filter(({ place }) => place !== 'none').map((page) => this.#link(page))}
           <li class="menu-entry">
-            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#openMenu()}>${icon('more')}<span>More</span></button>
+            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#showMenu(true)}>${icon('more')}<span>More</span></button>
           </li>
         </ul>
         <div class="nav-foot">
@@ -102,15 +90,16 @@ export class Shell extends LitElement {
   }
 
   #problems({ store }: App): TemplateResult | typeof nothing {
-    if (store.hubProblems.length === 0) return nothing;
-    return html`<ul class="hub-problems" role="alert">${store.hubProblems.map((problem) => html`<li>${problem}</li>`)}</ul>`;
+    const { hubProblems } = store.state;
+    if (hubProblems.length === 0) return nothing;
+    return html`<ul class="hub-problems" role="alert">${hubProblems.map((problem) => html`<li>${problem}</li>`)}</ul>`;
   }
 
   #link(page: Page): TemplateResult {
     const isHere = this.app?.router.place?.page === page;
     const count = page.route === 'approvals' ? (this.app?.store.pendingApprovals().length ?? 0) : 0;
     return html`<li class=${page.place}>
-      <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#closeMenu()}>
+      <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#showMenu(false)}>
         ${icon(page.icon)}<span>${page.title}</span>
         ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> waiting</span></span>` : nothing}
       </a>
@@ -123,10 +112,10 @@ export class Shell extends LitElement {
       ${pages.map((page) => this.#link(page))}
       <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
     </ul>`;
-    return modalDialog({ title: 'More', onClose: () => this.#closeMenu() }, content);
+    return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /** Asks whoever is signed in whether a link may sign in somebody else: who makes such a link would see what is done here then. */
+  /** Asks before a link signs in somebody else: the author of such a link would see everything that is done here afterwards. */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;
@@ -141,13 +130,13 @@ export class Shell extends LitElement {
     );
   }
 
-  /** Asks the person who wants something dangerous whether to agree to it at once, where this browser can sign. */
+  /** Asks the person who made a dangerous call whether to approve it at once, where this browser can sign. */
   #question(app: App): TemplateResult | typeof nothing {
-    const call = app.calls.all.find(({ approvalId }) => !this.#asked.has(approvalId));
+    const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;
     const until = new Date(call.expiresAt).toLocaleTimeString([], { timeStyle: 'short' });
     const onClose = () => {
-      this.#asked.add(call.approvalId);
+      this.#shownQuestions.add(call.approvalId);
       this.requestUpdate();
     };
     // The key of this very browser counts only once it is enrolled.
@@ -165,23 +154,19 @@ export class Shell extends LitElement {
   }
 
   async #approve(app: App, call: PendingCall): Promise<void> {
-    this.#asked.add(call.approvalId);
+    this.#shownQuestions.add(call.approvalId);
     this.requestUpdate();
     try {
       await app.store.refresh('approvals');
       const approval = app.store.state.approvals.find((one) => one.approval_id === call.approvalId);
       if (approval) await submitDecision(app.hub, approval, { decision: 'approve', login: app.session.login });
     } catch (error) {
-      this.#tell({ text: messageOf(error), tone: 'bad' });
+      this.#notify({ text: messageOf(error), tone: 'bad' });
     }
   }
 
-  #openMenu(): void {
-    this.isMenuOpen = true;
-  }
-
-  #closeMenu(): void {
-    this.isMenuOpen = false;
+  #showMenu(isOpen: boolean): void {
+    this.isMenuOpen = isOpen;
   }
 
   #skip(event: Event): void {
@@ -204,29 +189,26 @@ export class Shell extends LitElement {
     shown.params = place.params;
     this.#shown = shown;
     this.requestUpdate();
-    if (!isSamePage) this.#arrive();
+    if (isSamePage) return;
+    window.scrollTo({ top: 0 });
+    this.isMenuOpen = false;
   }
 
-  /** The first page waits for the first answer of the hub, to know whether somebody waits for the person. */
+  /** The first page depends on the first answer of the hub: whether requests wait for the person. */
   #begin(app: App): void {
     const stop = app.store.subscribe(() => {
-      if (!app.store.isLoaded && app.store.problem === undefined) return;
+      if (!app.store.state.isLoaded && app.store.state.problem === undefined) return;
       stop();
       if (!app.router.place) app.router.begin(app.store.pendingApprovals().length > 0 ? 'approvals' : 'home');
     });
   }
 
-  #arrive(): void {
-    window.scrollTo({ top: 0 });
-    this.isMenuOpen = false;
+  /** Shows the outcome of a call that had to wait for approval. */
+  #notifyEnd({ call, error }: CallOutcome): void {
+    this.#notify(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
   }
 
-  /** Says how a call ended that had to wait for approval. */
-  #tellEnd({ call, error }: CallOutcome): void {
-    this.#tell(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
-  }
-
-  #tell(notice: Notice): void {
+  #notify(notice: Notice): void {
     clearTimeout(this.#noticeTimer);
     this.notice = notice;
     this.#noticeTimer = setTimeout(() => {
@@ -245,7 +227,7 @@ const REASONS: Readonly<Record<string, string>> = {
   TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
 };
 
-/** What somebody sees who is not signed in. */
+/** The form for whoever is not signed in. */
 function signInView(session: Session): TemplateResult {
   const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
   return html`
@@ -265,13 +247,11 @@ function signInView(session: Session): TemplateResult {
 }
 
 async function signIn(event: SubmitEvent, session: Session): Promise<void> {
-  event.preventDefault();
+  const { token = '', keep } = formValues(event);
+  const login = loginOfPaste(token);
+  if (login) return session.signIn(login, { isKept: keep === 'on' });
   const form = event.currentTarget;
-  if (!(form instanceof HTMLFormElement)) return;
-  const field = form.elements.namedItem('token');
-  const data = new FormData(form);
-  const login = loginOfPaste(String(data.get('token')));
-  if (login) return session.signIn(login, { isKept: data.get('keep') === 'on' });
+  const field = form instanceof HTMLFormElement ? form.elements.namedItem('token') : null;
   if (!(field instanceof HTMLInputElement)) return;
   field.setCustomValidity('This is neither a token nor a link of atmo monitor.');
   field.reportValidity();

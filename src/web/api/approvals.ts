@@ -4,19 +4,19 @@ import type { ApprovalView, EventView } from './hub-types.ts';
 import { Observable } from './observable.ts';
 import type { Login } from './session.ts';
 
-/** A call that a person began here and that waits for somebody's approval. */
+/** A call of this page that waits for approval. */
 export interface PendingCall {
   readonly approvalId: string;
   readonly tool: string;
   readonly params: JsonObject;
-  /** What the person wanted, such as `Unlock Front door`. */
+  /** The action in words, such as `Unlock Front door`. */
   readonly label: string;
   readonly expiresAt: string;
   /** The program or the steps that it is going to run. */
   readonly willDo: readonly string[];
 }
 
-/** How a call of this page ended that people had to agree to. */
+/** The outcome of a call of this page that waited for approval. */
 export interface CallOutcome {
   readonly call: PendingCall;
   readonly result?: Json;
@@ -27,35 +27,35 @@ export interface CallOutcome {
 export class PendingCalls extends Observable {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #calls = new Map<string, PendingCall>();
-  readonly #hearers = new Set<(end: CallOutcome) => void>();
+  readonly #listeners = new Set<(end: CallOutcome) => void>();
 
   constructor(hub: Pick<HubClient, 'invoke'>) {
     super();
     this.#hub = hub;
   }
 
-  /** Hears how calls ended; the answer stops it. */
-  onEnd(hearer: (end: CallOutcome) => void): () => void {
-    this.#hearers.add(hearer);
-    return () => this.#hearers.delete(hearer);
+  /** Calls `listener` with the outcome of each call; the function that it returns ends that. */
+  onEnd(listener: (end: CallOutcome) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   get all(): readonly PendingCall[] {
     return [...this.#calls.values()];
   }
 
-  /** Remembers the call if this error says that it waits; true when it does. */
-  track(error: unknown, wish: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
+  /** Stores the call if this error means that it waits for approval; true when it does. */
+  track(error: unknown, call: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
     if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
     if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
     const willDo = Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : [];
-    this.#calls.set(approvalId, { ...wish, approvalId, expiresAt, willDo });
+    this.#calls.set(approvalId, { ...call, approvalId, expiresAt, willDo });
     this.changed();
     return true;
   }
 
-  /** Follows what people decided. */
+  /** Makes or ends a call after the decision about it. */
   handleEvent(event: EventView): void {
     if (event.type !== 'approval.decided') return;
     const call = this.#calls.get(event.subject);
@@ -66,15 +66,13 @@ export class PendingCalls extends Observable {
     this.changed();
     if (state === 'approved') void this.#run(call);
     else
-      this.#tell({
+      this.#emit({
         call,
-        error: new HubError('PERMISSION_DENIED', `${call.label}: ${state === 'expired' ? 'nobody agreed in time' : 'denied'}`, {
-          status: 0,
-        }),
+        error: new HubError('PERMISSION_DENIED', `${call.label}: ${state === 'expired' ? 'nobody agreed in time' : 'denied'}`),
       });
   }
 
-  /** The person wants none of them any more. */
+  /** Drops all calls. */
   clear(): void {
     this.#calls.clear();
     this.changed();
@@ -82,14 +80,14 @@ export class PendingCalls extends Observable {
 
   async #run(call: PendingCall): Promise<void> {
     try {
-      this.#tell({ call, result: await this.#hub.invoke(call.tool, call.params) });
+      this.#emit({ call, result: await this.#hub.invoke(call.tool, call.params) });
     } catch (error) {
-      this.#tell({ call, error });
+      this.#emit({ call, error });
     }
   }
 
-  #tell(end: CallOutcome): void {
-    for (const hearer of this.#hearers) hearer(end);
+  #emit(end: CallOutcome): void {
+    for (const listener of this.#listeners) listener(end);
   }
 }
 
@@ -98,20 +96,17 @@ export function canSignDecisions(login: Login | undefined): boolean {
   return login?.key !== undefined && login.person !== undefined;
 }
 
-/** Signs a person's decision and hands it in. */
+/** Signs a person's decision and sends it to the hub. */
 export async function submitDecision(
   hub: HubClient,
   approval: ApprovalView,
-  wish: { decision: 'approve' | 'deny'; login: Login | undefined },
+  { decision, login }: { readonly decision: 'approve' | 'deny'; readonly login: Login | undefined },
 ): Promise<void> {
-  const { decision, login } = wish;
   const { person, key } = login ?? {};
   if (person === undefined || key === undefined) {
-    throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve', {
-      status: 0,
-    });
+    throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
   }
-  // What signs is 5 kB that most visits never need.
+  // The signing code has 5 kB, which most visits never need.
   const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);

@@ -1,23 +1,20 @@
-import type { Json } from '../../core/json.ts';
+import { REACHABILITIES, type Reachability } from '../../core/devices/device-model.ts';
+import { type Json, textsOf } from '../../core/json.ts';
 import type { Connection } from './event-stream.ts';
 import { type HubClient, messageOf } from './hub-client.ts';
-import type { ApprovalView, DeviceView, EventView, ReachabilityView, ReadingView } from './hub-types.ts';
+import type { ApprovalView, DeviceView, EventView, ReadingView } from './hub-types.ts';
 import { Observable } from './observable.ts';
 
-/** Hears every event, in order. */
-export type HubEventListener = (event: EventView) => void;
+/** Is called with every event, in order. */
+type HubEventListener = (event: EventView) => void;
 
-/** The home as the hub tells it: loaded once, then kept by the events. */
+/** The state of the home: loaded once, then updated by the events. */
 export class HomeStore extends Observable {
   readonly #hub: HubClient;
-  readonly #hearers = new Set<HubEventListener>();
+  readonly #eventListeners = new Set<HubEventListener>();
   readonly #stale = new Set<Refresh>();
   #state: HomeState = EMPTY_HOME;
-  #connection: Connection = 'connecting';
-  #isLoaded = false;
-  #problem: string | undefined;
   #refreshing: Promise<void> | undefined;
-  #hubProblems: readonly string[] = [];
 
   constructor(hub: HubClient) {
     super();
@@ -28,31 +25,11 @@ export class HomeStore extends Observable {
     return this.#state;
   }
 
-  get connection(): Connection {
-    return this.#connection;
-  }
-
-  /** False until the hub has told the home for the first time. */
-  get isLoaded(): boolean {
-    return this.#isLoaded;
-  }
-
-  /** Why the home could not be asked for, for people; undefined when it could. */
-  get problem(): string | undefined {
-    return this.#problem;
-  }
-
-  /** What is wrong with the hub itself, one line each. */
-  get hubProblems(): readonly string[] {
-    return this.#hubProblems;
-  }
-
-  /** Asks the hub how it is; what cannot be asked changes nothing, since the connection tells of it. */
+  /** Loads the problems of the hub itself. A failure changes nothing, since the connection shows it. */
   async refreshHealth(): Promise<void> {
     try {
       const { problems } = await this.#hub.get('/healthz');
-      this.#hubProblems = Array.isArray(problems) ? problems.map(String) : [];
-      this.changed();
+      this.#update({ hubProblems: textsOf(problems) });
     } catch {
       // A hub that starts or stops answers with an error.
     }
@@ -63,31 +40,29 @@ export class HomeStore extends Observable {
     return pendingApprovals(this.#state.approvals, Date.now());
   }
 
-  /** Hears events as they come, as `EventStream` tells them; the answer stops it. */
-  onEvent(hearer: HubEventListener): () => void {
-    this.#hearers.add(hearer);
-    return () => this.#hearers.delete(hearer);
+  /** Calls `listener` with each event that `EventStream` emits; the function that it returns ends that. */
+  onEvent(listener: HubEventListener): () => void {
+    this.#eventListeners.add(listener);
+    return () => this.#eventListeners.delete(listener);
   }
 
   setConnection(connection: Connection): void {
-    this.#connection = connection;
-    this.changed();
+    this.#update({ connection });
   }
 
   handleEvent(event: EventView): void {
     const refresh = refreshAfter(event, this.#state);
-    this.#state = withEvent(this.#state, event);
-    this.changed();
-    for (const hearer of this.#hearers) hearer(event);
+    this.#update(withEvent(this.#state, event));
+    for (const listener of this.#eventListeners) listener(event);
     if (refresh) void this.refresh(refresh);
   }
 
-  /** Asks for everything anew: at the beginning and when events were lost. */
+  /** Loads everything: at the beginning and after events were lost. */
   reload(): Promise<void> {
     return this.refresh('devices', 'approvals');
   }
 
-  /** Asks for these parts anew; what is asked for while an answer is on its way is fetched once after it. */
+  /** Loads these parts again; parts that are requested during a load are loaded once after it. */
   async refresh(...parts: readonly Refresh[]): Promise<void> {
     for (const part of parts) this.#stale.add(part);
     this.#refreshing ??= this.#drain().finally(() => {
@@ -96,11 +71,14 @@ export class HomeStore extends Observable {
     await this.#refreshing;
   }
 
-  /** Forgets the home, when somebody signs out. */
+  /** Deletes the state of the home, when somebody signs out. */
   clear(): void {
-    this.#state = EMPTY_HOME;
-    this.#isLoaded = false;
-    this.#problem = undefined;
+    const { connection, hubProblems } = this.#state;
+    this.#update({ ...EMPTY_HOME, connection, hubProblems });
+  }
+
+  #update(change: Partial<HomeState>): void {
+    this.#state = { ...this.#state, ...change };
     this.changed();
   }
 
@@ -110,9 +88,8 @@ export class HomeStore extends Observable {
       this.#stale.clear();
       const results = await Promise.allSettled(parts.map((part) => this.#fetch(part)));
       const devices = results[parts.indexOf('devices')];
-      if (devices) this.#problem = devices.status === 'rejected' ? messageOf(devices.reason) : undefined;
-      this.#isLoaded ||= devices?.status === 'fulfilled';
-      this.changed();
+      if (devices) this.#update({ problem: devices.status === 'rejected' ? messageOf(devices.reason) : undefined });
+      this.#update({ isLoaded: this.#state.isLoaded || devices?.status === 'fulfilled' });
     }
   }
 
@@ -121,46 +98,62 @@ export class HomeStore extends Observable {
       const { devices } = await this.#hub.get<{ devices: readonly DeviceView[] }>('/api/v1/devices');
       this.#state = withDevices(this.#state, devices);
     } else {
-      // Whoever may not see requests sees none.
+      // Callers without the permission keep an empty list.
       const { approvals } = await this.#hub.get<{ approvals: readonly ApprovalView[] }>('/api/v1/approvals');
       this.#state = { ...this.#state, approvals };
     }
   }
 }
 
-/** What the page knows of the home. Immutable: a change makes a new one. */
+/** The state of the home and of the connection to it. Immutable: a change makes a new one. */
 export interface HomeState {
+  readonly connection: Connection;
+  /** False until the hub has returned the devices for the first time. */
+  readonly isLoaded: boolean;
+  /** Why the devices could not be loaded, for people; undefined after a success. */
+  readonly problem: string | undefined;
+  /** The problems of the hub itself, one line each. */
+  readonly hubProblems: readonly string[];
   /** In the order of their names. */
   readonly devices: readonly DeviceView[];
   /** By id. */
   readonly readings: ReadonlyMap<string, ReadingView>;
-  /** Requests that wait and those decided lately, newest first. */
+  /** Pending requests and those decided in the last hour, newest first. */
   readonly approvals: readonly ApprovalView[];
   /** Newest first, at most 500. */
   readonly events: readonly EventView[];
 }
 
-export const EMPTY_HOME: HomeState = { devices: [], readings: new Map(), approvals: [], events: [] };
+export const EMPTY_HOME: HomeState = {
+  connection: 'connecting',
+  isLoaded: false,
+  problem: undefined,
+  hubProblems: [],
+  devices: [],
+  readings: new Map(),
+  approvals: [],
+  events: [],
+};
 const MAX_EVENTS = 500;
 
-/** What an event asks the page to fetch again, since the event alone does not say it. */
+/** The part of the state to load again after an event that does not hold the change itself. */
 type Refresh = 'devices' | 'approvals';
 
-/** What `GET /api/v1/devices` said, taken over. */
+/** The state with the devices of `GET /api/v1/devices`. */
 export function withDevices(state: HomeState, devices: readonly DeviceView[]): HomeState {
   const readings = new Map(devices.flatMap((device) => device.readings.map((reading) => [reading.id, reading] as const)));
   return { ...state, devices: devices.toSorted((a, b) => a.name.localeCompare(b.name)), readings };
 }
 
-/** An event, taken over as far as it says what is new. */
+/** The state after an event, as far as the event holds the change. */
 export function withEvent(state: HomeState, event: EventView): HomeState {
-  const heard = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
-  if (event.type === 'sensor.reading') return withReading(heard, event);
-  if (event.type === 'device.reachability') return withReachability(heard, event);
-  return heard;
+  const logged = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
+  if (event.type === 'sensor.reading') return withReading(logged, event);
+  if (event.type === 'device.reachability') return withReachability(logged, event);
+  return logged;
 }
 
-/** What has to be fetched after an event. */
+/** The part to load after an event, if any. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
@@ -169,11 +162,16 @@ export function refreshAfter(event: EventView, state: HomeState): Refresh | unde
   return undefined;
 }
 
-/** The requests that a person has to look at, the one that expires first in front. */
+/** The requests that wait for a person, the one that expires first in front. */
 export function pendingApprovals(approvals: readonly ApprovalView[], nowMs: number): readonly ApprovalView[] {
   return approvals
     .filter(({ state, expires_at: expiresAt }) => state === 'pending' && Date.parse(expiresAt) > nowMs)
     .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
+}
+
+/** The names of the areas that devices are in, sorted. */
+export function areaNames({ devices }: HomeState): readonly string[] {
+  return [...new Set(devices.flatMap(({ area }) => area ?? []))].toSorted();
 }
 
 /** The readings of a device by their names. */
@@ -201,6 +199,6 @@ function withReachability(state: HomeState, { subject, data }: EventView): HomeS
   return { ...state, devices: state.devices.map((device) => (device.id === subject ? { ...device, reachability } : device)) };
 }
 
-function isReachability(value: Json | undefined): value is ReachabilityView {
-  return value === 'reachable' || value === 'unreachable' || value === 'unknown';
+function isReachability(value: Json | undefined): value is Reachability {
+  return REACHABILITIES.some((known) => known === value);
 }

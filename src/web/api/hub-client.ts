@@ -1,14 +1,14 @@
 import { AtmoError, type ErrorCode, isErrorCode } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 
-/** What the client needs of the page. */
+/** The parts of the page that the client uses. */
 export interface HubClientParts {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
   /** The token of whoever is signed in. */
   readonly token: () => string | undefined;
-  /** Told when the hub does not take the token: it expired, was revoked, or never was one. */
+  /** Is called when the hub rejects the token: it expired, was revoked, or is invalid. */
   readonly onRefused: (error: HubError) => void;
-  /** Path of the script that this page is made of, and how the page is loaded anew. */
+  /** Path of the main script of this page, and a function that reloads the page. */
   readonly build?: { readonly script: string; reload(): void };
 }
 
@@ -25,7 +25,7 @@ export class HubClient {
     this.#parts = parts;
   }
 
-  /** The JSON of a document or list. `Answer` says its shape: hub and page are of one build. */
+  /** The JSON of a document or list. `Answer` is its type: hub and page are of one build. */
   get<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('GET', path, options);
   }
@@ -48,12 +48,12 @@ export class HubClient {
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
-    return this.#refuse(await bodyOf(response), response.status);
+    return this.#refuse(tryParseJson(await response.text()), response.status);
   }
 
   /**
-   * A part of the page that is loaded when it is needed. Where the hub has another page by now the part is gone, and the page
-   * loads itself anew; HUB_UNREACHABLE where the hub could not be asked.
+   * Loads a part of the page on demand. Where the hub serves another build by now the part is gone, and the page reloads itself;
+   * HUB_UNREACHABLE where the hub does not answer.
    */
   async part<Part>(load: () => Promise<Part>): Promise<Part> {
     try {
@@ -61,17 +61,16 @@ export class HubClient {
     } catch {
       const { build } = this.#parts;
       const shell = await (await this.open('/')).text();
-      if (!build || shell.includes(build.script))
-        throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again', { status: 0 });
+      if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again');
       build.reload();
-      // What was wanted waits for the new page.
+      // The caller never continues: the new page replaces it.
       return new Promise(() => {});
     }
   }
 
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {
     const response = await this.#send(method, path, options);
-    const body = await bodyOf(response);
+    const body = tryParseJson(await response.text());
     // A call that waits for people is no success though HTTP says 202; a job that began is.
     const isError = !response.ok || (isJsonObject(body) && (body.status === 'error' || body.code === 'APPROVAL_REQUIRED'));
     if (isError) return this.#refuse(body, response.status);
@@ -96,7 +95,7 @@ export class HubClient {
       return await this.#parts.fetch(path, init);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new HubError('HUB_UNREACHABLE', 'The hub does not answer; is it running, and is this device in its network?', { status: 0 });
+      throw new HubError('HUB_UNREACHABLE', 'The hub does not answer; is it running, and is this device in its network?');
     }
   }
 
@@ -107,22 +106,16 @@ export class HubClient {
   }
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What the hub answered instead of a result, or that no hub answered (HUB_UNREACHABLE). */
+/** An error answer of the hub, or HUB_UNREACHABLE where none came. */
 export class HubError extends AtmoError {
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
 
-  constructor(code: ErrorCode, message: string, { status, details = {} }: { readonly status: number; readonly details?: JsonObject }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { status = 0, details = {} }: { readonly status?: number; readonly details?: JsonObject } = {},
+  ) {
     super(code, message, details);
     this.status = status;
   }
@@ -130,18 +123,15 @@ export class HubError extends AtmoError {
 
 /** The error of an answer: problem details (RFC 9457), or the `error` of an invoke envelope. */
 function errorOfAnswer(body: unknown, status: number): HubError {
-  const told = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
-  if (!isJsonObject(told)) return new HubError('INTERNAL_ERROR', `The hub answered with status ${status} and without a reason`, { status });
-  const text = told.message ?? told.detail;
-  const message = typeof text === 'string' ? text : `The hub answered with status ${status}`;
-  return new HubError(codeOf(told.code), message, { status, details: isJsonObject(told.details) ? told.details : {} });
+  const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
+  if (!isJsonObject(problem))
+    return new HubError('INTERNAL_ERROR', `The hub answered with status ${status} and without a reason`, { status });
+  const { code, message = problem.detail, details } = problem;
+  const text = typeof message === 'string' ? message : `The hub answered with status ${status}`;
+  return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', text, { status, details: objectOf(details) });
 }
 
-/** What a person reads of anything thrown. */
+/** The message of anything thrown, for people. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-function codeOf(code: unknown): ErrorCode {
-  return isErrorCode(code) ? code : 'INTERNAL_ERROR';
 }

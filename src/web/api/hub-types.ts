@@ -1,13 +1,15 @@
+import type { ApprovalView as ListedApproval } from '../../core/auth/approvals.ts';
 import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
+import type { Reachability } from '../../core/devices/device-model.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 
-/** A value that a device tells, as `GET /api/v1/sensors` has it. */
+/** A reading of a device, as `GET /api/v1/sensors` has it. */
 export interface ReadingView {
   readonly id: string;
   readonly device: string;
   readonly name: string;
   readonly title: string;
-  /** What kind of thing it is, such as `temperature`, `on_off`, `cover_position`. */
+  /** The quantity, such as `temperature`, `on_off`, `cover_position`. */
   readonly kind: string;
   readonly unit: string;
   readonly area: string | null;
@@ -15,16 +17,14 @@ export interface ReadingView {
   /** ISO 8601; null for never. */
   readonly at: string | null;
   readonly age_ms: number | null;
-  readonly reachability: ReachabilityView;
+  readonly reachability: Reachability;
 }
-
-export type ReachabilityView = 'reachable' | 'unreachable' | 'unknown';
 
 /** A device, as `GET /api/v1/devices` lists it. */
 export interface DeviceView {
   readonly id: string;
   readonly name: string;
-  /** What people call it beside its name. */
+  /** Other names that people gave it. */
   readonly aliases?: readonly string[];
   readonly area: string | null;
   /** Of its area. */
@@ -38,7 +38,7 @@ export interface DeviceView {
   readonly serial?: string;
   readonly software_version?: string;
   readonly device_types: readonly string[];
-  readonly reachability: ReachabilityView;
+  readonly reachability: Reachability;
   readonly last_seen: string | null;
   readonly age_ms: number | null;
   readonly is_sleepy: boolean;
@@ -47,7 +47,7 @@ export interface DeviceView {
   readonly readings: readonly ReadingView[];
 }
 
-/** A tool, as `GET /api/v1/tools` has it; more members come along. */
+/** A tool, as `GET /api/v1/tools` has it, with further members. */
 export interface ToolView {
   readonly id: string;
   readonly name: string;
@@ -58,30 +58,14 @@ export interface ToolView {
   readonly [member: string]: unknown;
 }
 
-/** A dangerous call that waits for people, as `GET /api/v1/approvals` has it. */
-export interface ApprovalView {
-  readonly approval_id: string;
-  readonly state: 'pending' | 'approved' | 'denied' | 'used' | 'expired';
-  /** Who asks. */
-  readonly agent_id: string;
-  readonly title: string;
+/** A request for approval, as `GET /api/v1/approvals` has it. */
+export type ApprovalView = Omit<ListedApproval, 'runs' | 'trace_id' | 'devices'> & {
   readonly summary: string;
   /** The program or the steps that will run, a line for each; absent from an older hub. */
   readonly will_do?: readonly string[];
-  /** What is touched, by the names and in the rooms that the devices have; absent from an older hub. */
+  /** The devices among the targets, by the names and in the rooms that they have; absent from an older hub. */
   readonly devices?: readonly NamedDevice[];
-  readonly tool: string;
-  readonly params: JsonObject;
-  readonly effects: readonly { readonly permission: string; readonly risk: string; readonly target: string }[];
-  readonly needed: number;
-  readonly given: number;
-  readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
-  readonly denied_by?: string;
-  readonly call_hash: string;
-  readonly hub: string;
-  readonly created_at: string;
-  readonly expires_at: string;
-}
+};
 
 /** An event of the hub (CloudEvents 1.0). */
 export interface EventView {

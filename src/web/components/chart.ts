@@ -1,6 +1,7 @@
-import { html, LitElement, nothing, svg, type TemplateResult } from 'lit';
+import { html, nothing, svg, type TemplateResult } from 'lit';
 import { CHART_MARGIN, type ChartPoint, type ChartShape, chartOf } from './chart-geometry.ts';
 import { numberWords } from './formatting.ts';
+import { LightElement, type Stop } from './light-element.ts';
 
 /** What a curve is drawn over. */
 export interface ChartScale {
@@ -14,8 +15,8 @@ const HEIGHT_PX = 240;
 const MAX_DOTS = 60;
 const MINUTE_MS = 60_000;
 
-/** A curve over time, with the value under the pointer. What it shows has to be told in words as well: it is a picture. */
-export class Chart extends LitElement {
+/** A curve over time, with the value under the pointer. It is a picture: the page has to say the same in words. */
+export class Chart extends LightElement {
   static override properties = {
     points: { attribute: false },
     scale: { attribute: false },
@@ -36,18 +37,9 @@ export class Chart extends LitElement {
     this.width = 0;
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     this.#observer.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#observer.disconnect();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+    return [() => this.#observer.disconnect()];
   }
 
   protected override render(): TemplateResult | typeof nothing {

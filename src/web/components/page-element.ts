@@ -1,8 +1,10 @@
-import { LitElement } from 'lit';
+import type { TemplateResult } from 'lit';
 import type { Json } from '../../core/json.ts';
 import { messageOf } from '../api/hub-client.ts';
 import type { App, CallRequest } from '../app.ts';
 import type { RouteParams } from '../router.ts';
+import { LightElement, type Stop } from './light-element.ts';
+import { copyable } from './text-block.ts';
 
 /** What the shell shows for a moment. */
 export interface Notice {
@@ -10,42 +12,41 @@ export interface Notice {
   readonly tone: 'good' | 'bad' | 'plain';
 }
 
-/**
- * A page of the monitor. It renders into the document itself, so that the one style sheet and labels reach everything, is
- * given `app` and the `params` of its route, and is shown anew when the home changes.
- */
-export abstract class PageElement extends LitElement {
+/** A page of the monitor. It gets `app` and the `params` of its route, and renders again when the home changes. */
+export abstract class PageElement extends LightElement {
   static override properties = { app: { attribute: false }, params: { attribute: false } };
   declare app: App;
   declare params: RouteParams;
-  #unsubscribe: (() => void) | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#unsubscribe = this.app.store.subscribe(() => this.requestUpdate());
+  protected override connected(): readonly Stop[] {
+    return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#unsubscribe?.();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  /** Calls a tool and shows why it failed; undefined is no wish any more. A call that waits for approval is asked about by the shell. */
-  protected async callTool(wish: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
+  /** Calls a tool and shows why it failed; undefined where the person gave up. The shell asks about a call that waits for approval. */
+  protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
-      const whole = await wish;
-      return whole && (await this.app.call(whole));
+      const call = await request;
+      return call && (await this.app.call(call));
     } catch (error) {
       this.notifyError(error);
       return undefined;
     }
   }
 
-  /** Shows a notice and tells it to screen readers. */
+  /** Waits for work, then shows the notice, or why the work failed. */
+  protected async attempt(work: Promise<unknown>, success: string): Promise<void> {
+    await work.then(
+      () => this.notify(success),
+      (error: unknown) => this.notifyError(error),
+    );
+  }
+
+  /** A text with a button that copies it. */
+  protected copyable(text: string, label: string): TemplateResult {
+    return copyable(text, { label, onCopied: () => this.notify('Copied.') });
+  }
+
+  /** Shows a notice, which screen readers read out. */
   protected notify(text: string, tone: Notice['tone'] = 'good'): void {
     this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text, tone }, bubbles: true }));
   }

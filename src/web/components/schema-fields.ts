@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonSchema, tryParseJson } from '../../core/json.ts';
 import { capital, humanWords } from './formatting.ts';
 
-/** Where a field's value stands in the whole value. */
+/** The path of a field's value in the whole value. */
 export type FieldPath = readonly (string | number)[];
 
 interface FieldHead {
@@ -10,11 +10,11 @@ interface FieldHead {
   readonly help?: string;
   readonly unit?: string;
   readonly isRequired: boolean;
-  /** What the tool takes when nothing is given. */
+  /** The default value. */
   readonly fallback?: Json;
 }
 
-/** One field of a form, as a JSON Schema asks for it. */
+/** One field of a form, made from a JSON Schema. */
 export type FormField = FieldHead &
   (
     | { readonly kind: 'number'; readonly isWhole: boolean; readonly min?: number; readonly max?: number }
@@ -76,7 +76,7 @@ export function schemaFields(parameters: JsonSchema, path: FieldPath = []): read
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  // Several kinds of one text are written into one field.
+  // Alternatives of a text share one field.
   if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
@@ -85,7 +85,7 @@ function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   return { ...head, kind: 'variant', options };
 }
 
-/** A form of several keeps what is said about the whole. */
+/** One of several forms, with the label and help of the whole. */
 function typedForm(form: JsonSchema, head: FieldHead): FormField {
   return choiceOf(form, head) ?? typedOf(form, head);
 }
@@ -135,17 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** What stands at a path of a value; undefined when nothing does. */
-export function valueAt(value: Json | undefined, path: FieldPath): Json | undefined {
-  let found: Json | undefined = value;
-  for (const step of path) {
-    if (typeof step === 'number') found = Array.isArray(found) ? found[step] : undefined;
-    else found = isJsonObject(found) ? found[step] : undefined;
-  }
-  return found;
-}
-
-/** The value with another one at a path; undefined takes it out, and objects that become empty by that as well. */
+/** The value with another one at a path; undefined removes it, and with it objects that become empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -163,14 +153,14 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** An item that is taken out at its own path makes the list shorter; one that is only emptied stays in its place. */
+/** An item that is removed at its own path makes the list shorter; one that is only emptied stays in its place. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;
   return [...items.slice(0, index), inner, ...items.slice(index + 1)];
 }
 
-/** What a person typed into a field of JSON: JSON, or the text itself where it is none. */
+/** The value of a text that was typed into a field of JSON: the JSON, or the text itself where it is none. */
 export function parseJsonOrText(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
   const value = tryParseJson(text);

@@ -1,8 +1,10 @@
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, valueAt } from '../../core/json.ts';
+import { inputValue } from './form-values.ts';
 import { capital, humanWords, valueWords } from './formatting.ts';
 import { icon } from './icon.ts';
-import { type FieldPath, type FormField, parseJsonOrText, schemaField, schemaFields, valueAt, withValueAt } from './schema-fields.ts';
+import { LightElement } from './light-element.ts';
+import { type FieldPath, type FormField, parseJsonOrText, schemaField, schemaFields, withValueAt } from './schema-fields.ts';
 
 /** A set of parameters that a tool gives as an example. */
 export interface FormExample {
@@ -10,7 +12,7 @@ export interface FormExample {
   readonly params: JsonObject;
 }
 
-/** What the hub said about one parameter. */
+/** A problem of one parameter, as the hub reports it. */
 export interface FieldProblem {
   /** JSON pointer. */
   readonly pointer: string;
@@ -20,8 +22,8 @@ export interface FieldProblem {
 
 let count = 0;
 
-/** A form made from the JSON Schema of a tool's parameters. Fires `atmo-submit` with them once the browser finds them in order. */
-export class SchemaForm extends LitElement {
+/** A form made from the JSON Schema of a tool's parameters. Dispatches `atmo-submit` with them once the browser accepts them. */
+export class SchemaForm extends LightElement {
   static override properties = {
     schema: { attribute: false },
     examples: { attribute: false },
@@ -37,7 +39,7 @@ export class SchemaForm extends LitElement {
   declare submitLabel: string;
   declare busy: boolean;
   declare value: Json | undefined;
-  /** Which form of a variant the person chose, by its path. */
+  /** Index of the chosen form of each variant, by its path. */
   declare variants: Readonly<Record<string, number>>;
   readonly #id = `form-${++count}`;
 
@@ -48,10 +50,6 @@ export class SchemaForm extends LitElement {
     this.submitLabel = 'Run';
     this.busy = false;
     this.variants = {};
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
@@ -105,7 +103,7 @@ export class SchemaForm extends LitElement {
   }
 
   #input(field: FormField, id: string): TemplateResult {
-    const value = valueAt(this.value, field.path);
+    const value = this.#valueAt(field.path);
     const set = (next: Json | undefined) => this.#set(field.path, next);
     if (field.kind === 'choice') return choiceInput({ id, field, value, options: field.options, set });
     if (field.kind === 'flag') return choiceInput({ id, field, value, options: [true, false], set });
@@ -114,11 +112,11 @@ export class SchemaForm extends LitElement {
     const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
     const read = field.kind === 'json' ? parseJsonOrText : (typed: string) => (typed === '' ? undefined : typed);
     return html`<textarea id=${id} rows="3" ?required=${field.isRequired} .value=${text} placeholder=${field.kind === 'json' ? 'JSON' : ''}
-      @change=${(event: Event) => set(read(textOf(event)))}></textarea>`;
+      @change=${(event: Event) => set(read(inputValue(event)))}></textarea>`;
   }
 
   #list(field: FormField & { readonly kind: 'list' }): TemplateResult {
-    const value = valueAt(this.value, field.path);
+    const value = this.#valueAt(field.path);
     const items: readonly Json[] = Array.isArray(value) ? value : [];
     const isFull = field.maxItems !== undefined && items.length >= field.maxItems;
     return html`<fieldset><legend>${field.label}</legend>${this.#help(field)}
@@ -139,7 +137,7 @@ export class SchemaForm extends LitElement {
       this.variants[key] ??
       Math.max(
         0,
-        field.options.findIndex((option) => fits(option, valueAt(this.value, field.path))),
+        field.options.findIndex((option) => fits(option, this.#valueAt(field.path))),
       );
     const option = field.options[chosen];
     const choose = (index: number) => {
@@ -153,14 +151,17 @@ export class SchemaForm extends LitElement {
       ${option?.kind === 'group' ? option.fields.map((inner) => this.#field(inner)) : option ? this.#field({ ...option, help: '' }) : nothing}</fieldset>`;
   }
 
+  #valueAt(path: FieldPath): Json | undefined {
+    return this.value === undefined ? undefined : valueAt(this.value, path.map(String));
+  }
+
   #set(path: FieldPath, next: Json | undefined): void {
     this.value = withValueAt(this.value, path, next);
   }
 
   #submit(event: Event): void {
     event.preventDefault();
-    const params = isJsonObject(this.value) ? this.value : {};
-    this.dispatchEvent(new CustomEvent<JsonObject>('atmo-submit', { detail: params, bubbles: true }));
+    this.dispatchEvent(new CustomEvent<JsonObject>('atmo-submit', { detail: objectOf(this.value), bubbles: true }));
   }
 }
 
@@ -180,7 +181,7 @@ function choiceInput({
 }: InputParts<'choice' | 'flag'> & { readonly options: readonly Json[] }): TemplateResult {
   const chosen = options.findIndex((option) => JSON.stringify(option) === JSON.stringify(value));
   const none = field.fallback === undefined ? 'Choose …' : `${capital(valueWords(field.fallback))} (unless chosen)`;
-  return html`<select id=${id} ?required=${field.isRequired} @change=${(event: Event) => set(options[Number(textOf(event) || -1)])}>
+  return html`<select id=${id} ?required=${field.isRequired} @change=${(event: Event) => set(options[Number(inputValue(event) || -1)])}>
     <option value="" ?selected=${chosen === -1}>${none}</option>
     ${options.map((option, index) => html`<option value=${index} ?selected=${index === chosen}>${capital(valueWords(option))}</option>`)}
   </select>`;
@@ -190,20 +191,14 @@ function numberInput({ id, field, value, set }: InputParts<'number'>): TemplateR
   return html`<input id=${id} type="number" inputmode="decimal" ?required=${field.isRequired} min=${field.min ?? nothing} max=${field.max ?? nothing}
     step=${field.isWhole ? 1 : 'any'} .value=${typeof value === 'number' ? String(value) : ''}
     placeholder=${typeof field.fallback === 'number' ? field.fallback : nothing}
-    @change=${(event: Event) => set(textOf(event) === '' ? undefined : Number(textOf(event)))} />`;
+    @change=${(event: Event) => set(inputValue(event) === '' ? undefined : Number(inputValue(event)))} />`;
 }
 
 function textInput({ id, field, value, set }: InputParts<'text'>): TemplateResult {
   return html`<input id=${id} type=${field.isSecret ? 'password' : 'text'} autocomplete="off" ?required=${field.isRequired}
     minlength=${field.minLength ?? nothing} maxlength=${field.maxLength ?? nothing} .value=${typeof value === 'string' ? value : ''}
     placeholder=${typeof field.fallback === 'string' ? humanWords(field.fallback) : nothing}
-    @change=${(event: Event) => set(textOf(event) === '' ? undefined : textOf(event))} />`;
-}
-
-function textOf({ target }: Event): string {
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement
-    ? target.value
-    : '';
+    @change=${(event: Event) => set(inputValue(event) === '' ? undefined : inputValue(event))} />`;
 }
 
 function emptyOf(item: JsonSchema): Json {

@@ -1,13 +1,14 @@
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { icon } from './icon.ts';
+import { LightElement, type Stop } from './light-element.ts';
 
 interface CopyOptions {
-  /** What it is, for who cannot see it. */
+  /** Name of the text for screen readers. */
   readonly label: string;
   onCopied(): void;
 }
 
-/** Text that is there to be taken elsewhere: selectable, with a button that copies it. */
+/** A text to select, with a button that copies it. */
 export function copyable(text: string, { label, onCopied }: CopyOptions): TemplateResult {
   return html`<div class="copyable">
     <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
@@ -15,41 +16,40 @@ export function copyable(text: string, { label, onCopied }: CopyOptions): Templa
   </div>`;
 }
 
-/** The clipboard needs a secure origin; where it is not, the text is selected for the person's own Ctrl+C. */
+/** The clipboard needs a secure origin; elsewhere the text is selected for the person's own Ctrl+C. */
 async function copy({ currentTarget }: Event, text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const pre = currentTarget instanceof Element ? currentTarget.previousElementSibling : null;
   if (pre) getSelection()?.selectAllChildren(pre);
 }
 
-/** JSON that is only written out once somebody unfolds it: lists have hundreds of them. */
-export class LazyJson extends LitElement {
-  static override properties = { value: { attribute: false }, isOpen: { state: true } };
-  declare value: unknown;
-  declare isOpen: boolean;
-  #details: HTMLDetailsElement | null = null;
-  readonly #onToggle = () => {
-    this.isOpen = this.#details?.open === true;
-  };
+class LazyContent extends LightElement {
+  static override properties = { content: { attribute: false }, isOpened: { state: true } };
+  declare content: () => unknown;
+  declare isOpened: boolean;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#details = this.closest('details');
-    this.#details?.addEventListener('toggle', this.#onToggle);
+  protected override connected(): readonly Stop[] {
+    const details = this.closest('details');
+    const onToggle = () => {
+      this.isOpened ||= details?.open === true;
+    };
+    details?.addEventListener('toggle', onToggle);
+    return [() => details?.removeEventListener('toggle', onToggle)];
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#details?.removeEventListener('toggle', this.#onToggle);
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  protected override render(): TemplateResult | typeof nothing {
-    return this.isOpen ? html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(this.value, null, 2)}</pre>` : nothing;
+  protected override render(): unknown {
+    return this.isOpened ? this.content() : nothing;
   }
 }
 
-customElements.define('atmo-unfolded', LazyJson);
+customElements.define('atmo-unfolded', LazyContent);
+
+/** Content that is rendered once the `<details>` around it has been opened: lists have hundreds of them. */
+export function lazyContent(content: () => unknown): TemplateResult {
+  return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
+}
+
+/** A value as JSON, rendered once the `<details>` around it has been opened. */
+export function lazyJson(value: unknown): TemplateResult {
+  return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
+}

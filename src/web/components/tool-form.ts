@@ -1,14 +1,15 @@
 import './schema-form.ts';
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 import { HubError, messageOf } from '../api/hub-client.ts';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { icon } from './icon.ts';
+import { LightElement, type Stop } from './light-element.ts';
 import type { FieldProblem, FormExample } from './schema-form.ts';
 
-/** A tool with a form to call it, and what it answered. */
-export class ToolForm extends LitElement {
+/** A form that calls a tool, with the result of the call. */
+export class ToolForm extends LightElement {
   static override properties = {
     app: { attribute: false },
     tool: { attribute: false },
@@ -22,30 +23,21 @@ export class ToolForm extends LitElement {
   declare answer: Json | undefined;
   declare error: unknown;
   #isWaiting = false;
-  #stop: (() => void) | undefined;
 
   constructor() {
     super();
     this.busy = false;
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#stop = this.app.calls.onEnd(({ call, result, error }) => {
-      if (!this.#isWaiting || call.tool !== this.tool.id) return;
-      this.#isWaiting = false;
-      this.answer = result;
-      this.error = error;
-    });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+  protected override connected(): readonly Stop[] {
+    return [
+      this.app.calls.onEnd(({ call, result, error }) => {
+        if (!this.#isWaiting || call.tool !== this.tool.id) return;
+        this.#isWaiting = false;
+        this.answer = result;
+        this.error = error;
+      }),
+    ];
   }
 
   protected override render(): TemplateResult {
@@ -87,21 +79,18 @@ export function toolTitle({ metadata, name }: ToolView): string {
 }
 
 function examplesOf({ metadata }: ToolView): readonly FormExample[] {
-  const examples = Array.isArray(metadata?.examples) ? metadata.examples : [];
-  return examples
-    .filter(isJsonObject)
-    .flatMap(({ description, params }) => (isJsonObject(params) ? [{ description: String(description), params }] : []));
+  return objectsOf(metadata?.examples).flatMap(({ description, params }) =>
+    isJsonObject(params) ? [{ description: String(description), params }] : [],
+  );
 }
 
 function problemsOf(error: unknown): readonly FieldProblem[] {
-  if (!(error instanceof HubError) || !Array.isArray(error.details.problems)) return [];
-  return error.details.problems
-    .filter(isJsonObject)
-    .flatMap(({ pointer, message, allowed }) =>
-      typeof pointer === 'string' && typeof message === 'string'
-        ? [{ pointer, message, ...(typeof allowed === 'string' && { allowed }) }]
-        : [],
-    );
+  if (!(error instanceof HubError)) return [];
+  return objectsOf(error.details.problems).flatMap(({ pointer, message, allowed }) =>
+    typeof pointer === 'string' && typeof message === 'string'
+      ? [{ pointer, message, ...(typeof allowed === 'string' && { allowed }) }]
+      : [],
+  );
 }
 
 customElements.define('atmo-tool-form', ToolForm);

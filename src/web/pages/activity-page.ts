@@ -1,11 +1,12 @@
-import '../components/text-block.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { lazyJson } from '../components/text-block.ts';
 import { type AuditFilter, auditLine, auditPath, NO_FILTER, shortName } from './audit-rows.ts';
 
 interface AuditPage {
@@ -19,38 +20,30 @@ interface Verdict {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** The newest calls change by the second while an agent works; more often than this nobody can read them. */
+/** The newest calls change every second while an agent works; nobody can read a list that changes faster than this. */
 const REFRESH_MS = 2_000;
 
-/** Who called what: the newest calls, what tools and agents come to, and the journal with its proof. */
+/** Who called what: the newest calls, the totals of tools and agents, and the audit log with its verification. */
 export class ActivityPage extends PageElement {
   readonly #usage = new RemoteData<Usage>(() => this.requestUpdate());
   readonly #journal = new RemoteData<AuditPage>(() => this.requestUpdate());
   readonly #verdict = new RemoteData<Verdict>(() => this.requestUpdate());
   #filter: AuditFilter = NO_FILTER;
-  #stop: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#askUsage();
-    this.#stop = this.app.store.onEvent(({ type }) => {
-      if (type === 'agi.tool.result' || type === 'agi.tool.failed') this.#askSoon();
+  protected override connected(): readonly Stop[] {
+    this.#loadUsage();
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'agi.tool.result' || type === 'agi.tool.failed') this.#loadUsageSoon();
     });
+    return [...super.connected(), stop, () => this.#stopTimer()];
   }
 
   /** A link of the list names an agent while the page is shown. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#filter = { ...NO_FILTER, agent: this.params.agent ?? '' };
-    this.#askJournal();
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#loadJournal();
   }
 
   protected override render(): TemplateResult {
@@ -85,32 +78,37 @@ export class ActivityPage extends PageElement {
     if (rows.length === 0) return html`<p class="quiet">The journal has no such rows.</p>`;
     return html`
       <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isAsking}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
-      ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#askOlder(nextBefore)}>Older rows</button>`}
+      ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#loadOlder(nextBefore)}>Older rows</button>`}
     `;
   }
 
   #narrow(fields: Readonly<Record<string, string>>): void {
     this.#filter = { ...NO_FILTER, ...fields };
-    this.#askJournal();
+    this.#loadJournal();
   }
 
-  #askSoon(): void {
+  #loadUsageSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#askUsage();
+      this.#loadUsage();
     }, REFRESH_MS);
   }
 
-  #askUsage(): void {
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #loadUsage(): void {
     void this.#usage.load(() => this.app.hub.get<Usage>('/api/tools/usage?limit=20'));
   }
 
-  #askJournal(): void {
+  #loadJournal(): void {
     void this.#journal.load(() => this.app.hub.get<AuditPage>(auditPath(this.#filter)));
   }
 
   /** Adds the rows before the last one that is shown. */
-  #askOlder(before: number): void {
+  #loadOlder(before: number): void {
     const shown = this.#journal.value?.rows ?? [];
     void this.#journal.load(async () => {
       const page = await this.app.hub.get<AuditPage>(auditPath(this.#filter, before));
@@ -141,7 +139,7 @@ function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult 
         <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">by <bdi>${row.agent}</bdi></span>`}</span>
         ${detail === '' ? nothing : html`<span class="detail quiet"><bdi>${detail}</bdi></span>`}
       </summary>
-      <atmo-unfolded .value=${row}></atmo-unfolded>
+      ${lazyJson(row)}
     </details>
   </li>`;
 }
@@ -153,7 +151,7 @@ interface Totals {
   readonly last: string | null;
 }
 
-/** What `GET /api/tools/usage` answers. */
+/** The body of `GET /api/tools/usage`. */
 interface Usage {
   readonly tools: readonly (Totals & { readonly tool: string })[];
   readonly agents: readonly (Totals & { readonly agent: string })[];
@@ -189,7 +187,7 @@ function recentCalls({ recent }: Usage): TemplateResult {
   </section>`;
 }
 
-/** What agents and tools come to since the hub counts. */
+/** The totals of agents and tools since the hub began to count. */
 function usageTables({ agents, tools }: Usage): TemplateResult {
   return html`<div class="columns">
     ${totalsTable('Agents', agents, ({ agent }) => html`<bdi>${agent}</bdi>`)}
@@ -207,17 +205,16 @@ function totalsTable<Row extends Totals>(
     <div class="table-wrap" tabindex="0" role="group" aria-label=${title}><table>
       <thead><tr><th scope="col">Name</th><th scope="col">Calls</th><th scope="col">Errors</th><th scope="col">Mean</th></tr></thead>
       <tbody>
-        ${busiest(rows).map(
-          (row) => html`<tr>
+        ${rows
+          .toSorted((a, b) => b.calls - a.calls)
+          .slice(0, MAX_ROWS)
+          .map(
+            (row) => html`<tr>
             <td>${name(row)}</td>
             <td class="number">${row.calls}</td>
             <td class="number">${row.errors}</td>
             <td class="number">${Math.round(row.mean_ms)} ms</td>
           </tr>`,
-        )}
+          )}
       </tbody></table></div></section>`;
-}
-
-function busiest<Row extends Totals>(rows: readonly Row[]): readonly Row[] {
-  return rows.toSorted((a, b) => b.calls - a.calls).slice(0, MAX_ROWS);
 }

@@ -1,52 +1,52 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { HubClient } from '../api/hub-client.ts';
+import { areaNames } from '../api/home-store.ts';
+import { type HubClient, messageOf } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
 import { CredentialSets, credentialCard } from './network-credentials.ts';
 
-/** Brings a device into the home: by its code, typed, pasted or seen by the camera, with every step as it happens. */
+/** Adds a device to the home by its code, which is typed, pasted or scanned by the camera, and shows every step. */
 export class AddDevicePage extends PageElement {
   #commissioning: Commissioning | undefined;
   #credentials: CredentialSets | undefined;
   #camera: QrCamera | undefined;
   #cameraProblem: string | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     const onChange = () => this.requestUpdate();
     this.#commissioning = new Commissioning({ hub: this.app.hub, store: this.app.store, onChange });
     this.#credentials = new CredentialSets(this.app.hub, onChange);
     void this.#credentials.load();
+    return [...super.connected(), () => this.#stopCamera(), () => this.#commissioning?.stop()];
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
+  #stopCamera(): void {
     this.#camera?.stop();
     this.#camera = undefined;
-    this.#commissioning?.stop();
   }
 
   protected override render(): TemplateResult {
-    const work = this.#commissioning;
+    const state = this.#commissioning?.progress.state;
     return html`
       <header class="page-head"><h1>Add a device</h1><p>It has to be powered and in pairing mode.</p></header>
       <div class="stack">
-        ${work?.state === 'idle' ? nothing : this.#progress()}
-        ${work?.state === 'running' || work?.state === 'done' ? nothing : html`${this.#form()}${this.#credentials ? credentialCard(this.#credentials, this) : nothing}`}
+        ${state === 'idle' ? nothing : this.#progress()}
+        ${state === 'running' || state === 'done' ? nothing : html`${this.#form()}${this.#credentials ? credentialCard(this.#credentials, this) : nothing}`}
       </div>
     `;
   }
 
   #form(): TemplateResult {
-    const areas = [...new Set(this.app.store.state.devices.flatMap(({ area }) => (area === null ? [] : [area])))].sort();
+    const areas = areaNames(this.app.store.state);
     const sets = this.#credentials?.sets ?? [];
     return html`<form class="card stack" novalidate @submit=${(event: SubmitEvent) => this.#start(event)}>
       <label class="field"><span class="label">Setup code</span>
         <input name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" inputmode="text" placeholder="3497-011-2332 or MT:…"
-          aria-describedby="code-help code-error" @input=${(event: Event) => this.#mend(event)} />
+          aria-describedby="code-help code-error" @input=${(event: Event) => this.#clearMistake(event)} />
         <span class="help" id="code-help">On the device, its box or its leaflet: 11 or 21 digits beside a picture of two arrows, or the text of the QR code.</span>
         <span class="error" id="code-error" role="alert"></span></label>
       ${this.#cameraView()}
@@ -78,17 +78,18 @@ export class AddDevicePage extends PageElement {
   #progress(): TemplateResult {
     const work = this.#commissioning;
     if (!work) return html``;
+    const { state, steps, failure, findings } = work.progress;
     return html`<section class="card stack" aria-labelledby="steps-title">
-      <h2 id="steps-title" tabindex="-1">${{ idle: '', running: 'Adding the device …', done: 'The device is here', failed: 'That did not work' }[work.state]}</h2>
-      ${stepsView(work.steps.lines())}
-      ${work.failure ? html`<div class="alert" role="alert">${icon('warning')}<div><p><strong>${work.failure.reason}</strong></p><p>${work.failure.advice}</p>${findingsView(work.failure.findings)}</div></div>` : nothing}
-      ${work.failure && work.failure.findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>Take it all the same</button></p>` : nothing}
-      ${work.state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>Give up</button></p>` : nothing}
-      ${work.state === 'done' ? this.#result(work) : nothing}
+      <h2 id="steps-title" tabindex="-1">${{ idle: '', running: 'Adding the device …', done: 'The device is here', failed: 'That did not work' }[state]}</h2>
+      ${stepsView(steps.lines())}
+      ${failure ? html`<div class="alert" role="alert">${icon('warning')}<div><p><strong>${failure.reason}</strong></p><p>${failure.advice}</p>${findingsView(findings)}</div></div>` : nothing}
+      ${failure && findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>Take it all the same</button></p>` : nothing}
+      ${state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>Give up</button></p>` : nothing}
+      ${state === 'done' ? this.#result(work.progress) : nothing}
     </section>`;
   }
 
-  #result({ devices, findings }: Commissioning): TemplateResult {
+  #result({ devices, findings }: Commissioning['progress']): TemplateResult {
     return html`
       ${findings.length === 0 ? nothing : html`<div class="quiet" role="group" aria-label="What could not be proved"><p>What could not be proved:</p>${findingsView(findings)}</div>`}
       <ul class="row">${devices.map(({ id, name }) => html`<li><a class="button primary" href="#/devices/${encodeURIComponent(id)}"><bdi>${name}</bdi></a></li>`)}</ul>
@@ -96,11 +97,11 @@ export class AddDevicePage extends PageElement {
     `;
   }
 
-  #mend({ target }: Event): void {
-    if (target instanceof HTMLInputElement) this.#complain(target, '');
+  #clearMistake({ target }: Event): void {
+    if (target instanceof HTMLInputElement) this.#showMistake(target, '');
   }
 
-  #complain(field: HTMLInputElement, mistake: string): void {
+  #showMistake(field: HTMLInputElement, mistake: string): void {
     field.setAttribute('aria-invalid', String(mistake !== ''));
     const place = this.querySelector('#code-error');
     if (place) place.textContent = mistake;
@@ -111,12 +112,11 @@ export class AddDevicePage extends PageElement {
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
     const code = readSetupCode(text);
     if ('mistake' in code) {
-      if (field) this.#complain(field, code.mistake);
+      if (field) this.#showMistake(field, code.mistake);
       field?.focus();
       return;
     }
-    this.#camera?.stop();
-    this.#camera = undefined;
+    this.#stopCamera();
     const [kind = '', ...set] = (network ?? '').split('/');
     const credentials: JsonObject = kind === '' ? {} : { [kind]: set.join('/') };
     const request: Record<string, Json> = { code: code.code, ...(name && { name }), ...(area && { area }), ...credentials };
@@ -125,8 +125,7 @@ export class AddDevicePage extends PageElement {
 
   async #scan(): Promise<void> {
     if (this.#camera) {
-      this.#camera.stop();
-      this.#camera = undefined;
+      this.#stopCamera();
       return this.requestUpdate();
     }
     this.#cameraProblem = undefined;
@@ -135,31 +134,30 @@ export class AddDevicePage extends PageElement {
       this.requestUpdate();
       await this.updateComplete;
       const video = this.querySelector('video');
-      if (video) this.#camera.watch(video, (text) => this.#seen(text));
+      if (video) this.#camera.watch(video, (text) => this.#takeCode(text));
     } catch (error) {
-      this.#cameraProblem = `The camera cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+      this.#cameraProblem = `The camera cannot be used: ${messageOf(error)}`;
       this.requestUpdate();
     }
   }
 
-  /** A picture of something else than a setup code is not taken over. */
-  #seen(text: string): boolean {
+  /** Puts a setup code into its field; false for any other text. */
+  #takeCode(text: string): boolean {
     const code = readSetupCode(text);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
     if ('mistake' in code || !field) return false;
     field.value = code.code;
-    this.#complain(field, '');
-    this.#camera?.stop();
-    this.#camera = undefined;
+    this.#showMistake(field, '');
+    this.#stopCamera();
     this.requestUpdate();
     this.notify('The code was read.');
     field.focus();
     return true;
   }
 
-  /** What the card of credentials tells. */
-  showNotice(text: string, tone: 'good' | 'bad'): void {
-    this.notify(text, tone);
+  /** Shows the outcome of a change of the network credentials. */
+  showOutcome(work: Promise<void>, success: string): void {
+    void this.attempt(work, success);
   }
 }
 
@@ -188,10 +186,10 @@ function stepsView(lines: readonly StepLine[]): TemplateResult {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Enough for a code that fills half of the picture, and little to compute. */
+/** Pixels: enough for a code that fills half of the picture, with little work. */
 const WIDTH = 640;
 
-/** The camera of this device, looking for a QR code. Needs a secure origin and the person's leave. */
+/** The camera of this device, which looks for a QR code. Needs a secure origin and the person's permission. */
 class QrCamera {
   readonly stream: MediaStream;
   readonly #hub: Pick<HubClient, 'part'>;
@@ -203,13 +201,13 @@ class QrCamera {
     this.#hub = hub;
   }
 
-  /** Rejects when there is no camera or the person says no. */
+  /** Rejects when there is no camera or the person refuses. */
   static async open(hub: Pick<HubClient, 'part'>): Promise<QrCamera> {
     const video = { facingMode: 'environment', width: { ideal: 1280 } };
     return new QrCamera(await navigator.mediaDevices.getUserMedia({ video, audio: false }), hub);
   }
 
-  /** Shows the picture in `video` and tells each code that it sees until one is taken over. */
+  /** Shows the picture in `video` and calls `onText` with each code until it returns true. */
   watch(video: HTMLVideoElement, onText: (text: string) => boolean): void {
     void video.play();
     const canvas = document.createElement('canvas');
@@ -230,7 +228,7 @@ class QrCamera {
   }
 }
 
-/** What the camera sees now; undefined before its first picture. */
+/** The picture of the camera now; undefined before its first picture. */
 function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
   if (video.videoWidth === 0) return undefined;
   const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);

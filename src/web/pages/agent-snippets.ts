@@ -1,7 +1,7 @@
-/** How the text is to be read: it is also how the tests parse it. */
+/** The format of the text; the tests parse it by this. */
 export type SnippetFormat = 'json' | 'toml' | 'shell';
 
-/** What has to be pasted where, so that an agent uses this hub. */
+/** A text to paste into the configuration of a client, so that its agent uses this hub. */
 export interface AgentSnippet {
   readonly client: string;
   /** `command` starts `atmo mcp` beside the hub; `http` speaks to the hub's address with a token. */
@@ -23,98 +23,48 @@ export interface SnippetFacts {
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
-/** The ways to connect of every client that we know, commands first: they need no token to be copied. */
+/** The snippets of every known client, commands first: they hold no token. */
 export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
   return [...commandSnippets(facts), ...httpSnippets(facts)];
+}
+
+type Row = readonly [client: string, place: string, format: SnippetFormat, text: string];
+
+function snippets(way: AgentSnippet['way'], rows: readonly Row[]): readonly AgentSnippet[] {
+  return rows.map(([client, place, format, text]) => ({ client, way, place, format, text }));
 }
 
 function commandSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
   const env = { ATMO_URL: hubUrl };
   const server = (agent: string) => ({ command: 'atmo', args: ['mcp', '--agent', agent], env });
-  const command = { way: 'command' } as const;
-  return [
-    {
-      ...command,
-      client: 'Claude Desktop',
-      place: 'claude_desktop_config.json (Settings › Developer › Edit Config)',
-      format: 'json',
-      text: pretty({ mcpServers: { [NAME]: server('claude-desktop') } }),
-    },
-    {
-      ...command,
-      client: 'Claude Code',
-      place: 'a terminal, or the same entry in .mcp.json',
-      format: 'shell',
-      text: `claude mcp add --env ATMO_URL=${hubUrl} --transport stdio ${NAME} -- atmo mcp --agent claude-code`,
-    },
-    {
-      ...command,
-      client: 'VS Code',
-      place: '.vscode/mcp.json',
-      format: 'json',
-      text: pretty({ servers: { [NAME]: { type: 'stdio', ...server('vs-code') } } }),
-    },
-    {
-      ...command,
-      client: 'Cursor',
-      place: '~/.cursor/mcp.json',
-      format: 'json',
-      text: pretty({ mcpServers: { [NAME]: server('cursor') } }),
-    },
-    {
-      ...command,
-      client: 'OpenAI Codex',
-      place: '~/.codex/config.toml',
-      format: 'toml',
-      text: [
-        `[mcp_servers.${NAME}]`,
-        'command = "atmo"',
-        'args = ["mcp", "--agent", "codex"]',
-        `env = { ATMO_URL = ${JSON.stringify(hubUrl)} }`,
-      ].join('\n'),
-    },
-  ];
+  const claude = pretty({ mcpServers: { [NAME]: server('claude-desktop') } });
+  const claudeCode = `claude mcp add --env ATMO_URL=${hubUrl} --transport stdio ${NAME} -- atmo mcp --agent claude-code`;
+  const codex = ['command = "atmo"', 'args = ["mcp", "--agent", "codex"]', `env = { ATMO_URL = ${JSON.stringify(hubUrl)} }`];
+  return snippets('command', [
+    ['Claude Desktop', 'claude_desktop_config.json (Settings › Developer › Edit Config)', 'json', claude],
+    ['Claude Code', 'a terminal, or the same entry in .mcp.json', 'shell', claudeCode],
+    ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'stdio', ...server('vs-code') } } })],
+    ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: server('cursor') } })],
+    ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
+  ]);
 }
 
 function httpSnippets({ hubUrl, token = TOKEN_PLACEHOLDER }: SnippetFacts): readonly AgentSnippet[] {
   const url = `${hubUrl}/mcp`;
   const bearer = `Bearer ${token}`;
   const headers = { Authorization: bearer };
-  const http = { way: 'http' } as const;
-  return [
-    {
-      ...http,
-      client: 'Claude Code',
-      place: 'a terminal',
-      format: 'shell',
-      text: `claude mcp add --transport http ${NAME} ${url} --header ${quoted(`Authorization: ${bearer}`)}`,
-    },
-    {
-      ...http,
-      client: 'VS Code',
-      place: '.vscode/mcp.json',
-      format: 'json',
-      text: pretty({ servers: { [NAME]: { type: 'http', url, headers } } }),
-    },
-    { ...http, client: 'Cursor', place: '~/.cursor/mcp.json', format: 'json', text: pretty({ mcpServers: { [NAME]: { url, headers } } }) },
-    {
-      ...http,
-      client: 'OpenAI Codex',
-      place: '~/.codex/config.toml',
-      format: 'toml',
-      text: [`[mcp_servers.${NAME}]`, `url = ${JSON.stringify(url)}`, `http_headers = { Authorization = ${JSON.stringify(bearer)} }`].join(
-        '\n',
-      ),
-    },
-    {
-      ...http,
-      client: 'OpenAI functions',
-      place: 'a terminal: the list is what `tools` of a request takes',
-      format: 'shell',
-      text: `curl -sS -H ${quoted(`Authorization: ${bearer}`)} ${quoted(`${hubUrl}/api/v1/tools?format=openai`)}`,
-    },
-    { ...http, client: 'curl', place: 'a terminal', format: 'shell', text: curlInitialize(url, bearer) },
-  ];
+  const header = quoted(`Authorization: ${bearer}`);
+  const claudeCode = `claude mcp add --transport http ${NAME} ${url} --header ${header}`;
+  const codex = [`url = ${JSON.stringify(url)}`, `http_headers = { Authorization = ${JSON.stringify(bearer)} }`];
+  const functions = `curl -sS -H ${header} ${quoted(`${hubUrl}/api/v1/tools?format=openai`)}`;
+  return snippets('http', [
+    ['Claude Code', 'a terminal', 'shell', claudeCode],
+    ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'http', url, headers } } })],
+    ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: { url, headers } } })],
+    ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
+    ['OpenAI functions', 'a terminal: the list is what `tools` of a request takes', 'shell', functions],
+    ['curl', 'a terminal', 'shell', curlInitialize(url, bearer)],
+  ]);
 }
 
 function curlInitialize(url: string, bearer: string): string {
@@ -134,7 +84,7 @@ function pretty(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** How other machines reach the hub, as `GET /api/v1/tls` tells it. */
+/** How other machines reach the hub, as `GET /api/v1/tls` returns it. */
 export interface TlsView {
   readonly enabled: boolean;
   readonly url: string;
@@ -142,14 +92,14 @@ export interface TlsView {
   readonly fingerprint_sha256?: string;
 }
 
-/** What another machine has to be told before it believes the hub at `origin`. */
+/** What another machine needs to trust the hub at `origin`. */
 export interface TrustSteps {
   readonly fingerprint: string;
   /** One line for a terminal of that machine. */
   readonly command: string;
 }
 
-/** Undefined where the hub is reached in clear, or its certificate is the owner's own, which all may know. */
+/** Undefined where the hub is reached without TLS, or the owner brought a certificate, which other machines may trust already. */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string): TrustSteps | undefined {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;
   return { fingerprint, command: `ATMO_URL=${origin} atmo tls trust ${fingerprint}` };

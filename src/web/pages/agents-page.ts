@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { formValues } from '../components/form-values.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
-import { copyable } from '../components/text-block.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
@@ -19,14 +19,10 @@ export class AgentsPage extends PageElement {
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());
   #minted: MintedToken | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    void this.#tls.load(() => this.app.hub.get<TlsView>('/api/v1/tls'));
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
+  protected override connected(): readonly Stop[] {
     this.#minted = undefined;
+    void this.#tls.load(() => this.app.hub.get<TlsView>('/api/v1/tls'));
+    return super.connected();
   }
 
   protected override render(): TemplateResult {
@@ -53,7 +49,7 @@ export class AgentsPage extends PageElement {
       <h2>${title}</h2>
       <p class="quiet">Goes into ${place}.
         ${way === 'command' ? 'The command makes the agent a token of its own, kept on that machine, with which dangerous things wait for you.' : 'The text holds the token of the agent: keep it to yourself.'}</p>
-      ${copyable(text, { label: title, onCopied: () => this.notify('Copied.') })}
+      ${this.copyable(text, title)}
       ${way === 'command' ? html`<p class="quiet small">If it says that <code>atmo</code> is not found, put the whole path in its place, as <code>command -v atmo</code> shows it in a terminal; from a checkout it is <code>scripts/atmo</code> there.</p>` : nothing}
       ${this.#trust(way)}
     </section>`;
@@ -65,7 +61,7 @@ export class AgentsPage extends PageElement {
     if (!steps) return nothing;
     if (way === 'command') {
       return html`<p class="quiet">Other machines have to trust this hub first. Compare the fingerprint with what <code>sudo atmo tls</code> shows on the hub:</p>
-        ${copyable(steps.command, { label: 'Trust this hub', onCopied: () => this.notify('Copied.') })}`;
+        ${this.copyable(steps.command, 'Trust this hub')}`;
     }
     return html`<p class="quiet">The client has to trust this hub: give it the <a href="/ca.crt" download>certificate of the hub’s authority</a>, such as
       with <code>NODE_EXTRA_CA_CERTS</code> or <code>curl --cacert</code>. Its fingerprint is <code>${steps.fingerprint}</code>.</p>`;

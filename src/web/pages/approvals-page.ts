@@ -8,33 +8,27 @@ import { canSignDecisions, submitDecision } from '../api/approvals.ts';
 import type { ApprovalView, ToolView } from '../api/hub-types.ts';
 import { ageWords, countdown } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import { every, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { type ApprovalText, approvalText, byWords, STATE_WORDS, shareLeft } from './approval-text.ts';
 
 const SOON_MS = 60_000;
 
-/** What waits for a person, and what was decided lately. */
+/** The requests that wait for a person, and the decisions of the last hour. */
 export class ApprovalsPage extends PageElement {
   static override properties = { ...PageElement.properties, busy: { state: true } };
   /** Ids of requests whose decision is on its way. */
   declare busy: ReadonlySet<string>;
   readonly #schemas = new Map<string, JsonSchema>();
-  #clock: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
     super();
     this.busy = new Set();
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     void this.app.store.refresh('approvals');
-    this.#clock = setInterval(() => this.requestUpdate(), 1_000);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearInterval(this.#clock);
+    return [...super.connected(), every(1_000, () => this.requestUpdate())];
   }
 
   protected override render(): TemplateResult {
@@ -140,7 +134,7 @@ export class ApprovalsPage extends PageElement {
           this.#schemas.set(tool, parameters);
           this.requestUpdate();
         },
-        // Without them the arguments have no units, and that is all.
+        // Without the schema the arguments are shown without units.
         () => undefined,
       );
     }

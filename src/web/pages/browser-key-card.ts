@@ -1,7 +1,9 @@
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import type { App } from '../app.ts';
+import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import { LightElement, type Stop } from '../components/light-element.ts';
 
 interface Approver {
   readonly person: string;
@@ -9,32 +11,21 @@ interface Approver {
   readonly label?: string;
 }
 
-/** Whether this browser can sign, and the way there: a key of its own that somebody enrols for a person. */
-export class BrowserKeyCard extends LitElement {
+/** Shows whether this browser can sign decisions; if not, it makes a key and asks an approver to enrol it. */
+export class BrowserKeyCard extends LightElement {
   static override properties = { app: { attribute: false }, approvers: { state: true }, ownKey: { state: true }, problem: { state: true } };
   declare app: App;
-  /** Undefined until the hub has told them. */
+  /** Undefined before the answer of the hub. */
   declare approvers: readonly Approver[] | undefined;
   declare ownKey: string | undefined;
   declare problem: string | undefined;
-  #stops: readonly (() => void)[] = [];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     const { calls, session } = this.app;
-    const look = () => void this.#look();
-    // Once somebody has agreed the key counts only after the call that enrols it has ended.
-    this.#stops = [session.subscribe(look), calls.subscribe(look), calls.onEnd(look)];
-    void this.#look();
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    for (const stop of this.#stops) stop();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+    const load = () => void this.#load();
+    load();
+    // After somebody has agreed, the key counts only once the call that enrols it has ended.
+    return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load)];
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -64,21 +55,19 @@ export class BrowserKeyCard extends LitElement {
     const call = this.app.calls.all.find(({ tool }) => tool.includes('enroll_approver'));
     const command = call ? html`<pre><code>atmo approve ${call.approvalId}</code></pre>` : nothing;
     return html`<p>Its key <code>${this.ownKey}</code> is not enrolled${call ? ' yet. Let somebody run this, or approve it in a browser that can:' : '.'}</p>${command}
-      ${call ? nothing : html`<button type="button" class="button" @click=${() => void this.#ask()}>Ask for it again</button>`}`;
+      ${call ? nothing : html`<button type="button" class="button" @click=${() => void this.#enrolKey()}>Ask for it again</button>`}`;
   }
 
   async #enrol(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const data = new FormData(event.currentTarget);
+    const { person = '', label } = formValues(event);
     const { makeBrowserKey } = await this.app.hub.part(() => import('../api/approval-signature.ts'));
-    await this.app.session.keepKey(String(data.get('person')), (await makeBrowserKey()).seed);
-    await this.#look();
-    await this.#ask(String(data.get('label') || 'a browser'));
+    await this.app.session.keepKey(person, (await makeBrowserKey()).seed);
+    await this.#load();
+    await this.#enrolKey(label || undefined);
   }
 
-  /** Asks the hub to enrol the key; it answers that people have to agree, and the call is made again once they have. */
-  async #ask(label = 'a browser'): Promise<void> {
+  /** Asks the hub to enrol the key; people have to agree first, after which the call is repeated. */
+  async #enrolKey(label = 'a browser'): Promise<void> {
     const person = this.app.session.login?.person;
     if (person === undefined || this.ownKey === undefined) return;
     this.problem = undefined;
@@ -91,18 +80,14 @@ export class BrowserKeyCard extends LitElement {
     } catch (error) {
       this.problem = messageOf(error);
     }
-    await this.#look();
+    await this.#load();
   }
 
-  async #look(): Promise<void> {
+  async #load(): Promise<void> {
     const key = this.app.session.login?.key;
-    if (key !== undefined) {
-      const { publicKeyOf } = await this.app.hub.part(() => import('../api/approval-signature.ts'));
-      this.ownKey = await publicKeyOf(key);
-    } else {
-      this.ownKey = undefined;
-    }
-    // Who may not know the approvers is not offered to become one.
+    const signing = key !== undefined && (await this.app.hub.part(() => import('../api/approval-signature.ts')));
+    this.ownKey = signing ? await signing.publicKeyOf(key) : undefined;
+    // The card is not shown to whoever may not read the list of approvers.
     const answer = await this.app.hub.get<{ approvers: readonly Approver[] }>('/api/v1/approvers').catch(() => undefined);
     this.approvers = answer?.approvers;
   }

@@ -1,119 +1,95 @@
 import { COMMISSION_STEPS, type CommissionStep } from '../../core/devices/device-administration.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { HubEventListener } from '../api/home-store.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
+import type { HomeStore } from '../api/home-store.ts';
 import { type HubClient, HubError, messageOf } from '../api/hub-client.ts';
 
 interface CommissioningParts {
   readonly hub: Pick<HubClient, 'get' | 'post' | 'delete'>;
-  readonly store: { onEvent(hearer: HubEventListener): () => void };
-  /** Something that is shown is different now. */
+  readonly store: Pick<HomeStore, 'onEvent'>;
+  /** Is called when the progress has changed. */
   onChange(): void;
 }
 
-/** Why it did not work, for a person who holds the device in the hand. */
-export interface CommissionFailure {
-  readonly reason: string;
-  readonly advice: string;
-  /** What speaks against the maker's certificates; a person may take the device all the same. */
+interface Progress {
+  readonly state: 'idle' | 'running' | 'done' | 'failed';
+  readonly steps: CommissionSteps;
+  /** Why it failed, for a person who holds the device in the hand. */
+  readonly failure?: { readonly reason: string; readonly advice: string };
+  /** The devices that were added. */
+  readonly devices: readonly { readonly id: string; readonly name: string }[];
+  /** Problems of the manufacturer's certificates; after a failure a person may accept the device with them. */
   readonly findings: readonly string[];
 }
 
-interface NewDevice {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** One device on its way into the home: a job of the hub that tells its steps. It goes on when nobody looks. */
+/** The commissioning of one device: a job of the hub that reports its steps. It goes on when the page is left. */
 export class Commissioning {
   readonly #parts: CommissioningParts;
-  #steps = new CommissionSteps();
-  #state: 'idle' | 'running' | 'done' | 'failed' = 'idle';
-  #failure: CommissionFailure | undefined;
-  #devices: readonly NewDevice[] = [];
-  #findings: readonly string[] = [];
+  #progress = idle();
   #request: JsonObject = {};
   #jobId: string | undefined;
-  #stopHearing: (() => void) | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(parts: CommissioningParts) {
     this.#parts = parts;
   }
 
-  get state(): 'idle' | 'running' | 'done' | 'failed' {
-    return this.#state;
+  get progress(): Progress {
+    return this.#progress;
   }
 
-  get steps(): CommissionSteps {
-    return this.#steps;
-  }
-
-  get failure(): CommissionFailure | undefined {
-    return this.#failure;
-  }
-
-  /** What came of it. */
-  get devices(): readonly NewDevice[] {
-    return this.#devices;
-  }
-
-  /** What could not be proved of a device that was taken all the same. */
-  get findings(): readonly string[] {
-    return this.#findings;
-  }
-
-  /** Starts with a code and what else `POST /api/v1/commission` takes. */
+  /** Starts with a body of `POST /api/v1/commission`. */
   async begin(request: JsonObject): Promise<void> {
     this.reset();
     this.#request = request;
-    this.#state = 'running';
-    this.#parts.onChange();
-    this.#stopHearing = this.#parts.store.onEvent(({ type, subject, data }) => {
-      if (type === 'job.changed' && subject === this.#jobId) void this.#hear(data);
+    this.#update({ state: 'running' });
+    this.#stopListening = this.#parts.store.onEvent(({ type, subject, data }) => {
+      if (type === 'job.changed' && subject === this.#jobId) void this.#onJobChanged(data);
     });
     try {
       const job = await this.#parts.hub.post('/api/v1/commission?async=true', request);
       this.#jobId = String(job.job_id);
-      // What happened before the id was known was told to nobody here.
-      await this.#look();
+      // Events from before the id was known were ignored.
+      await this.#load();
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** Repeats it after a person has seen what speaks against the device. */
+  /** Repeats the commissioning after a person has accepted the findings. */
   async acceptFindings(): Promise<void> {
     await this.begin({ ...this.#request, accept_attestation: true });
   }
 
-  /** Asks the hub to stop; what has reached the device stays. */
+  /** Asks the hub to stop; settings that have reached the device stay. */
   async cancel(): Promise<void> {
     if (this.#jobId !== undefined) await this.#parts.hub.delete(`/api/v1/jobs/${this.#jobId}`).catch(() => undefined);
   }
 
   reset(): void {
     this.stop();
-    this.#steps = new CommissionSteps();
-    this.#state = 'idle';
-    this.#failure = undefined;
-    this.#devices = [];
-    this.#findings = [];
     this.#jobId = undefined;
+    this.#progress = idle();
     this.#parts.onChange();
   }
 
-  /** Hears no more of it. */
+  /** Ends the subscription to the job. */
   stop(): void {
-    this.#stopHearing?.();
-    this.#stopHearing = undefined;
+    this.#stopListening?.();
+    this.#stopListening = undefined;
   }
 
-  async #hear(data: JsonObject): Promise<void> {
+  #update(change: Partial<Progress>): void {
+    this.#progress = { ...this.#progress, ...change };
+    this.#parts.onChange();
+  }
+
+  async #onJobChanged(data: JsonObject): Promise<void> {
     if (isJsonObject(data.progress)) this.#advance(data.progress);
-    else if (data.status !== 'queued' && data.status !== 'running') await this.#look();
+    else if (data.status !== 'queued' && data.status !== 'running') await this.#load();
   }
 
-  async #look(): Promise<void> {
-    if (this.#state !== 'running' || this.#jobId === undefined) return;
+  async #load(): Promise<void> {
+    if (this.#progress.state !== 'running' || this.#jobId === undefined) return;
     const job = await this.#parts.hub.get(`/api/v1/jobs/${this.#jobId}`).catch((error: unknown) => this.#fail(error));
     if (!job) return;
     if (isJsonObject(job.progress)) this.#advance(job.progress);
@@ -122,38 +98,39 @@ export class Commissioning {
   }
 
   #advance({ note }: JsonObject): void {
-    if (typeof note === 'string') this.#steps.advance(note);
+    if (typeof note === 'string') this.#progress.steps.advance(note);
     this.#parts.onChange();
   }
 
   #finish(result: Json): void {
-    const devices = isJsonObject(result) && Array.isArray(result.devices) ? result.devices.filter(isJsonObject) : [];
-    this.#findings = isJsonObject(result) && Array.isArray(result.findings) ? result.findings.map(String) : [];
-    this.#devices = devices.map(({ id, name }) => ({ id: String(id), name: String(name) }));
-    this.#steps.finish();
-    this.#end('done');
+    const { devices, findings } = objectOf(result);
+    this.#progress.steps.finish();
+    this.stop();
+    this.#update({
+      state: 'done',
+      devices: objectsOf(devices).map(({ id, name }) => ({ id: String(id), name: String(name) })),
+      findings: textsOf(findings),
+    });
   }
 
   #fail(error: unknown): void {
-    const told = isJsonObject(error) ? error : undefined;
-    const thrown = error instanceof HubError ? error : undefined;
-    const details = thrown?.details ?? (isJsonObject(told?.details) ? told.details : {});
-    const findings = Array.isArray(details.findings) ? details.findings.map(String) : [];
-    const message = typeof told?.message === 'string' ? told.message : messageOf(error);
-    this.#failure = {
-      reason: typeof details.reason === 'string' ? reasonWords(details.reason) : 'The hub refused it.',
-      advice: typeof details.advice === 'string' ? details.advice : message,
-      findings,
-    };
-    this.#steps.fail(typeof details.step === 'string' ? details.step : undefined);
-    this.#end('failed');
-  }
-
-  #end(state: 'done' | 'failed'): void {
-    this.#state = state;
+    const { message = messageOf(error), details = {} } = error instanceof HubError ? error : objectOf(error);
+    const { reason, advice, step, findings } = objectOf(details);
+    this.#progress.steps.fail(typeof step === 'string' ? step : undefined);
     this.stop();
-    this.#parts.onChange();
+    this.#update({
+      state: 'failed',
+      failure: {
+        reason: typeof reason === 'string' ? (REASONS[reason] ?? 'The device refused.') : 'The hub refused it.',
+        advice: String(advice ?? message),
+      },
+      findings: textsOf(findings),
+    });
   }
+}
+
+function idle(): Progress {
+  return { state: 'idle', steps: new CommissionSteps(), devices: [], findings: [] };
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -170,11 +147,7 @@ const REASONS: Readonly<Record<string, string>> = {
   timeout: 'The device was too slow.',
 };
 
-function reasonWords(reason: string): string {
-  return REASONS[reason] ?? 'The device refused.';
-}
-
-/** What a person waits for, in the order in which it happens. */
+/** The steps in words for people, in their order. */
 const TITLES: Readonly<Record<CommissionStep, string>> = {
   parse: 'Read the code',
   discover: 'Look for the device',
@@ -192,17 +165,17 @@ export interface StepLine {
   readonly step: CommissionStep;
   readonly title: string;
   readonly state: 'waiting' | 'current' | 'done' | 'failed';
-  /** What the hub said of this step last. */
+  /** The last note of the hub about this step. */
   readonly note: string;
 }
 
-/** The steps of a commissioning while its job tells them, each as `step: note`. */
+/** The steps of a commissioning, as its job reports them in notes of the form `step: note`. */
 export class CommissionSteps {
   readonly #notes = new Map<CommissionStep, string>();
   #current: CommissionStep | undefined;
   #end: 'done' | 'failed' | undefined;
 
-  /** Hears the note of a job's progress; what is no step of ours is left alone. */
+  /** Takes the note of a job's progress; a note without a known step is ignored. */
   advance(note: string): void {
     const [name = '', ...rest] = note.split(': ');
     const step = COMMISSION_STEPS.find((known) => known === name);
@@ -211,7 +184,7 @@ export class CommissionSteps {
     this.#notes.set(step, rest.join(': '));
   }
 
-  /** Ends the list at the step where it stands, or at the one that the failure names. */
+  /** Ends the list at the current step, or at the one that the failure names. */
   fail(step?: string): void {
     this.#current = COMMISSION_STEPS.find((known) => known === step) ?? this.#current ?? 'parse';
     this.#end = 'failed';
@@ -222,7 +195,7 @@ export class CommissionSteps {
     this.#end = 'done';
   }
 
-  /** Every step; `network` only for devices that are told one. */
+  /** Every step; `network` only for devices that get network credentials. */
   lines(): readonly StepLine[] {
     const currentIndex = this.#current === undefined ? -1 : COMMISSION_STEPS.indexOf(this.#current);
     const shown = COMMISSION_STEPS.filter((step) => step !== 'network' || this.#notes.has(step) || this.#current === step);
@@ -241,13 +214,13 @@ export class CommissionSteps {
   }
 }
 
-/** A setup code as it can be sent, or what is wrong with the text so that a person can mend it. */
+/** A setup code as it can be sent, or the mistake in the text, so that a person can correct it. */
 export type SetupCode = { readonly code: string } | { readonly mistake: string };
 
 const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
-/** Reads what was typed, pasted or scanned: QR text, or a manual pairing code of 11 or 21 digits (Core §5.1.3, §5.1.4). */
+/** Reads a text that was typed, pasted or scanned: QR text, or a manual pairing code of 11 or 21 digits (Core §5.1.3, §5.1.4). */
 export function readSetupCode(text: string): SetupCode {
   const trimmed = text.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());

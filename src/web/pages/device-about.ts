@@ -1,10 +1,11 @@
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
 import { messageOf } from '../api/hub-client.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { typeWords, valueWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import { LightElement } from '../components/light-element.ts';
 
 const CHECKS = [
   { tool: 'hub:ping_device', text: 'Ping', icon: 'activity' },
@@ -14,8 +15,8 @@ const CHECKS = [
 ] as const;
 type Check = (typeof CHECKS)[number];
 
-/** What a device is, and how it does. */
-export class DeviceAbout extends LitElement {
+/** The facts about a device, and checks of its state. */
+export class DeviceAbout extends LightElement {
   static override properties = {
     app: { attribute: false },
     device: { attribute: false },
@@ -26,18 +27,13 @@ export class DeviceAbout extends LitElement {
   declare app: App;
   declare device: DeviceView;
   declare busy: Check | undefined;
-  /** What it was called, for who administers the hub. */
+  /** Former names and their users; undefined for callers who do not administer the hub. */
   declare names: JsonObject | undefined;
   declare found: { readonly check: Check; readonly answer?: Json; readonly problem?: string } | undefined;
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
-    const before: unknown = changes.get('device');
-    const isSame = isJsonObject(before as Json) && (before as unknown as DeviceView).name === this.device.name;
-    if (changes.has('device') && !isSame) void this.#loadNames();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+    const before = changes.get('device') as DeviceView | undefined;
+    if (changes.has('device') && before?.name !== this.device.name) void this.#loadNames();
   }
 
   protected override render(): TemplateResult {
@@ -51,10 +47,10 @@ export class DeviceAbout extends LitElement {
 
   #facts(): TemplateResult {
     const { device } = this;
-    const users = listIn(this.names, 'used_by').filter(isJsonObject);
+    const users = objectsOf(this.names?.used_by);
     const facts: readonly (readonly [string, string | undefined])[] = [
       ['Also called', device.aliases?.join(', ')],
-      ['Was called', listIn(this.names, 'former_names').map(String).join(', ')],
+      ['Was called', textsOf(this.names?.former_names).join(', ')],
       ['Its names are used by', users.map(({ kind, id }) => `${String(kind)} ${String(id)}`).join(', ')],
       ['Floor', device.floor ?? undefined],
       ['Kind', device.device_types.map(typeWords).join(', ')],
@@ -70,10 +66,10 @@ export class DeviceAbout extends LitElement {
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
   }
 
-  /** Only who administers the hub is told. */
+  /** The hub answers this to its administrators only. */
   async #loadNames(): Promise<void> {
-    const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => ({}));
-    this.names = listIn(answer, 'devices').find(isJsonObject);
+    const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => undefined);
+    [this.names] = objectsOf(answer?.devices);
   }
 
   #button(check: Check): TemplateResult {
@@ -91,22 +87,14 @@ export class DeviceAbout extends LitElement {
   async #run(check: Check): Promise<void> {
     this.busy = check;
     try {
-      const answer = await this.app.call({
-        tool: check.tool,
-        params: { device_id: this.device.id },
-        label: `${check.text}: ${this.device.name}`,
-      });
+      const params = { device_id: this.device.id };
+      const answer = await this.app.call({ tool: check.tool, params, label: `${check.text}: ${this.device.name}` });
       this.found = { check, ...(answer === undefined ? { problem: 'Waits for approval' } : { answer }) };
     } catch (error) {
       this.found = { check, problem: messageOf(error) };
     }
     this.busy = undefined;
   }
-}
-
-function listIn(answer: JsonObject | undefined, member: string): readonly Json[] {
-  const list = answer?.[member];
-  return Array.isArray(list) ? list : [];
 }
 
 /** A value with its members by name, as deep as they go. */

@@ -1,33 +1,29 @@
 import '../components/schema-form.ts';
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import type {
+  AttributeDescription,
+  ClusterDescription,
+  CommandDescription,
+  DeviceDescription,
+  EndpointDescription,
+} from '../../core/devices/device-model.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { messageOf } from '../api/hub-client.ts';
 import type { App } from '../app.ts';
+import { formValues } from '../components/form-values.ts';
 import { typeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import { LightElement } from '../components/light-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { parseJsonOrText } from '../components/schema-fields.ts';
+import { lazyContent } from '../components/text-block.ts';
 
-/** Everything that a device has, by endpoint and cluster. */
-export class RawClusters extends LitElement {
-  static override properties = {
-    app: { attribute: false },
-    device: {},
-    opened: { state: true },
-  };
+/** The whole data model of a device, by endpoint and cluster. */
+export class RawClusters extends LightElement {
+  static override properties = { app: { attribute: false }, device: {} };
   declare app: App;
   declare device: string;
-  declare opened: ReadonlySet<string>;
-  readonly #endpoints = new RemoteData<readonly EndpointDetail[]>(() => this.requestUpdate());
-
-  constructor() {
-    super();
-    this.opened = new Set();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
+  readonly #endpoints = new RemoteData<readonly EndpointDescription[]>(() => this.requestUpdate());
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (changes.has('device')) void this.#endpoints.load(() => this.#load());
@@ -37,7 +33,7 @@ export class RawClusters extends LitElement {
     return remoteDataView(this.#endpoints, (endpoints) => this.#list(endpoints));
   }
 
-  #list(endpoints: readonly EndpointDetail[]): TemplateResult {
+  #list(endpoints: readonly EndpointDescription[]): TemplateResult {
     return html`<div class="stack"><p class="quiet">As the device itself has it, in the words and units of Matter.</p>
       ${endpoints.map(
         (endpoint) => html`<section class="stack" aria-label="Endpoint ${endpoint.endpoint}">
@@ -47,19 +43,18 @@ export class RawClusters extends LitElement {
       )}</div>`;
   }
 
-  #cluster(endpoint: number, cluster: ClusterDetail): TemplateResult {
-    const key = `${endpoint}/${cluster.id}`;
-    return html`<details class="fold" @toggle=${(event: ToggleEvent) => {
-      if (event.newState === 'open') this.opened = new Set([...this.opened, key]);
-    }}>
+  #cluster(endpoint: number, cluster: ClusterDescription): TemplateResult {
+    return html`<details class="fold">
       <summary><span class="fold-title">${typeWords(cluster.name)}</span><code class="fold-note">0x${cluster.id.toString(16).padStart(4, '0')}</code></summary>
-      <div class="fold-body">${this.opened.has(key) ? html`<atmo-raw-cluster .app=${this.app} .device=${this.device} .endpoint=${endpoint} .cluster=${cluster}></atmo-raw-cluster>` : nothing}</div>
+      <div class="fold-body">${lazyContent(
+        () => html`<atmo-raw-cluster .app=${this.app} .device=${this.device} .endpoint=${endpoint} .cluster=${cluster}></atmo-raw-cluster>`,
+      )}</div>
     </details>`;
   }
 
-  async #load(): Promise<readonly EndpointDetail[]> {
+  async #load(): Promise<readonly EndpointDescription[]> {
     const path = `/api/v1/devices/${encodeURIComponent(this.device)}?describe=true`;
-    const { description } = await this.app.hub.get<{ description?: { endpoints: readonly EndpointDetail[] } }>(path);
+    const { description } = await this.app.hub.get<{ description?: DeviceDescription }>(path);
     return description?.endpoints ?? [];
   }
 }
@@ -69,7 +64,7 @@ customElements.define('atmo-raw-clusters', RawClusters);
 const TOOL = 'matter:control_matter_device';
 
 /** One cluster as the device has it, in raw Matter units: attributes to read and write, commands to send. */
-export class RawCluster extends LitElement {
+export class RawCluster extends LightElement {
   static override properties = {
     app: { attribute: false },
     device: {},
@@ -81,8 +76,8 @@ export class RawCluster extends LitElement {
   declare app: App;
   declare device: string;
   declare endpoint: number;
-  declare cluster: ClusterDetail;
-  /** What each attribute or command answered last, as text. */
+  declare cluster: ClusterDescription;
+  /** The last answer of each attribute and command, as text. */
   declare values: ReadonlyMap<string, string>;
   declare busy: boolean;
 
@@ -90,10 +85,6 @@ export class RawCluster extends LitElement {
     super();
     this.values = new Map();
     this.busy = false;
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
   }
 
   protected override render(): TemplateResult {
@@ -106,13 +97,13 @@ export class RawCluster extends LitElement {
     </div>`;
   }
 
-  #attributes(attributes: readonly AttributeDetail[]): TemplateResult {
+  #attributes(attributes: readonly AttributeDescription[]): TemplateResult {
     return html`<div class="row"><h3>Attributes</h3>
         <button type="button" class="button small" ?disabled=${this.busy} @click=${() => void this.#readAll()}>${icon('refresh')}Read all</button></div>
       <ul class="attributes">${attributes.map((attribute) => this.#attribute(attribute))}</ul>`;
   }
 
-  #attribute(attribute: AttributeDetail): TemplateResult {
+  #attribute(attribute: AttributeDescription): TemplateResult {
     const { name, unit, writable } = attribute;
     const value = this.values.get(name);
     return html`<li>
@@ -123,11 +114,9 @@ export class RawCluster extends LitElement {
     </li>`;
   }
 
-  #writer({ name }: AttributeDetail): TemplateResult {
+  #writer({ name }: AttributeDescription): TemplateResult {
     const write = (event: SubmitEvent) => {
-      event.preventDefault();
-      if (!(event.currentTarget instanceof HTMLFormElement)) return;
-      const value = parseJsonOrText(String(new FormData(event.currentTarget).get('value')));
+      const value = parseJsonOrText(formValues(event).value ?? '');
       if (value !== undefined) void this.#run(name, { attribute: name, value });
     };
     return html`<form class="writer" @submit=${write}>
@@ -135,7 +124,7 @@ export class RawCluster extends LitElement {
       <button type="submit" class="button small" ?disabled=${this.busy}>Write</button></form>`;
   }
 
-  #command(command: CommandDetail): TemplateResult {
+  #command(command: CommandDescription): TemplateResult {
     const { name, description, parameters } = command;
     const answer = this.values.get(`${name}()`);
     return html`<details class="fold inner">
@@ -148,12 +137,12 @@ export class RawCluster extends LitElement {
   }
 
   async #readAll(): Promise<void> {
-    // One after the other: a small device has room for few requests at a time.
+    // One after the other: a small device can hold few requests at a time.
     for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
   }
 
-  async #run(key: string, wish: JsonObject): Promise<void> {
-    const params = { device_id: this.device, endpoint: this.endpoint, cluster: this.cluster.name, ...wish };
+  async #run(key: string, request: JsonObject): Promise<void> {
+    const params = { device_id: this.device, endpoint: this.endpoint, cluster: this.cluster.name, ...request };
     this.busy = true;
     try {
       const answer = await this.app.call({ tool: TOOL, params, label: `${this.cluster.name} ${key}` });
@@ -169,7 +158,7 @@ export class RawCluster extends LitElement {
   }
 }
 
-/** The one value of an answer that holds one, else the whole answer; before it why nothing came of the command, where that is so. */
+/** The value of an answer that holds a single one, else the whole answer; above it the reason why a command had no effect, if any. */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];
@@ -179,38 +168,3 @@ function textOf(answer: Json): string {
 }
 
 customElements.define('atmo-raw-cluster', RawCluster);
-
-/** What `GET /api/v1/devices/{id}?describe=true` tells of a device's inside, as far as the page shows it. */
-interface EndpointDetail {
-  readonly endpoint: number;
-  readonly deviceTypes: readonly { readonly name: string }[];
-  readonly clusters: readonly ClusterDetail[];
-}
-
-/** One cluster with the schemas of what can be read, written and sent. */
-interface ClusterDetail {
-  readonly id: number;
-  readonly name: string;
-  readonly description?: string;
-  readonly revision: number;
-  readonly features: readonly string[];
-  readonly attributes: readonly AttributeDetail[];
-  readonly commands: readonly CommandDetail[];
-  readonly events: readonly { readonly id: number; readonly name: string }[];
-}
-
-interface AttributeDetail {
-  readonly id: number;
-  readonly name: string;
-  readonly description?: string;
-  readonly writable: boolean;
-  readonly unit?: string;
-  readonly schema: JsonSchema;
-}
-
-interface CommandDetail {
-  readonly id: number;
-  readonly name: string;
-  readonly description?: string;
-  readonly parameters: JsonSchema;
-}

@@ -4,9 +4,10 @@ import { isJsonObject, type Json } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
+import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
 
-/** What another system needs to add the device as well. */
+/** The codes with which another system adds the device as well. */
 export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
@@ -30,14 +31,12 @@ interface EditOptions {
   readonly onSave: (change: { readonly name: string; readonly area: string }) => void;
 }
 
-/** Name and room. */
+/** The form to change name and room. */
 export function editDialog({ device, areas, onClose, onSave }: EditOptions): TemplateResult {
   const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const data = new FormData(event.currentTarget);
+    const { name = '', area = '' } = formValues(event);
     closeDialog(event);
-    onSave({ name: String(data.get('name')).trim(), area: String(data.get('area')).trim() });
+    onSave({ name, area });
   };
   return modalDialog(
     { title: 'Name and room', onClose },
@@ -66,16 +65,14 @@ export function leavingWith(device: DeviceView, all: readonly DeviceView[]): rea
   return [device, ...others];
 }
 
-/** Whether the device, and everything that can only leave with it, is really to go. */
+/** Asks whether to remove the device, with all devices that can only leave together with it. */
 export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptions): TemplateResult {
   const isAway = device.reachability === 'unreachable';
   const [, ...others] = leaving;
   const named = others.slice(0, NAMED_LEAVING).map(({ name }) => name);
   const more = others.length - named.length;
   const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const isForced = new FormData(event.currentTarget).get('force') === 'on';
+    const isForced = formValues(event).force === 'on';
     closeDialog(event);
     onRemove({ isForced });
   };
@@ -95,23 +92,20 @@ export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptio
   );
 }
 
-/** The code for another system, as picture and in digits. */
-export function shareDialog({
-  device,
-  code,
-  hub,
-  onClose,
-}: {
+interface ShareOptions {
   readonly hub: Pick<HubClient, 'part'>;
   readonly device: DeviceView;
   readonly code: ShareCode;
   readonly onClose: () => void;
-}): TemplateResult {
+}
+
+/** The code for another system, as picture and in digits. */
+export function shareDialog({ device, code, hub, onClose }: ShareOptions): TemplateResult {
   return modalDialog(
     { title: `Share ${device.name}`, onClose },
     html`<div class="share">
       ${code.devices > 1 ? html`<p>${device.name} cannot be shared alone: the other system gets all ${code.devices} devices of its bridge.</p>` : nothing}
-      ${qrFigure(code.qrCode, { label: `QR code to add ${device.name} elsewhere`, hub })}
+      <figure class="qr" role="img" aria-label="QR code to add ${device.name} elsewhere">${until(qrDrawing(code.qrCode, hub), html`<p class="quiet">One moment …</p>`)}</figure>
       <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
       <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>
     </div>`,
@@ -120,11 +114,7 @@ export function shareDialog({
 
 const QUIET_MODULES = 4;
 
-/** A text as QR code, black on white in every theme: cameras want it so. */
-function qrFigure(text: string, { label, hub }: { readonly label: string; readonly hub: Pick<HubClient, 'part'> }): TemplateResult {
-  return html`<figure class="qr" role="img" aria-label=${label}>${until(qrDrawing(text, hub), html`<p class="quiet">One moment …</p>`)}</figure>`;
-}
-
+/** A text as QR code, black on white in every theme, as cameras need it. */
 async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
   const { default: encodeQR } = await hub.part(() => import('qr'));
   const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });

@@ -3,12 +3,13 @@ import './device-about.ts';
 import './device-tools.ts';
 import './device-clusters.ts';
 import { html, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { CallOutcome } from '../api/approvals.ts';
-import { readingsOf } from '../api/home-store.ts';
+import { areaNames, readingsOf } from '../api/home-store.ts';
 import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { ageWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import { every, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import { readingsCard } from './device-readings.ts';
@@ -18,12 +19,12 @@ import { tileOf } from './device-tile-model.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
-/** What the board itself has was not commissioned: there is nothing to share, to name or to look into but the configuration. */
+/** The parts of the board are in the configuration and not commissioned: they cannot be shared, named or inspected. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 const RESTORE_TOOL = 'hub:restore_device';
 
-/** One device: how it is, what it can do, what it is made of. */
+/** One device: its state, its tools, facts about it, and its data model. */
 export class DevicePage extends PageElement {
   static override properties = {
     ...PageElement.properties,
@@ -38,24 +39,15 @@ export class DevicePage extends PageElement {
   /** Name of the reading whose history is shown. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
-  /** Who it seems to be, of those that were removed. */
+  /** The removed device that it seems to be. */
   declare formerly: JsonObject | undefined;
-  #stop: (() => void) | undefined;
-  #clock: ReturnType<typeof setInterval> | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#stop = this.app.calls.onEnd((end) => this.#hear(end));
+  protected override connected(): readonly Stop[] {
+    const { calls } = this.app;
     // Ages grow without an event.
-    this.#clock = setInterval(() => this.requestUpdate(), 5_000);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
-    clearInterval(this.#clock);
+    return [...super.connected(), calls.onEnd((end) => this.#onCallEnd(end)), every(5_000, () => this.requestUpdate())];
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
@@ -71,7 +63,7 @@ export class DevicePage extends PageElement {
   protected override render(): TemplateResult {
     const { store } = this.app;
     const device = store.state.devices.find(({ id }) => id === this.params.id);
-    if (!device) return store.isLoaded ? gone() : html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
+    if (!device) return store.state.isLoaded ? gone() : html`<p class="quiet center">${store.state.problem ?? 'One moment …'}</p>`;
     const readings = readingsOf(store.state, device.id);
     return html`
       ${this.#head(device)} ${this.#offer(device)}
@@ -139,7 +131,7 @@ export class DevicePage extends PageElement {
   #dialog(device: DeviceView): TemplateResult | typeof nothing {
     const onClose = () => this.#open(undefined);
     if (this.dialog === 'edit') {
-      const areas = [...new Set(this.app.store.state.devices.map(({ area }) => area).filter((area) => area !== null))].toSorted();
+      const areas = areaNames(this.app.store.state);
       return editDialog({ device, areas, onClose, onSave: (change) => void this.#save(device, change) });
     }
     if (this.dialog === 'remove') {
@@ -163,7 +155,7 @@ export class DevicePage extends PageElement {
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
-    // Last, since its notice says what a person has to know.
+    // Last, since its notice names the consequences.
     if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }
@@ -174,53 +166,46 @@ export class DevicePage extends PageElement {
     { tool, label, params = {} }: { readonly tool: string; readonly label: string; readonly params?: TileCall['params'] },
   ): Promise<void> {
     const result = await this.callTool({ tool, label, params: { device_id: device.id, ...params } });
-    if (result === undefined) return;
-    if (tool === SHARE_TOOL) this.#share(shareCodeOf(result));
-    else if (tool === RESTORE_TOOL) this.#restored(result);
-    else this.notify([`${label}: done`, ...namingWords(result)].join('. '));
+    if (result === undefined || this.#showResult(tool, result)) return;
+    this.notify([`${label}: done`, ...namingWords(objectOf(result))].join('. '));
   }
 
   async #recognise(): Promise<void> {
     const { id } = this.params;
     const offers = await this.app.hub.get<Json>('/api/v1/recognised-devices').catch(() => []);
-    const found = (Array.isArray(offers) ? offers : []).filter(isJsonObject).find(({ device }) => device === id);
-    if (id === this.params.id) this.formerly = found;
+    if (id === this.params.id) this.formerly = objectsOf(offers).find(({ device }) => device === id);
   }
 
   #restored(result: Json | undefined): void {
-    const restored = isJsonObject(result) && Array.isArray(result.restored) ? result.restored.filter(isJsonObject) : [];
-    const [first] = restored;
+    const [first] = objectsOf(objectOf(result).restored);
     if (!first) return;
     this.formerly = undefined;
     this.notify(`It is ${String(first.device_id)} again, with its history, names and rights`);
     location.hash = `#/devices/${encodeURIComponent(String(first.device_id))}`;
   }
 
-  #hear({ call, result }: CallOutcome): void {
-    if (call.params.device_id !== this.params.id) return;
-    if (call.tool === SHARE_TOOL) this.#share(shareCodeOf(result));
-    else if (call.tool === RESTORE_TOOL) this.#restored(result);
+  #onCallEnd({ call, result }: CallOutcome): void {
+    if (call.params.device_id === this.params.id) this.#showResult(call.tool, result);
   }
 
-  #share(code: ShareCode | undefined): void {
-    this.code = code;
-    this.dialog = code ? 'share' : undefined;
+  /** Shows the result of the tools that have a view for it; false for all others. */
+  #showResult(tool: string, result: Json | undefined): boolean {
+    if (tool === SHARE_TOOL) {
+      this.code = shareCodeOf(result);
+      this.dialog = this.code && 'share';
+    } else if (tool === RESTORE_TOOL) this.#restored(result);
+    return tool === SHARE_TOOL || tool === RESTORE_TOOL;
   }
 }
 
-/** What a person has to know about a name that was just given. */
-function namingWords(result: Json | undefined): readonly string[] {
-  if (!isJsonObject(result)) return [];
-  const { tools_begin_with: tools, former_names: former, used_by: usedBy, warnings } = result;
-  const listed = (list: Json | undefined) => (Array.isArray(list) ? list : []);
-  const users = listed(usedBy)
-    .filter(isJsonObject)
-    .map(({ kind, id }) => `${String(kind)} ${String(id)}`);
+/** The consequences of a new name, for the person who gave it. */
+function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
+  const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
   return [
     ...(typeof tools === 'string' ? [`Its tools begin with ${tools}`] : []),
-    ...(listed(former).length > 0 ? [`It can still be called ${listed(former).map(String).join(', ')}`] : []),
+    ...(textsOf(former).length > 0 ? [`It can still be called ${textsOf(former).join(', ')}`] : []),
     ...(users.length > 0 ? [`Its names are used by ${users.join(', ')}, which go on`] : []),
-    ...listed(warnings).map(String),
+    ...textsOf(warnings),
   ];
 }
 

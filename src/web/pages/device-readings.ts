@@ -1,9 +1,10 @@
 import '../components/chart.ts';
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import type { ReadingView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { ageWords, capital, readingName, valueWords } from '../components/formatting.ts';
+import { LightElement, type Stop } from '../components/light-element.ts';
 import { withUnit } from './device-tile-model.ts';
 import {
   curveOf,
@@ -16,7 +17,7 @@ import {
   startOf,
 } from './reading-history.ts';
 
-const LIKED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'];
+const PREFERRED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'];
 
 interface ReadingsOptions {
   readonly app: App;
@@ -39,10 +40,10 @@ export function readingsCard({ app, readings, shown, show }: ReadingsOptions): T
   `;
 }
 
-/** What people look at first, else the first number. */
+/** The reading of a preferred kind, else the first number. */
 function firstOf(all: readonly ReadingView[]): ReadingView | undefined {
-  const liked = LIKED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
-  return liked ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
+  const preferred = PREFERRED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
+  return preferred ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
 }
 
 function readingRow(
@@ -55,12 +56,12 @@ function readingRow(
 }
 
 const CHANGES_SHOWN = 12;
-/** A meter that tells its power each second is not asked for its history each second. */
+/** A meter that reports its power every second does not reload its history every second. */
 const RELOAD_MS = 5_000;
 const [HOUR, DAY] = RANGES;
 
-/** The history of one reading: a curve, or the last changes of what has words for values. */
-export class ReadingChart extends LitElement {
+/** The history of one reading: a curve, or the last changes where values are words. */
+export class ReadingChart extends LightElement {
   static override properties = {
     app: { attribute: false },
     reading: { attribute: false },
@@ -73,8 +74,8 @@ export class ReadingChart extends LitElement {
   declare range: HistoryRange;
   declare history: (HistoryAnswer & { readonly endMs: number }) | undefined;
   declare problem: string | undefined;
-  #asked = '';
-  #askedMs = 0;
+  #loaded = '';
+  #loadedMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether a person chose the range; until then it is the one that fits. */
   #isChosen = false;
@@ -84,13 +85,8 @@ export class ReadingChart extends LitElement {
     this.range = DAY;
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearTimeout(this.#timer);
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
+  protected override connected(): readonly Stop[] {
+    return [() => clearTimeout(this.#timer)];
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
@@ -102,13 +98,13 @@ export class ReadingChart extends LitElement {
 
   protected override updated(changes: Map<PropertyKey, unknown>): void {
     const { id, at } = this.reading;
-    const question = `${id} ${this.range.name} ${at}`;
-    if (question === this.#asked) return;
-    this.#asked = question;
+    const query = `${id} ${this.range.name} ${at}`;
+    if (query === this.#loaded) return;
+    this.#loaded = query;
     clearTimeout(this.#timer);
     const before = changes.get('reading') as ReadingView | undefined;
-    const waitMs = before?.id === id ? Math.max(0, this.#askedMs + RELOAD_MS - Date.now()) : 0;
-    this.#timer = setTimeout(() => void this.#load(question), waitMs);
+    const waitMs = before?.id === id ? Math.max(0, this.#loadedMs + RELOAD_MS - Date.now()) : 0;
+    this.#timer = setTimeout(() => void this.#load(query), waitMs);
   }
 
   protected override render(): TemplateResult {
@@ -139,14 +135,14 @@ export class ReadingChart extends LitElement {
       ${isStepped ? nothing : html`<p class="quiet small number">${curveWords(curve, unit)}</p>`}`;
   }
 
-  async #load(question: string): Promise<void> {
+  async #load(query: string): Promise<void> {
     const { range } = this;
     const nowMs = Date.now();
-    this.#askedMs = nowMs;
+    this.#loadedMs = nowMs;
     const isNumber = typeof this.reading.value === 'number';
     try {
       const history = await fetchHistory((path) => this.app.hub.get(path), { sensor: this.reading.id, range, isNumber, nowMs });
-      if (question !== this.#asked) return;
+      if (query !== this.#loaded) return;
       this.problem = undefined;
       if (!this.#isChosen && range === DAY && isYoung(history.points, nowMs)) this.range = HOUR;
       else this.history = { ...history, endMs: nowMs };
@@ -156,7 +152,7 @@ export class ReadingChart extends LitElement {
   }
 }
 
-/** A day with the values of an hour is a line at its edge. */
+/** Whether the history is shorter than an hour: a day would show a line at its edge. */
 function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
   return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }

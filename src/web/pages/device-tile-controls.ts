@@ -9,7 +9,7 @@ export interface TileCall {
   readonly params: JsonObject;
   /** What it does, such as `Turn on Hall light`. */
   readonly label: string;
-  /** A parameter that only a person can give, such as the PIN of a lock; asked for where the tool takes one. */
+  /** A parameter that only a person can give, such as the PIN of a lock; the page asks for it where the tool takes one. */
   readonly secret?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ColorControl {
 
 export type TileControl = SwitchControl | SliderControl | StepperControl | ButtonsControl | ColorControl;
 
-/** What a tile is made from: a device, what it says by the names of its readings, and what it can do. */
+/** The source of a tile: a device, its readings by name, and its tools by the name of their action. */
 export interface TileSource {
   readonly device: DeviceView;
   readonly readings: ReadonlyMap<string, ReadingView>;
@@ -64,12 +64,8 @@ export interface TileSource {
 }
 
 const COLORS = ['warm white', 'white', 'amber', 'red', 'magenta', 'blue', 'teal', 'green'] as const;
-const KELVINS = [
-  ['candle', 2200],
-  ['warm', 2700],
-  ['neutral', 4000],
-  ['daylight', 6000],
-] as const;
+const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as const;
+const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
 const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
 
 /** The controls of a device, the one that is used most in front. */
@@ -112,13 +108,7 @@ function valveOf(source: TileSource): ButtonsControl | undefined {
 
 function coverOf(source: TileSource): ButtonsControl | undefined {
   if (!source.actions.has('set_position')) return undefined;
-  const buttons = (
-    [
-      ['open', 'up'],
-      ['stop', 'stop'],
-      ['close', 'down'],
-    ] as const
-  ).flatMap(([action, icon]) => {
+  const buttons = Object.entries(COVER_ICONS).flatMap(([action, icon]) => {
     const call = callOf(source, action);
     return call ? [{ icon, text: capital(action), call }] : [];
   });
@@ -134,7 +124,7 @@ function sliderOf(source: TileSource): SliderControl | undefined {
     params: { [name]: wanted },
     label: `Set ${source.device.name} to ${wanted} %`,
   });
-  // A lamp of brightness 0 is off, which its switch says.
+  // Brightness 0 is off, which the switch shows.
   const min = name === 'brightness' ? 1 : 0;
   return {
     kind: 'slider',
@@ -172,6 +162,9 @@ function colorsOf(source: TileSource): ColorControl | undefined {
   if (kelvin === undefined) return undefined;
   return {
     kind: 'color',
-    colors: KELVINS.map(([name, value]) => ({ name, call: { tool: kelvin, params: { color_temperature: value }, label: label(name) } })),
+    colors: Object.entries(KELVINS).map(([name, value]) => ({
+      name,
+      call: { tool: kelvin, params: { color_temperature: value }, label: label(name) },
+    })),
   };
 }

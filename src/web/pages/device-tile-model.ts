@@ -4,18 +4,18 @@ import { capital, humanWords, readingName, valueWords } from '../components/form
 import type { IconName } from '../components/icon.ts';
 import { controlsOf, type TileControl, type TileSource } from './device-tile-controls.ts';
 
-/** How a tile looks: lamps that are on glow, what needs somebody is red, what moves air or water is cool. */
+/** The look of a tile: `glow` for lamps that are on, `alarm` in red, `cool` for moving air, open locks and the like. */
 export type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
 
 /** What a tile shows of a device. */
 export interface TileModel {
   readonly id: string;
   readonly name: string;
-  /** What people call it beside its name. */
+  /** Other names that people gave it. */
   readonly aliases: readonly string[];
   readonly icon: IconName;
   readonly tone: TileTone;
-  /** The one thing to know, such as `On · 40 %`, `21.5 °C`, `Locked`. */
+  /** The main value, such as `On · 40 %`, `21.5 °C`, `Locked`. */
   readonly state: string;
   /** Further values, each with its name. */
   readonly details: readonly string[];
@@ -23,7 +23,7 @@ export interface TileModel {
   readonly controls: readonly TileControl[];
 }
 
-/** Which alarms a device may tell, and what they are called when they sound. */
+/** The kinds of alarms, with the words for an active one. */
 const ALARMS: Readonly<Record<string, string>> = {
   leak: 'Water leak',
   freeze: 'Frost',
@@ -32,7 +32,7 @@ const ALARMS: Readonly<Record<string, string>> = {
   fault: 'Fault',
   door_alarm: 'Door open too long',
 };
-/** What a tile is about, what people look for first in front. */
+/** The kinds of readings for the main value of a tile, the preferred ones first. */
 const MAIN_KINDS = [
   'on_off',
   'lock',
@@ -47,7 +47,7 @@ const MAIN_KINDS = [
   'air_quality',
   'power',
 ];
-/** What yes and no mean for what has no better words. */
+/** The words for yes and no of some kinds of readings. */
 const YES_NO: Readonly<Record<string, readonly [yes: string, no: string]>> = {
   contact: ['Open', 'Closed'],
   occupancy: ['Somebody is there', 'Nobody there'],
@@ -80,6 +80,7 @@ const TYPE_ICONS: readonly (readonly [RegExp, IconName])[] = [
   [/Speaker/, 'speaker'],
   [/Switch/, 'cube'],
 ];
+
 /** The tile of a device. */
 export function tileOf(device: DeviceView, readings: ReadonlyMap<string, ReadingView>): TileModel {
   const source: TileSource = { device, readings, actions: actionsOf(device) };
@@ -92,14 +93,14 @@ export function tileOf(device: DeviceView, readings: ReadonlyMap<string, Reading
     aliases: device.aliases ?? [],
     icon: iconOf(source),
     tone: alarms.length > 0 ? 'alarm' : toneOf(source, isOn),
-    state: alarms.join(', ') || stateOf(source),
+    state: alarms.join(', ') || stateOf(source, main),
     details: detailsOf(source, main),
     isReachable: device.reachability !== 'unreachable',
     controls: controlsOf(source),
   };
 }
 
-/** Everything that sounds now. */
+/** The active alarms. */
 function alarmsOf({ readings }: TileSource): readonly string[] {
   return [...readings.values()]
     .filter(({ kind, value }) => kind in ALARMS && !CALM.includes(value))
@@ -119,15 +120,13 @@ function iconOf({ device, readings }: TileSource): IconName {
   return TYPE_ICONS.find(([pattern]) => pattern.test(types))?.[1] ?? 'cube';
 }
 
-/** The reading that the tile is about: what people look for first. */
+/** The reading with the main value of the tile. */
 function mainReading({ readings }: TileSource): ReadingView | undefined {
   const all = [...readings.values()];
   return MAIN_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
 }
 
-function stateOf(source: TileSource): string {
-  const { readings } = source;
-  const main = mainReading(source);
+function stateOf({ readings }: TileSource, main: ReadingView | undefined): string {
   if (!main) return '';
   const { kind, value } = main;
   if (value === null) return 'Not known';
@@ -156,7 +155,7 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
-/** At most three values beside the state that tell something, named where they are not plain. */
+/** At most three values beside the state, with names where they have units. */
 function detailsOf({ readings }: TileSource, main: ReadingView | undefined): readonly string[] {
   const shown = new Set([
     'is_on',
@@ -182,13 +181,13 @@ function detailsOf({ readings }: TileSource, main: ReadingView | undefined): rea
     );
 }
 
-/** What a device can do by the action's name, such as `turn_on`, with the id of the tool that does it. */
+/** The ids of a device's tools by the name of their action, such as `turn_on`. */
 export function actionsOf(device: Pick<DeviceView, 'id' | 'name' | 'tools'>): ReadonlyMap<string, string> {
   const slugs = [slugOf(device.name), slugOf(device.id)];
   return new Map(device.tools.map((tool) => [actionOf(tool, slugs), tool]));
 }
 
-/** Names are `matter:<slug>_<action>`; long ones are cut and end, ones of equal devices have behind the slug, six hex digits. */
+/** Names are `matter:<slug>_<action>`. Long names are cut and end with six hex digits; names of devices with one slug have those behind it. */
 function actionOf(tool: string, slugs: readonly string[]): string {
   const name = tool.replace(/^[^:]*:/, '').replace(/@.*$/, '');
   const whole = slugs.find((slug) => name.startsWith(`${slug}_`));

@@ -1,4 +1,4 @@
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { isJsonObject, type JsonSchema } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import type { ToolView } from '../api/hub-types.ts';
@@ -6,6 +6,7 @@ import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { numberWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import { LightElement } from '../components/light-element.ts';
 import type {
   ButtonsControl,
   ColorControl,
@@ -17,14 +18,11 @@ import type {
 } from './device-tile-controls.ts';
 import type { TileModel } from './device-tile-model.ts';
 
-/** What a tile asks the page to do; `done` tells when the hub has answered. */
+/** Makes the call of a control; resolves when the hub has answered. */
 export type TileAct = (call: TileCall) => Promise<void>;
 
-/**
- * A device with its controls. It never shows what was only asked for: while a call runs its control is busy, and what it
- * shows is what the device said last.
- */
-export class DeviceTile extends LitElement {
+/** A device with its controls. It shows the last report of the device, never a requested state; while a call runs, its control is busy. */
+export class DeviceTile extends LightElement {
   static override properties = { model: { attribute: false }, act: { attribute: false }, busy: { state: true }, draft: { state: true } };
   declare model: TileModel;
   declare act: TileAct;
@@ -35,10 +33,6 @@ export class DeviceTile extends LitElement {
   constructor() {
     super();
     this.busy = false;
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
   }
 
   protected override render(): TemplateResult {
@@ -127,10 +121,10 @@ interface Question {
   readonly call: TileCall;
   readonly field: JsonSchema;
   readonly isRequired: boolean;
-  answer(secret: string | undefined): void;
+  readonly answer: (secret: string | undefined) => void;
 }
 
-/** Asks for what a call needs and only a person knows: the PIN of a lock. It is sent with the call and kept nowhere. */
+/** Asks the person for the secret of a call, such as the PIN of a lock. It is sent with the call and stored nowhere. */
 export class SecretPrompt {
   readonly #hub: Pick<HubClient, 'get'>;
   readonly #onChange: () => void;
@@ -141,7 +135,7 @@ export class SecretPrompt {
     this.#onChange = onChange;
   }
 
-  /** The call with the secret that the person gave, if the tool takes one; undefined when the person changed their mind. Errors as HubError. */
+  /** Adds the secret to the call, if the tool takes one; undefined when the person cancelled. Throws HubError. */
   async completeCall(call: TileCall): Promise<TileCall | undefined> {
     const { secret: name } = call;
     if (name === undefined) return call;
@@ -160,7 +154,7 @@ export class SecretPrompt {
     const { call, field, isRequired, answer } = this.#open;
     const submit = (event: SubmitEvent) => {
       const { secret = '' } = formValues(event);
-      // Before the dialog closes, which says that nobody answered.
+      // Before the dialog closes, since closing it means to cancel.
       answer(secret);
       closeDialog(event);
     };

@@ -1,34 +1,20 @@
-import '../components/tool-form.ts';
-import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { icon } from '../components/icon.ts';
+import { LightElement } from '../components/light-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { lazyContent } from '../components/text-block.ts';
 import { toolTitle } from '../components/tool-form.ts';
 
 /** Every tool of a device, each with a form to try it. */
-export class DeviceTools extends LitElement {
-  static override properties = {
-    app: { attribute: false },
-    device: {},
-    opened: { state: true },
-  };
+export class DeviceTools extends LightElement {
+  static override properties = { app: { attribute: false }, device: {} };
   declare app: App;
   /** Id. */
   declare device: string;
-  /** Ids of the tools whose forms were opened: the others' are not made. */
-  declare opened: ReadonlySet<string>;
   readonly #tools = new RemoteData<readonly ToolView[]>(() => this.requestUpdate());
-
-  constructor() {
-    super();
-    this.opened = new Set();
-  }
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (changes.has('device')) void this.#tools.load(() => this.#load());
@@ -48,19 +34,15 @@ export class DeviceTools extends LitElement {
   }
 
   #tool(tool: ToolView): TemplateResult {
-    return html`<details class="fold" @toggle=${(event: ToggleEvent) => this.#toggle(event, tool.id)}>
+    return html`<details class="fold">
       <summary>
         <span class="fold-title">${toolTitle(tool)}</span>
         ${tool.dangerous === true ? html`<span class="chip warm">${icon('shield')}Needs approval</span>` : nothing}
         <code class="fold-note">${tool.name}</code>
       </summary>
       <div class="fold-body stack"><p class="quiet">${tool.description}</p>
-        ${this.opened.has(tool.id) ? html`<atmo-tool-form .app=${this.app} .tool=${tool}></atmo-tool-form>` : nothing}</div>
+        ${lazyContent(() => html`<atmo-tool-form .app=${this.app} .tool=${tool}></atmo-tool-form>`)}</div>
     </details>`;
-  }
-
-  #toggle(event: ToggleEvent, id: string): void {
-    if (event.newState === 'open') this.opened = new Set([...this.opened, id]);
   }
 
   async #load(): Promise<readonly ToolView[]> {

@@ -1,23 +1,19 @@
-/** What the log shows of an event of the hub. */
-export interface LoggedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly subject: string;
-  readonly time: string;
-  readonly data: unknown;
-}
+import type { EventView } from '../api/hub-types.ts';
 
-/** What a person wants to see of the log. */
+/** The members of an event that the log shows. */
+export type LoggedEvent = Omit<EventView, 'source'>;
+
+/** The filter of the log. */
 export interface EventFilter {
   /** A type or the beginning of one, such as `device.`; all when empty. */
   readonly type: string;
-  /** Found anywhere in subject or data, capitals or not. */
+  /** Found anywhere in subject or data, whatever the case. */
   readonly text: string;
 }
 
 const KEPT = 500;
 
-/** The last events, newest first. While it is paused the picture stands still and what comes is kept for later. */
+/** The last events, newest first. While it is paused the list stays as it is and new events wait. */
 export class EventLog {
   #shown: readonly LoggedEvent[] = [];
   #waiting: readonly LoggedEvent[] = [];

@@ -1,33 +1,28 @@
-import '../components/text-block.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { inputValue } from '../components/form-values.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
+import { lazyJson } from '../components/text-block.ts';
 import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
-/** Rows in the document; a person who wants an older one searches. */
+/** Rows in the document; older ones are found with the filter. */
 const MAX_ROWS = 200;
 
 /** What happens in the home and at the hub, as it happens. */
 export class EventsPage extends PageElement {
   readonly #log = new EventLog();
   #filter: EventFilter = { type: '', text: '' };
-  #stop: (() => void) | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  protected override connected(): readonly Stop[] {
     const { store } = this.app;
     this.#log.clear();
     for (const event of store.state.events.toReversed()) this.#log.add(event);
-    this.#stop = store.onEvent((event) => {
+    const stop = store.onEvent((event) => {
       this.#log.add(event);
       this.requestUpdate();
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
+    return [...super.connected(), stop];
   }
 
   protected override render(): TemplateResult {
@@ -87,7 +82,7 @@ function eventRow({ time, type, subject, data }: LoggedEvent): TemplateResult {
   return html`<li>
     <details>
       <summary><time datetime=${time}>${new Date(time).toLocaleTimeString()}</time> <code>${type}</code> <span class="subject"><bdi>${subject}</bdi></span></summary>
-      <atmo-unfolded .value=${data}></atmo-unfolded>
+      ${lazyJson(data)}
     </details>
   </li>`;
 }

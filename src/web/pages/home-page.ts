@@ -20,7 +20,7 @@ export class HomePage extends PageElement {
 
   protected override render(): TemplateResult {
     const { store } = this.app;
-    if (!store.isLoaded) return html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
+    if (!store.state.isLoaded) return html`<p class="quiet center">${store.state.problem ?? 'One moment …'}</p>`;
     const areas = areasOf(store.state);
     const shown = areas.filter(({ name }) => this.room === undefined || name === this.room);
     return html`

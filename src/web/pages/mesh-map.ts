@@ -36,14 +36,7 @@ function hub({ x, y }: Point, name: string, tone: 'own' | 'reachable' | 'away'):
   return svg`<g class="hub ${tone}"><circle cx=${x} cy=${y} r=${RADIUS}></circle><text x=${x} y=${y + RADIUS + 18}>${shown}</text></g>`;
 }
 
-/** A hub as far as its place in the picture goes. */
-export interface PlacedHub {
-  readonly id: string;
-  /** Over how many hubs it is reached; 1 is next to this one. */
-  readonly hops: number;
-}
-
-/** Where something stands in the picture. */
+/** A position in the picture. */
 interface Point {
   readonly x: number;
   readonly y: number;
@@ -51,19 +44,14 @@ interface Point {
 
 const RING_STEP = 130;
 const MARGIN = 90;
-/** Farther ones share the last ring: a picture has an end. */
+/** Hubs farther away share the last ring. */
 const MAX_RING = 3;
 
-/** The picture: this hub in the middle, the others on rings by their hops, always at the same angles for the same ids. */
-export interface MeshPicture {
-  readonly width: number;
-  readonly height: number;
-  readonly centre: Point;
-  readonly places: ReadonlyMap<string, Point>;
-}
-
-/** Places hubs so that nobody covers another until a ring is full; order by id keeps the picture still while news come in. */
-export function layOutMesh(hubs: readonly PlacedHub[]): MeshPicture {
+/**
+ * The picture: this hub in the middle, the others on rings by their hops, so that none covers another until a ring is full. The order
+ * by id keeps their places when the list changes.
+ */
+export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   const rings = Map.groupBy(hubs, ({ hops }) => Math.min(Math.max(1, hops), MAX_RING));
   const outermost = Math.max(0, ...rings.keys());
   const radius = outermost * RING_STEP;
@@ -82,7 +70,7 @@ function onRing({ x, y }: Point, ring: number, turn: number): Point {
   return { x: Math.round(x + Math.cos(angle) * ring * RING_STEP), y: Math.round(y + Math.sin(angle) * ring * RING_STEP) };
 }
 
-/** The mesh, as `GET /api/v1/mesh` answers it. */
+/** The mesh, as `GET /api/v1/mesh` returns it. */
 export interface MeshStatus {
   readonly state: 'none' | 'member' | 'expired' | 'revoked';
   readonly hub_id: string;
@@ -95,12 +83,13 @@ export interface MeshStatus {
   readonly peers: readonly MeshPeer[];
 }
 
-/** Another hub of it. */
+/** Another hub of the mesh. */
 export interface MeshPeer {
   readonly id: string;
   readonly name: string;
   readonly state: 'fresh' | 'stale' | 'gone' | 'left';
   readonly reachable: boolean;
+  /** 1 = directly connected. */
   readonly hops: number;
   readonly round_trip_ms?: number;
   readonly address?: string;

@@ -4,9 +4,9 @@ import type { CallRequest } from '../app.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
-import { copyable } from '../components/text-block.ts';
 import { linkWords, type MeshPeer, type MeshStatus, meshMap } from './mesh-map.ts';
 
 interface Invite {
@@ -14,26 +14,20 @@ interface Invite {
   readonly expires_at: string;
 }
 
-/** The hubs that work together: who can be reached how, and who comes and goes. */
+/** The hubs of the mesh: how each is reached, and the forms to join, to invite and to revoke. */
 export class MeshPage extends PageElement {
   readonly #status = new RemoteData<MeshStatus>(() => this.requestUpdate());
   #invite: Invite | undefined;
   #leaving: MeshPeer | undefined;
   #isBusy = false;
-  #stop: (() => void) | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#ask();
-    this.#stop = this.app.store.onEvent(({ type }) => {
-      if (type === 'mesh.changed' || type === 'peer.changed') this.#ask();
-    });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
+  protected override connected(): readonly Stop[] {
+    this.#load();
     this.#invite = undefined;
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'mesh.changed' || type === 'peer.changed') this.#load();
+    });
+    return [...super.connected(), stop];
   }
 
   protected override render(): TemplateResult {
@@ -79,7 +73,7 @@ export class MeshPage extends PageElement {
       ${
         invite === undefined
           ? html`<p><button type="button" class="button primary" ?disabled=${this.#isBusy} @click=${() => this.#makeInvite()}>${icon('plus')}Make an invite</button></p>`
-          : html`${copyable(invite.invite, { label: 'Invite', onCopied: () => this.notify('Copied.') })}
+          : html`${this.copyable(invite.invite, 'Invite')}
               <p class="quiet">Run <code>atmo mesh join</code> with it on the other hub, or paste it into its Mesh page, before
                 ${new Date(invite.expires_at).toLocaleTimeString()}. Whoever has it can use it.</p>`
       }
@@ -128,13 +122,12 @@ export class MeshPage extends PageElement {
     this.requestUpdate();
   }
 
-  #ask(): void {
+  #load(): void {
     void this.#status.load(() => this.app.hub.get<MeshStatus>('/api/v1/mesh'));
   }
 
   #makeInvite(): void {
-    const wish = { tool: 'hub:mesh_invite', label: 'Invite a hub' };
-    void this.#act(wish, 'The invite is ready.').then((answer) => {
+    void this.#act({ tool: 'hub:mesh_invite', label: 'Invite a hub' }, 'The invite is ready.').then((answer) => {
       this.#invite = answer as unknown as Invite | undefined;
       this.requestUpdate();
     });
@@ -142,13 +135,13 @@ export class MeshPage extends PageElement {
 
   #create(event: SubmitEvent): void {
     const { name, passphrase = '' } = formValues(event);
-    const wish = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: 'Make a mesh' };
-    void this.#act(wish, 'The mesh is made. Export its root key to a safe place: atmo mesh root export');
+    const call = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: 'Make a mesh' };
+    void this.#act(call, 'The mesh is made. Export its root key to a safe place: atmo mesh root export');
   }
 
   #join(event: SubmitEvent): void {
-    const wish = { tool: 'hub:mesh_join', params: { invite: formValues(event).invite ?? '' }, label: 'Join a mesh' };
-    void this.#act(wish, 'This hub is a member now.');
+    const call = { tool: 'hub:mesh_join', params: { invite: formValues(event).invite ?? '' }, label: 'Join a mesh' };
+    void this.#act(call, 'This hub is a member now.');
   }
 
   #revoke(event: SubmitEvent, peer: MeshPeer): void {
@@ -158,12 +151,12 @@ export class MeshPage extends PageElement {
     void this.#act({ tool: 'hub:mesh_revoke', params, label: `Revoke ${peer.name}` }, `${peer.name} is no member any more.`);
   }
 
-  /** The answer of an act of administration; undefined, and said, when it failed or waits for approval. */
-  async #act(wish: CallRequest, success: string): Promise<Json | undefined> {
+  /** The result of an administration tool; undefined, with a notice, where it failed or waits for approval. */
+  async #act(call: CallRequest, success: string): Promise<Json | undefined> {
     this.#isBusy = true;
     this.requestUpdate();
     try {
-      const answer = await this.app.call(wish);
+      const answer = await this.app.call(call);
       if (answer === undefined) this.notify('Somebody has to approve this first: see Approvals.', 'plain');
       else this.notify(success);
       return answer;
@@ -172,7 +165,7 @@ export class MeshPage extends PageElement {
       return undefined;
     } finally {
       this.#isBusy = false;
-      this.#ask();
+      this.#load();
     }
   }
 }

@@ -1,9 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { CredentialSet } from '../../core/devices/device-administration.ts';
-import { type HubClient, messageOf } from '../api/hub-client.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { HubClient } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
 
-/** The networks that new devices can be given; their secrets go to the hub and never come back. */
+/** The network credentials for new devices; the hub never returns their secrets. */
 export class CredentialSets {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #onChange: () => void;
@@ -18,40 +19,26 @@ export class CredentialSets {
     return this.#sets;
   }
 
-  /** Whoever may not administer networks has none to choose from. */
+  /** The list is empty for callers who may not administer networks. */
   async load(): Promise<void> {
     const sets = await this.#hub.invoke('hub:list_credentials').catch(() => []);
     this.#sets = Array.isArray(sets) ? (sets as unknown as readonly CredentialSet[]) : [];
     this.#onChange();
   }
 
-  async keepWifi(params: { readonly name: string; readonly ssid: string; readonly password: string }): Promise<void> {
-    await this.#hub.invoke('hub:set_wifi_credentials', params);
-    await this.load();
-  }
-
-  async keepThread(params: { readonly name: string; readonly dataset: string }): Promise<void> {
-    await this.#hub.invoke('hub:set_thread_credentials', params);
-    await this.load();
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.#hub.invoke('hub:remove_credentials', { name });
+  /** Calls a tool that changes the sets, then loads them again. */
+  async change(tool: string, params: JsonObject): Promise<void> {
+    await this.#hub.invoke(tool, params);
     await this.load();
   }
 }
 
-interface NoticeListener {
-  showNotice(text: string, tone: 'good' | 'bad'): void;
-}
-
-/** The stored networks, and forms for more. */
-export function credentialCard(credentials: CredentialSets, owner: NoticeListener): TemplateResult {
-  const act = (work: Promise<void>, done: string) =>
-    work.then(
-      () => owner.showNotice(done, 'good'),
-      (error: unknown) => owner.showNotice(messageOf(error), 'bad'),
-    );
+/** The stored networks, and forms for more; `page` shows the outcome of each change. */
+export function credentialCard(
+  credentials: CredentialSets,
+  page: { showOutcome(work: Promise<void>, success: string): void },
+): TemplateResult {
+  const change = (tool: string, params: JsonObject, success: string) => page.showOutcome(credentials.change(tool, params), success);
   return html`<details class="card">
     <summary><h2>Networks for new devices</h2></summary>
     <div class="stack">
@@ -63,13 +50,13 @@ export function credentialCard(credentials: CredentialSets, owner: NoticeListene
           kind,
           network,
         }) => html`<li class="row"><span class="grow"><strong><bdi>${name}</bdi></strong> <span class="quiet">${kind === 'wifi' ? 'Wi-Fi' : 'Thread'} <bdi>${network}</bdi></span></span>
-          <button type="button" class="button small danger plain" aria-label="Remove ${name}" @click=${() => act(credentials.remove(name), 'Removed.')}>Remove</button></li>`,
+          <button type="button" class="button small danger plain" aria-label="Remove ${name}" @click=${() => change('hub:remove_credentials', { name }, 'Removed.')}>Remove</button></li>`,
       )}
     </ul>
     <div class="columns">
       <form class="stack" aria-label="Wi-Fi" @submit=${(event: SubmitEvent) => {
         const { name = '', ssid = '', password = '' } = formValues(event);
-        void act(credentials.keepWifi({ name, ssid, password }), 'The Wi-Fi network is stored.');
+        change('hub:set_wifi_credentials', { name, ssid, password }, 'The Wi-Fi network is stored.');
       }}>
         <h3>Wi-Fi</h3>
         ${nameField()}
@@ -79,7 +66,7 @@ export function credentialCard(credentials: CredentialSets, owner: NoticeListene
       </form>
       <form class="stack" aria-label="Thread" @submit=${(event: SubmitEvent) => {
         const { name = '', dataset = '' } = formValues(event);
-        void act(credentials.keepThread({ name, dataset }), 'The Thread network is stored.');
+        change('hub:set_thread_credentials', { name, dataset }, 'The Thread network is stored.');
       }}>
         <h3>Thread</h3>
         ${nameField()}

@@ -1,38 +1,23 @@
-/** A node as `hub:network_topology` tells it. */
-export interface NetworkNode {
-  readonly id: string;
-  readonly device?: string;
-  readonly name: string;
-  readonly kind: 'thread' | 'wifi' | 'ethernet' | 'unknown';
-  readonly role?: string;
-  readonly network?: string;
-  readonly channel?: number;
-  readonly rssi?: number;
-  readonly problem?: string;
-}
+import type { TopologyLink, TopologyNode } from '../../core/devices/device-administration.ts';
 
-/** What hears what. */
-export interface NetworkLink {
-  readonly from: string;
-  readonly to: string;
-  readonly rssi?: number;
-  readonly lqi?: number;
-  readonly is_child: boolean;
-}
+/** A node of the result of `hub:network_topology`. */
+export type NetworkNode = Omit<TopologyNode, 'device'> & { readonly device?: string };
 
-/** The answer of the tool. */
+/** A radio link of the result. */
+type NetworkLink = Omit<TopologyLink, 'isChild'> & { readonly is_child: boolean };
+
+/** The result of `hub:network_topology`. */
 export interface Topology {
   readonly nodes: readonly NetworkNode[];
   readonly links: readonly NetworkLink[];
 }
 
-/** How well something is heard, for people. */
-export interface SignalQuality {
+interface SignalQuality {
   readonly word: 'strong' | 'fair' | 'weak' | 'unknown';
   readonly isWeak: boolean;
 }
 
-/** A node with whom it hears, strongest first. */
+/** A node with the neighbours that it receives, strongest first. */
 export interface NodeWithNeighbours {
   readonly node: NetworkNode;
   readonly hears: readonly { readonly name: string; readonly rssi?: number; readonly isChild: boolean; readonly hearing: SignalQuality }[];
@@ -49,14 +34,14 @@ const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
 const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
 
-/** How good a signal of so many dBm is: below -80 packets get lost in most homes. */
+/** The quality of a signal in dBm: below -80 packets get lost in most homes. */
 export function signalQuality(rssi: number | undefined): SignalQuality {
   if (rssi === undefined) return { word: 'unknown', isWeak: false };
   if (rssi < WEAK_DBM) return { word: 'weak', isWeak: true };
   return { word: rssi < FAIR_DBM ? 'fair' : 'strong', isWeak: false };
 }
 
-/** The networks of a home in the order of people's questions: Thread, Wi-Fi, wires, then what told nothing; routers first. */
+/** The networks of a home: Thread, Wi-Fi, Ethernet, then nodes that reported none; routers first. */
 export function networkGroups({ nodes, links }: Topology): readonly NetworkGroup[] {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   const groups = Map.groupBy(nodes, groupKey);
@@ -78,7 +63,7 @@ function withNeighbours(node: NetworkNode, links: readonly NetworkLink[], names:
   return { node, hears };
 }
 
-/** Neighbours that are not ours are in the Thread network of those that hear them, whose name they cannot tell. */
+/** Neighbours that are not ours belong to the Thread network of the nodes that receive them; their own report has no name of it. */
 function groupKey({ kind, network, device }: NetworkNode): string {
   const place = KINDS.indexOf(kind);
   return device === undefined ? `${place} \uffff` : `${place} ${network ?? ''}`;

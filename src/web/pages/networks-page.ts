@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { type NodeWithNeighbours, networkGroups, signalQuality, type Topology } from './network-topology.ts';
@@ -16,16 +17,16 @@ const ROLES: Readonly<Record<string, string>> = {
 export class NetworksPage extends PageElement {
   readonly #topology = new RemoteData<Topology>(() => this.requestUpdate());
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#ask();
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    return super.connected();
   }
 
   protected override render(): TemplateResult {
     const isAsking = this.#topology.isAsking;
     return html`
       <header class="page-head"><h1>Networks</h1><p>How devices reach this hub, as they tell it themselves.</p>
-        <button type="button" class="button" ?disabled=${isAsking} @click=${() => this.#ask()}>${icon('refresh')}${isAsking ? 'Asking …' : 'Ask again'}</button></header>
+        <button type="button" class="button" ?disabled=${isAsking} @click=${() => this.#load()}>${icon('refresh')}${isAsking ? 'Asking …' : 'Ask again'}</button></header>
       ${remoteDataView(this.#topology, (topology) => this.#groups(topology))}
     `;
   }
@@ -60,7 +61,7 @@ export class NetworksPage extends PageElement {
     </li>`;
   }
 
-  #ask(): void {
+  #load(): void {
     const question = async () =>
       ((await this.app.hub.invoke('hub:network_topology', {})) ?? { nodes: [], links: [] }) as unknown as Topology;
     void this.#topology.load(question);

@@ -1,11 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
+import { areaNames } from '../api/home-store.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
-import { copyable } from '../components/text-block.ts';
 import { grantBuilder } from './grant-builder.ts';
 import {
   AGENT_NAME_PATTERN,
@@ -13,35 +14,31 @@ import {
   grantInWords,
   LIFETIMES,
   type MintedToken,
-  previewPermissions,
   type TokenPreview,
   type TokenView,
 } from './tokens.ts';
 
-/** Who may do what: tokens of agents, what each of them is shown, and the agents that run at the hub. */
+/** The tokens of agents, the devices and tools that each of them can see, and the agents that run at the hub. */
 export class TokensPage extends PageElement {
   readonly #tokens = new RemoteData<readonly TokenView[]>(() => this.requestUpdate());
   readonly #agents = new RemoteData<readonly AgentView[]>(() => this.requestUpdate());
-  readonly #sight = new RemoteData<TokenPreview>(() => this.requestUpdate());
+  readonly #preview = new RemoteData<TokenPreview>(() => this.requestUpdate());
   #grants: readonly string[] = [];
   #minted: MintedToken | undefined;
-  /** The token that the one in the form takes the place of. */
+  /** The token that the new one of the form replaces. */
   #narrowed: TokenView | undefined;
-  #ending: TokenView | undefined;
-  #stop: (() => void) | undefined;
+  #revoked: TokenView | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#ask();
-    this.#stop = this.app.store.onEvent(({ type }) => {
-      if (type === 'token.issued' || type === 'token.revoked' || type === 'agent.changed') this.#ask();
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'token.issued' || type === 'token.revoked' || type === 'agent.changed') this.#load();
     });
+    return [...super.connected(), stop, () => this.#forgetMinted()];
   }
 
   /** The text of a token is shown once, and not to whoever comes back to the page. */
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#stop?.();
+  #forgetMinted(): void {
     this.#minted = undefined;
   }
 
@@ -55,13 +52,12 @@ export class TokensPage extends PageElement {
         </section>
         ${remoteDataView(this.#agents, (agents) => agentsCard(agents, (agent) => void this.#kill(agent)))}
       </div>
-      ${this.#ending ? this.#revokeDialog(this.#ending) : nothing}
+      ${this.#revoked ? this.#revokeDialog(this.#revoked) : nothing}
     `;
   }
 
   #form(): TemplateResult {
-    const { devices } = this.app.store.state;
-    const areas = [...new Set(devices.flatMap(({ area }) => (area === null ? [] : [area])))].sort();
+    const { state } = this.app.store;
     const narrowed = this.#narrowed;
     return html`<form class="card stack" id="mint" @submit=${(event: SubmitEvent) => void this.#mint(event)}>
       <h2>${narrowed ? html`Narrow the token of <bdi>${narrowed.agent_id}</bdi>` : 'Make a token'}</h2>
@@ -73,13 +69,8 @@ export class TokensPage extends PageElement {
         <label class="field"><span class="label">Lasts</span>
           <select name="life">${[...LIFETIMES].map(([title, seconds]) => html`<option value=${seconds} ?selected=${seconds === 2_592_000}>${title}</option>`)}</select></label>
       </div>
-      ${grantBuilder({
-        grants: this.#grants,
-        areas,
-        devices,
-        onChange: (grants) => this.#choose(grants),
-      })}
-      ${remoteDataView(this.#sight, previewView)}
+      ${grantBuilder({ grants: this.#grants, areas: areaNames(state), devices: state.devices, onChange: (grants) => this.#choose(grants) })}
+      ${remoteDataView(this.#preview, previewView)}
       <div class="row">
         <button class="button primary" ?disabled=${this.#grants.length === 0}>${narrowed ? 'Replace the token' : 'Make the token'}</button>
         <button type="button" class="button" ?disabled=${this.#grants.length === 0} @click=${() => this.preview(this.#grants)}>${icon('search')}What it would see</button>
@@ -92,13 +83,13 @@ export class TokensPage extends PageElement {
     return html`<section class="card stack" aria-labelledby="minted-title">
       <h2 id="minted-title" tabindex="-1">The token of <bdi>${agent}</bdi></h2>
       <p class="quiet">Copy it now: nobody can show it again. It ends ${new Date(expiresAt).toLocaleString()}.</p>
-      ${copyable(token, { label: 'Token', onCopied: () => this.notify('Copied.') })}
+      ${this.copyable(token, 'Token')}
     </section>`;
   }
 
-  /** Shows what an agent with these permissions is shown. */
+  /** Shows the devices and tools that an agent with these permissions could see; the hub makes no token for it. */
   preview(permissions: readonly string[]): void {
-    void this.#sight.load(() => previewPermissions(permissions, this.app.hub));
+    void this.#preview.load(() => this.app.hub.post<TokenPreview>('/api/v1/tokens/preview', { permissions }));
   }
 
   /** Puts a token's permissions into the form, to make one with fewer of them in its place. */
@@ -108,9 +99,9 @@ export class TokensPage extends PageElement {
     this.querySelector('#mint')?.scrollIntoView();
   }
 
-  /** Asks once more: what is revoked never comes back. `undefined` lets it be. */
+  /** Opens the dialog that asks whether to revoke the token; `undefined` closes it. */
   revoke(token: TokenView | undefined): void {
-    this.#ending = token;
+    this.#revoked = token;
     this.requestUpdate();
   }
 
@@ -122,16 +113,13 @@ export class TokensPage extends PageElement {
 
   async #end({ token_id: id, agent_id: agent }: TokenView): Promise<void> {
     this.revoke(undefined);
-    await this.app.hub.delete(`/api/v1/tokens/${id}`).then(
-      () => this.notify(`The token of ${agent} has ended.`),
-      (error: unknown) => this.notifyError(error),
-    );
-    this.#ask();
+    await this.attempt(this.app.hub.delete(`/api/v1/tokens/${id}`), `The token of ${agent} has ended.`);
+    this.#load();
   }
 
   #choose(grants: readonly string[]): void {
     this.#grants = grants;
-    this.#sight.reset();
+    this.#preview.reset();
   }
 
   #reset(): void {
@@ -148,7 +136,7 @@ export class TokensPage extends PageElement {
       try {
         if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
       } finally {
-        // Only now, or it would look as if the old one had ended; and also where it has not, since nobody can show it again.
+        // Only after the old token has ended, or the page would say so too early; also where that failed, since the text is shown once.
         this.#minted = minted;
       }
       this.#reset();
@@ -157,18 +145,15 @@ export class TokensPage extends PageElement {
     } catch (error) {
       this.notifyError(error);
     }
-    this.#ask();
+    this.#load();
   }
 
   async #kill({ agent_id: id }: AgentView): Promise<void> {
-    await this.app.hub.invoke('kill_agent', { agent_id: id, reason: 'Ended at the monitor page' }).then(
-      () => this.notify(`${id} has ended.`),
-      (error: unknown) => this.notifyError(error),
-    );
-    this.#ask();
+    await this.attempt(this.app.hub.invoke('kill_agent', { agent_id: id, reason: 'Ended at the monitor page' }), `${id} has ended.`);
+    this.#load();
   }
 
-  #ask(): void {
+  #load(): void {
     const { hub } = this.app;
     void this.#tokens.load(async () => (await hub.get<{ tokens: readonly TokenView[] }>('/api/v1/tokens')).tokens);
     void this.#agents.load(async () => ((await hub.invoke('list_agents')) as unknown as { agents: readonly AgentView[] }).agents);
@@ -177,19 +162,12 @@ export class TokensPage extends PageElement {
 
 customElements.define('atmo-page-tokens', TokensPage);
 
-/** What can be done with a token of the list. */
-export interface TokenActions {
-  preview(permissions: readonly string[]): void;
-  narrow(token: TokenView): void;
-  revoke(token: TokenView): void;
-}
-
-/** The tokens that hold, and behind a line those that have ended; permissions name the devices of the home. */
-function tokenRows(tokens: readonly TokenView[], acts: TokenActions, devices: readonly NamedDevice[]): TemplateResult {
+/** The valid tokens, then those that have ended, folded; permissions name the devices of the home. */
+function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: readonly NamedDevice[]): TemplateResult {
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');
   return html`
-    ${valid.length === 0 ? html`<p class="quiet">No agent has a token.</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, devices, acts))}</ul>`}
+    ${valid.length === 0 ? html`<p class="quiet">No agent has a token.</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, devices, page))}</ul>`}
     ${ended.length === 0 ? nothing : html`<details><summary>${ended.length} ended</summary><ul class="tokens">${ended.map((token) => tokenRow(token, devices))}</ul></details>`}
   `;
 }
@@ -200,19 +178,19 @@ function makerOf(principal: string): string {
   return kind === 'owner' ? 'the owner' : id.join(':') || kind;
 }
 
-function tokenRow(token: TokenView, devices: readonly NamedDevice[], acts?: TokenActions): TemplateResult {
+function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: TokensPage): TemplateResult {
   const { agent_id: agent, permissions, state, expires_at: expiresAt, issued_by: by } = token;
   return html`<li>
     <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${state}</span>
       <span class="quiet small">until <time datetime=${expiresAt}>${new Date(expiresAt).toLocaleString()}</time>, made by <bdi>${makerOf(by)}</bdi></span></p>
     <p class="quiet">${permissions.map((grant) => grantInWords(grant, devices)).join('; ')}</p>
     ${
-      acts === undefined
+      page === undefined
         ? nothing
         : html`<p class="row">
-            <button type="button" class="button small" aria-label="What it sees: ${agent}" @click=${() => acts.preview(permissions)}>What it sees</button>
-            <button type="button" class="button small" aria-label="Narrow ${agent}" @click=${() => acts.narrow(token)}>Narrow</button>
-            <button type="button" class="button small danger plain" aria-label="Revoke ${agent}" @click=${() => acts.revoke(token)}>Revoke</button>
+            <button type="button" class="button small" aria-label="What it sees: ${agent}" @click=${() => page.preview(permissions)}>What it sees</button>
+            <button type="button" class="button small" aria-label="Narrow ${agent}" @click=${() => page.narrow(token)}>Narrow</button>
+            <button type="button" class="button small danger plain" aria-label="Revoke ${agent}" @click=${() => page.revoke(token)}>Revoke</button>
           </p>`
     }
   </li>`;
@@ -239,7 +217,7 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   </li>`;
 }
 
-/** What an agent is shown, devices and tools by name. */
+/** The devices and tools that an agent can see, by name. */
 function previewView({ devices, tools }: TokenPreview): TemplateResult {
   return html`<section class="sight" aria-label="What it sees" role="status">
     <p><strong>${devices.length} ${devices.length === 1 ? 'device' : 'devices'}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || 'none'}</bdi></span></p>

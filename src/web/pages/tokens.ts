@@ -3,7 +3,6 @@ import { AGENT_NAME } from '../../core/auth/principal.ts';
 import { deviceText, type NamedDevice, nameText } from '../../core/devices/action-descriptions.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { HubClient } from '../api/hub-client.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 
 /** A token without its text, as `GET /api/v1/tokens` lists it. */
@@ -19,7 +18,7 @@ export interface TokenView {
   readonly parent?: string;
 }
 
-/** What `POST /api/v1/tokens` answers, this once. */
+/** The answer of `POST /api/v1/tokens`, with the text that nothing returns again. */
 export interface MintedToken {
   readonly token: string;
   readonly token_id: string;
@@ -28,7 +27,7 @@ export interface MintedToken {
   readonly expires_at: string;
 }
 
-/** An agent, as `list_agents` tells it. */
+/** An agent, as `list_agents` returns it. */
 export interface AgentView {
   readonly agent_id: string;
   readonly agent_type: string;
@@ -39,7 +38,7 @@ export interface AgentView {
   readonly last_error?: JsonObject;
 }
 
-/** Lives that a person chooses from, in seconds. */
+/** The lifetimes to choose from, in seconds. */
 export const LIFETIMES: ReadonlyMap<string, number> = new Map([
   ['an hour', 3_600],
   ['a day', 86_400],
@@ -48,18 +47,13 @@ export const LIFETIMES: ReadonlyMap<string, number> = new Map([
   ['a year', 31_536_000],
 ]);
 
-/** What a token with some permissions is shown, as the hub itself says it. */
+/** The devices and tools that a token with some permissions can see; the body of `POST /api/v1/tokens/preview`. */
 export interface TokenPreview {
   readonly devices: readonly Pick<DeviceView, 'id' | 'name' | 'area'>[];
   readonly tools: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** Asks the hub what an agent with these permissions would be shown; no token is made for it. VALIDATION_ERROR as HubError. */
-export function previewPermissions(permissions: readonly string[], hub: Pick<HubClient, 'post'>): Promise<TokenPreview> {
-  return hub.post<TokenPreview>('/api/v1/tokens/preview', { permissions });
-}
-
-/** What an agent may do with devices, as a person chooses it. */
+/** The actions on devices to choose from. */
 export const GRANT_ACTIONS = {
   'device:control': 'Control',
   'device:read': 'Read state',
@@ -139,10 +133,7 @@ function areaText(key: string, devices: readonly NamedDevice[]): string {
 
 /** Permissions typed by hand, one a line or with commas; each that cannot be granted is named. */
 export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
-  const all = text
-    .split(/[\s,]+/)
-    .map((grant) => grant.trim())
-    .filter((grant) => grant !== '');
+  const all = text.split(/[\s,]+/).filter((grant) => grant !== '');
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 

@@ -1,11 +1,12 @@
 import '../components/tool-form.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app.ts';
+import { areaNames } from '../api/home-store.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { inputValue } from '../components/form-values.ts';
 import { capital } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { toolTitle } from '../components/tool-form.ts';
@@ -20,11 +21,11 @@ import {
   toolsPath,
 } from './tool-search.ts';
 
-/** A person types faster than answers come. */
+/** The search starts this long after the last letter. */
 const PAUSE_MS = 250;
 const MAX_READINGS = 6;
 
-/** Every tool of this hub and its mesh: found by a sentence, with the reasons, and tried on the spot. */
+/** Every tool of this hub and its mesh: searched by a sentence, with the reasons, and a form to try it. */
 export class ToolsPage extends PageElement {
   readonly #page = new RemoteData<ToolPage>(() => this.requestUpdate());
   #question: ToolQuery = toolQueryOf({});
@@ -36,12 +37,11 @@ export class ToolsPage extends PageElement {
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#question = toolQueryOf(this.params);
-    this.#ask();
+    this.#load();
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    clearTimeout(this.#timer);
+  protected override connected(): readonly Stop[] {
+    return [...super.connected(), () => clearTimeout(this.#timer)];
   }
 
   protected override render(): TemplateResult {
@@ -51,7 +51,7 @@ export class ToolsPage extends PageElement {
         <label class="field grow"><span class="label">What do you want to do?</span>
           <input type="search" name="q" .value=${this.#question.words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
         <button class="button primary">${icon('search')}Search</button>
-        ${toolFilters({ question: this.#question, areas: this.#areas(), onChange: (change) => this.#narrow(change) })}
+        ${toolFilters({ question: this.#question, areas: areaNames(this.app.store.state), onChange: (change) => this.#narrow(change) })}
       </form>
       <div aria-live="polite" aria-busy=${this.#page.isAsking}>${remoteDataView(this.#page, (page) => this.#matches(page))}</div>
       ${this.#removing ? this.#removeDialog(this.#removing) : nothing}
@@ -86,7 +86,7 @@ export class ToolsPage extends PageElement {
     this.requestUpdate();
   }
 
-  /** Asks once more: a removed tool is gone for every agent that uses it. `undefined` lets it be. */
+  /** Opens the dialog that asks whether to remove a tool for everybody; `undefined` closes it. */
   askRemoval(tool: MatchView | undefined): void {
     this.#removing = tool;
     this.requestUpdate();
@@ -100,15 +100,8 @@ export class ToolsPage extends PageElement {
 
   async #end(tool: MatchView): Promise<void> {
     this.askRemoval(undefined);
-    await this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`).then(
-      () => this.notify(`${toolTitle(tool)} is removed.`),
-      (error: unknown) => this.notifyError(error),
-    );
-    this.#ask();
-  }
-
-  #areas(): readonly string[] {
-    return [...new Set(this.app.store.state.devices.flatMap(({ area }) => (area === null ? [] : [area])))].toSorted();
+    await this.attempt(this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`), `${toolTitle(tool)} is removed.`);
+    this.#load();
   }
 
   #nothingWords(): string {
@@ -119,22 +112,22 @@ export class ToolsPage extends PageElement {
 
   #narrow(change: Partial<ToolQuery>): void {
     this.#question = { ...this.#question, ...change };
-    this.#ask();
+    this.#load();
   }
 
   #searchSoon(event: Event): void {
     this.#question = { ...this.#question, words: inputValue(event).trim() };
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#ask(), PAUSE_MS);
+    this.#timer = setTimeout(() => this.#load(), PAUSE_MS);
   }
 
   #searchNow(event: Event): void {
     event.preventDefault();
     clearTimeout(this.#timer);
-    this.#ask();
+    this.#load();
   }
 
-  #ask(): void {
+  #load(): void {
     void this.#page.load(() => this.app.hub.get<ToolPage>(toolsPath(this.#question)));
   }
 
@@ -149,7 +142,7 @@ export class ToolsPage extends PageElement {
 
 customElements.define('atmo-page-tools', ToolsPage);
 
-/** What a search says beside the tools: that it is not sure, which device may be meant, and what can be read. */
+/** The other parts of a search result: that it is not sure, which device may be meant, and which sensors fit. */
 function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
   const shown = readings.slice(0, MAX_READINGS);
   return html`
@@ -164,22 +157,10 @@ function countWords(matches: number): string {
   return matches === 1 ? 'One match' : `${matches} best matches`;
 }
 
-interface CardContext {
-  readonly isOpen: boolean;
-  readonly page: { readonly app: App; toggle(id: string): void; askRemoval(tool: MatchView): void };
-}
-
 /** A tool: what it does, why it was found, and behind a button its form. */
-function toolCard(tool: MatchView, { isOpen, page }: CardContext): TemplateResult {
-  const {
-    id,
-    description,
-    available,
-    model_name: modelName,
-    missing_setting: missingSetting,
-    unavailable_reason: obstacle,
-    reasons = [],
-  } = tool;
+function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean; readonly page: ToolsPage }): TemplateResult {
+  const { id, description, available, reasons = [] } = tool;
+  const { model_name: modelName, missing_setting: missingSetting, unavailable_reason: obstacle } = tool;
   const titleId = `tool-${id.replaceAll(/[^a-z0-9]/gi, '-')}`;
   return html`<article class="card tool" aria-labelledby=${titleId}>
     <header>

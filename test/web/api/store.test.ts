@@ -28,10 +28,10 @@ describe('the store of the home', () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     const loading = store.reload();
-    expect(store.isLoaded).toBe(false);
+    expect(store.state.isLoaded).toBe(false);
     hub.answerAll(HOME);
     await loading;
-    expect(store.isLoaded).toBe(true);
+    expect(store.state.isLoaded).toBe(true);
     expect(store.state.devices.map(({ id }) => id)).toEqual(['lamp']);
     expect(store.state.approvals).toHaveLength(1);
   });
@@ -42,7 +42,7 @@ describe('the store of the home', () => {
     const loading = store.reload();
     hub.answerAll({ '/api/v1/devices': HOME['/api/v1/devices'] });
     await loading;
-    expect([store.isLoaded, store.problem]).toEqual([true, undefined]);
+    expect([store.state.isLoaded, store.state.problem]).toEqual([true, undefined]);
   });
 
   test('knows what is wrong with the hub itself, and keeps it while the hub cannot be asked', async () => {
@@ -52,12 +52,12 @@ describe('the store of the home', () => {
       const looking = store.refreshHealth();
       hub.answerAll(bodies);
       await looking;
-      expect(store.hubProblems).toEqual(['state.db is empty']);
+      expect(store.state.hubProblems).toEqual(['state.db is empty']);
     }
     const looking = store.refreshHealth();
     hub.answerAll({ '/healthz': { status: 'ok', problems: [] } });
     await looking;
-    expect(store.hubProblems).toEqual([]);
+    expect(store.state.hubProblems).toEqual([]);
   });
 
   test('says why when the home cannot be had, and forgets that afterwards', async () => {
@@ -66,11 +66,11 @@ describe('the store of the home', () => {
     const failing = store.reload();
     hub.answerAll({});
     await failing;
-    expect([store.isLoaded, store.problem]).toEqual([false, 'The hub answered with status 403']);
+    expect([store.state.isLoaded, store.state.problem]).toEqual([false, 'The hub answered with status 403']);
     const loading = store.reload();
     hub.answerAll(HOME);
     await loading;
-    expect([store.isLoaded, store.problem]).toEqual([true, undefined]);
+    expect([store.state.isLoaded, store.state.problem]).toEqual([true, undefined]);
   });
 
   test('asks once more, and only once, for what changed while an answer was on its way', async () => {

@@ -30,7 +30,7 @@ describe('a request for approval', () => {
 
   test('counts many devices, by the names that the hub tells of those that this page does not know', () => {
     const many = Array.from({ length: 113 }, (_, index) => ({ id: `d${index}`, name: `Lamp ${index}` }));
-    const effects = many.map(({ id }) => ({ permission: '', risk: 'dangerous', target: `${id}/1/OnOff/On` }));
+    const effects = many.map(({ id }) => ({ permission: '', risk: 'dangerous' as const, target: `${id}/1/OnOff/On` }));
     const words = approvalText(approvalView({ effects, devices: many }), []);
     expect(words.where).toBe('113 devices');
     expect(words.devices).toHaveLength(113);

@@ -1,0 +1,34 @@
+import { LitElement } from 'lit';
+
+/** Ends a subscription or a timer. */
+export type Stop = () => void;
+
+/** An element that renders into the document itself, so that the one style sheet and labels reach everything. */
+export abstract class LightElement extends LitElement {
+  #stops: readonly Stop[] = [];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#stops = this.connected();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const stop of this.#stops) stop();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  /** Is called when the element enters the document; returns the functions to call when it leaves. */
+  protected connected(): readonly Stop[] {
+    return [];
+  }
+}
+
+/** Calls `run` every `intervalMs` until it is stopped. */
+export function every(intervalMs: number, run: () => void): Stop {
+  const timer = setInterval(run, intervalMs);
+  return () => clearInterval(timer);
+}
