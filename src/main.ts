@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=2
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hubFetch } from './cli/hub/hub-trust.ts';
 import { runCli } from './cli/run-cli.ts';
 
@@ -24,6 +25,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   fetch: hubFetch(process.env),
   serve,
+  sleep,
   networkChecks: async (ports) => (await import('./cli/doctor/network-checks.ts')).networkChecks(ports),
   openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),

@@ -4,7 +4,7 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub/hub-client.ts';
 import type { Output } from './terminal/output.ts';
 
-/** What stands for a value on the command line, for the completion of shells: names that the hub knows, files, or fixed words. */
+/** The completion of a value in shells: names of things of the hub, files, or fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];
 
 /** Things of a hub that people call by name. */
@@ -18,6 +18,8 @@ export interface OptionSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly isRepeated?: true;
+  /** The parameter of the tool that gets the value, or whether the switch is set, for `toolCommand`. */
+  readonly param?: string;
   readonly completes?: Completes;
 }
 
@@ -31,6 +33,8 @@ export interface OperandSpec {
   readonly isOptional?: true;
   /** Takes all that follow; only the last operand. */
   readonly isRepeated?: true;
+  /** The parameter of the tool that gets the operand, for `toolCommand`. */
+  readonly param?: string;
   readonly completes?: Completes;
 }
 
@@ -43,8 +47,8 @@ export interface Command {
   readonly options?: Readonly<Record<string, OptionSpec>>;
   /** Command lines as people type them, without `atmo`; a test parses each. */
   readonly examples?: readonly string[];
-  /** Answers an exit code other than 0. */
-  run(call: Invocation): Promise<number | undefined>;
+  /** Resolves to the exit code; without a number it is 0. */
+  run(call: Invocation): Promise<number | undefined> | Promise<void>;
 }
 
 interface InvocationParts {
@@ -71,7 +75,7 @@ export class Invocation {
     this.io = io;
   }
 
-  /** The operand at `index`; the parser has seen to it that required ones are there. */
+  /** The operand at `index`; the parser has checked that the required ones are present. */
   operand(index: number): string {
     return this.operands[index] ?? '';
   }
@@ -105,7 +109,7 @@ export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** For commands that another hub of the mesh can do as well: the client tells every request. */
+/** For commands that another hub of the mesh can run as well: the client adds the hub to every request. */
 export const HUB_OPTION = {
   hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
@@ -134,7 +138,7 @@ export function ratePerMinute(text: string, option: string): number {
   throw usage(`${option} takes calls a minute such as 30/min, not ${JSON.stringify(text)}`);
 }
 
-/** The time of an option in ISO 8601: written so, or as a duration before now. */
+/** The time of an option in ISO 8601; a duration means that long before now. */
 export function timeOption(call: Invocation, option: 'since' | 'until'): string | undefined {
   const text = call.text(option);
   if (text === undefined || /^\d{4}-\d\d/.test(text)) return text;

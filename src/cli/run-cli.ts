@@ -2,7 +2,7 @@ import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import { packageVersion } from '../core/package-version.ts';
 import type { CliIo } from './cli-io.ts';
-import { Invocation } from './command.ts';
+import { type Command, Invocation } from './command.ts';
 import { commandHelp, findCommand, overview, parseCommandLine, unknownCommand } from './command-line.ts';
 import { COMMANDS, SECTIONS } from './command-table.ts';
 import { objectsIn } from './hub/answer-lists.ts';
@@ -13,7 +13,7 @@ import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
 
-/** Runs `atmo ARGV…` and answers the exit code: 0, or that of the error table. Never throws. */
+/** Runs `atmo ARGV…` and returns the exit code: 0, or that of the error table. Never throws. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const output = new Output(io, { isJson: argv.includes('--json') });
   try {
@@ -23,7 +23,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/** Answers what needs no command: `--version`, `--help`, `help [COMMAND]`. */
+/** Prints the version or a help page, if the arguments ask for one: `--version`, `--help`, `help [COMMAND]`. */
 function helpFor(argv: readonly string[], output: Output): number | undefined {
   const words = argv.filter((word) => !word.startsWith('-'));
   if (argv[0] === '--version' || argv[0] === '-V') {
@@ -34,29 +34,27 @@ function helpFor(argv: readonly string[], output: Output): number | undefined {
   const isAsked = words[0] === 'help' || argv.includes('--help') || argv.includes('-h');
   if (!isAsked) return undefined;
   if (topic.length > 0) return topicHelp(topic, output);
-  output.answer({ commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () => overview(SECTIONS));
+  output.answer({ commands: namesOf(COMMANDS) }, () => overview(SECTIONS));
   return 0;
 }
 
 function topicHelp(topic: readonly string[], output: Output): number {
   const command = findCommand(COMMANDS, topic);
   const commands = command ? [command] : COMMANDS.filter(({ name }) => name.startsWith(`${topic[0]} `));
-  if (commands.length === 0) {
-    throw unknownCommand(COMMANDS, topic);
-  }
-  output.answer({ commands: commands.map(({ name, summary }) => ({ name, summary })) }, () =>
-    commands.flatMap((one, index) => [index === 0 ? '' : '\n', ...commandHelp(one)]),
-  );
+  if (commands.length === 0) throw unknownCommand(COMMANDS, topic);
+  output.answer({ commands: namesOf(commands) }, () => commands.flatMap((one, index) => [index === 0 ? '' : '\n', ...commandHelp(one)]));
   return 0;
 }
 
-/** `atmo` alone does nothing, which is wrong usage for a script; a person is told where to begin. */
+function namesOf(commands: readonly Command[]) {
+  return commands.map(({ name, summary }) => ({ name, summary }));
+}
+
+/** `atmo` without a command is wrong usage for a script; for a person it prints the first steps. */
 async function greet(output: Output, io: CliIo): Promise<number> {
   const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
-  const standing = await setupStateAt(hub);
-  output.answer({ standing: standing.kind, commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () =>
-    welcome(standing, hub.url),
-  );
+  const setup = await setupStateAt(hub);
+  output.answer({ standing: setup.kind, commands: namesOf(COMMANDS) }, () => welcome(setup, hub.url));
   return 2;
 }
 
@@ -64,23 +62,24 @@ async function runCommand(argv: readonly string[], output: Output, io: CliIo): P
   if (argv.every((word) => word === '--json')) return greet(output, io);
   const { command, operands, options } = parseCommandLine(COMMANDS, argv);
   const hub = new HubClient(io, { hub: typeof options.hub === 'string' ? options.hub : undefined });
-  return (await command.run(new Invocation({ operands, options, hub, output, io }))) ?? 0;
+  const exitCode = await command.run(new Invocation({ operands, options, hub, output, io }));
+  return typeof exitCode === 'number' ? exitCode : 0;
 }
 
-/** A bug of the CLI itself is told with its message: there is no log in which to look it up. */
+/** A bug of the CLI itself is printed with its message, since no log holds it. */
 function readable(thrown: unknown): AtmoError {
   if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
   return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });
 }
 
-/** Where somebody who typed `atmo` alone stands: no hub yet, no token yet, no device yet, or at home. */
+/** How far the setup is: no hub yet, no token yet, no device yet, or a home with devices. */
 export type SetupState =
   | { readonly kind: 'no-hub' }
   | { readonly kind: 'no-token'; readonly problem: string }
   | { readonly kind: 'no-devices' }
   | { readonly kind: 'home'; readonly devices: readonly JsonObject[]; readonly waiting: number };
 
-/** Asks the hub, if one answers. Never throws. */
+/** Loads the state from the hub. Never throws. */
 async function setupStateAt(hub: HubClient): Promise<SetupState> {
   try {
     await hub.health();
@@ -89,7 +88,7 @@ async function setupStateAt(hub: HubClient): Promise<SetupState> {
   }
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
-    // The board itself is there from the beginning.
+    // The board itself is a device from the beginning.
     if (devices.every(({ kind }) => kind === 'board')) return { kind: 'no-devices' };
     return { kind: 'home', devices, waiting: await waitingApprovals(hub) };
   } catch (error) {
@@ -102,9 +101,9 @@ async function waitingApprovals(hub: HubClient): Promise<number> {
   return objectsIn(answer, 'approvals').filter(({ state }) => state === 'pending').length;
 }
 
-/** What is there, and what to type next. */
-export function welcome(standing: SetupState, url: string): readonly (string | Block)[] {
-  const { state, next } = setupText(standing, url);
+/** The state of the setup, and the next commands to type. */
+export function welcome(setup: SetupState, url: string): readonly (string | Block)[] {
+  const { state, next } = setupText(setup, url);
   const width = Math.max(...next.map(([command]) => command.length));
   const steps = next.map(([command, does]) => `  ${padText(command, width)}  ${does}\n`);
   return [
@@ -119,8 +118,8 @@ type Step = readonly [command: string, does: string];
 
 const ALL: Step = ['atmo --help', 'every command'];
 
-function setupText(standing: SetupState, url: string): { readonly state: string; readonly next: readonly Step[] } {
-  switch (standing.kind) {
+function setupText(setup: SetupState, url: string): { readonly state: string; readonly next: readonly Step[] } {
+  switch (setup.kind) {
     case 'no-hub':
       return {
         state: `No hub answers at ${url}.`,
@@ -133,7 +132,7 @@ function setupText(standing: SetupState, url: string): { readonly state: string;
       };
     case 'no-token':
       return {
-        state: `A hub answers at ${url}, but not to you: ${standing.problem}`,
+        state: `A hub answers at ${url}, but not to you: ${setup.problem}`,
         next: [['sudo atmo login', 'give yourself a token, once'], ['atmo doctor', 'what is wrong'], ALL],
       };
     case 'no-devices':
@@ -147,7 +146,7 @@ function setupText(standing: SetupState, url: string): { readonly state: string;
         ],
       };
     case 'home':
-      return { state: homeText(standing, url), next: homeSteps(standing) };
+      return { state: homeText(setup, url), next: homeSteps(setup) };
   }
 }
 

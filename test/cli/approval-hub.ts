@@ -2,15 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OwnerApproverKey } from '../../src/auth/approvals/approver-registry.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
-import { type Command, Invocation } from '../../src/cli/command.ts';
-import { parseCommandLine } from '../../src/cli/command-line.ts';
-import { approvalCommands, approverCommands } from '../../src/cli/commands/approvals.ts';
-import { call } from '../../src/cli/commands/call.ts';
-import { login, logout } from '../../src/cli/commands/login.ts';
-import { HubClient } from '../../src/cli/hub/hub-client.ts';
-import { Output } from '../../src/cli/terminal/output.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
-import { toAtmoError } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { approvalRoutes } from '../../src/http/routes/admin-routes.ts';
 import { toolRoute } from '../../src/http/routes/call-request.ts';
@@ -21,8 +14,8 @@ import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
 import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
 import { listAuthorizer, makeRoom, makeTool } from '../calls/pipeline-fixture.ts';
 import { authenticatorOf, HOST, PORT, TOKEN } from '../http/http-fixture.ts';
+import { IDLE_IO } from './cli-fixture.ts';
 
-const COMMANDS: readonly Command[] = [...approvalCommands, ...approverCommands, login, logout, call];
 const CALLER: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:door'] };
 const OTHER: Principal = { id: 'garden', kind: 'agent', permissions: ['*'] };
 const person = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*', 'admin:approvals'] });
@@ -93,23 +86,16 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
   /** Runs `atmo` against this hub. */
   async function atmo(argv: readonly string[], env: CliIo['env'], way: CliIo['fetch'] = fetch) {
     const written = { out: '', err: '' };
-    const io: CliIo = {
+    const code = await runCli(argv, {
+      ...IDLE_IO,
       stdout: { write: (text) => (written.out += text) },
       stderr: { write: (text) => (written.err += text) },
       stdin: (async function* () {})(),
       env,
       fetch: way,
-      serve: () => Promise.resolve(0),
-    };
-    const output = new Output(io, { isJson: argv.includes('--json') });
-    const code = await runCommand(argv, output, io).catch((error: unknown) => output.fail(toAtmoError(error)));
+    });
     return { code, ...written, json: () => JSON.parse(written.out) };
   }
 
   return { ...approvals, room, fetch, unlocked, makeOwner, atmo };
-}
-
-async function runCommand(argv: readonly string[], output: Output, io: CliIo): Promise<number> {
-  const { command, operands, options } = parseCommandLine(COMMANDS, argv);
-  return (await command.run(new Invocation({ operands, options, hub: new HubClient(io), output, io }))) ?? 0;
 }

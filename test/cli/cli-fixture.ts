@@ -19,6 +19,24 @@ interface Circumstances extends Partial<Omit<CliIo, 'stdin'>> {
   readonly stdin?: string;
 }
 
+const unused = () => Promise.reject(new TypeError('This test gave no such part'));
+
+/** Parts of the CLI that do nothing: no hub answers, nobody sits at a terminal. */
+export const IDLE_IO: Omit<CliIo, 'stdout' | 'stderr' | 'stdin' | 'env'> = {
+  fetch: () => Promise.reject(new TypeError('fetch failed')),
+  serve: () => Promise.resolve(0),
+  sleep: () => settled(),
+  askSecret: () => Promise.resolve(undefined),
+  networkChecks: () => Promise.resolve([]),
+  profileCheck: unused,
+  profileDraft: unused,
+  rulesCheck: unused,
+  configCheck: unused,
+  safeOutputs: unused,
+  stateArchive: unused,
+  openFile: unused,
+};
+
 /** Runs `atmo` with everything of the world replaced; by default no hub answers. */
 export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circumstances = {}): Promise<Run> {
   let out = '';
@@ -30,9 +48,7 @@ export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circu
       yield stdin;
     })(),
     env: { ATMO_TOKEN: TOKEN },
-    fetch: () => Promise.reject(new TypeError('fetch failed')),
-    serve: () => Promise.resolve(0),
-    sleep: () => settled(),
+    ...IDLE_IO,
     ...io,
   });
   return { code, out, err, json: () => JSON.parse(out) };

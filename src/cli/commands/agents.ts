@@ -1,24 +1,21 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import { type Command, durationSeconds, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
-import { toolCommand } from '../tool-command.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
 
-const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', completes: 'agent' } as const;
-const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };
+const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', param: 'agent_id', completes: 'agent' } as const;
+const REASON = { value: 'TEXT', help: 'why, for the journal and the list', param: 'reason' };
+const HEADINGS = ['AGENT', 'TYPE', 'STATUS', 'RUNS', 'LAST RUN', 'PARAMETERS', 'UNTIL', 'LAST ERROR'];
 
-const agents: Command = {
+const agents = requestCommand({
   name: 'agents',
   summary: 'automations of the hub and outside agents that it gave a token',
   examples: ['agents'],
-  async run({ hub, output }) {
-    const answer = await hub.call('list_agents', {});
-    const headings = ['AGENT', 'TYPE', 'STATUS', 'RUNS', 'LAST RUN', 'PARAMETERS', 'UNTIL', 'LAST ERROR'];
-    output.answer(answer, () => textTable(headings, (isJsonObject(answer) ? objectsIn(answer, 'agents') : []).map(agentRow)));
-    return undefined;
-  },
-};
+  request: ({ hub }) => hub.call('list_agents', {}),
+  text: (answer) => textTable(HEADINGS, objectsIn(answer, 'agents').map(agentRow)),
+});
 
 const spawn: Command = {
   name: 'agent spawn',
@@ -39,12 +36,11 @@ const spawn: Command = {
   },
   async run(call) {
     const spawned = await call.hub.call('spawn_agent', await spawnParams(call));
-    const facts = isJsonObject(spawned) ? spawned : {};
+    const facts = objectOf(spawned);
     const isExternal = call.isSet('external');
     const note = `agent ${facts.agent_id} is ${facts.status} until ${facts.expires_at}`;
     call.output.answer(spawned, () => (isExternal ? `${facts.token}\n` : `${note}\n`));
     if (isExternal && !call.output.isJson) call.output.note(`${note}; "atmo agent kill ${facts.agent_id}" ends it`);
-    return undefined;
   },
 };
 
@@ -55,7 +51,6 @@ const kill = toolCommand({
   tool: 'kill_agent',
   operands: [AGENT],
   options: { reason: REASON },
-  params: (call) => ({ agent_id: call.operand(0), ...reasonOf(call) }),
   sentence: ended,
 });
 
@@ -64,9 +59,8 @@ const dismiss = toolCommand({
   summary: 'for agents: end one of your own',
   examples: ['agent dismiss helper'],
   tool: 'dismiss_agent',
-  operands: [{ name: 'CHILD', help: 'the part of its id after your own and the slash' }],
+  operands: [{ name: 'CHILD', help: 'the part of its id after your own and the slash', param: 'child' }],
   options: { reason: REASON },
-  params: (call) => ({ child: call.operand(0), ...reasonOf(call) }),
   sentence: ended,
 });
 
@@ -75,12 +69,12 @@ const set = toolCommand({
   summary: 'change a parameter that an agent declares, such as a threshold',
   examples: ['agent set night-watch threshold 21.5'],
   tool: 'adjust_threshold',
-  operands: [AGENT, { name: 'PARAM', help: 'name of the parameter' }, { name: 'VALUE', help: 'its new value' }],
-  params: async (call) => ({ agent_id: call.operand(0), param: call.operand(1), value: await typedValue(call) }),
+  operands: [AGENT, { name: 'PARAM', help: 'name of the parameter', param: 'param' }, { name: 'VALUE', help: 'its new value' }],
+  params: async (call) => ({ value: await typedValue(call) }),
   sentence: ({ old_value: before }, { operands: [id, param, value] }) => `${param} of ${id} is ${value} now; it was ${cellText(before)}`,
 });
 
-/** Agents: listed, spawned, adjusted, ended. */
+/** The commands about agents. */
 export const agentCommands: readonly Command[] = [agents, spawn, set, kill, dismiss];
 
 function ended({ success }: JsonObject, call: Invocation): string {
@@ -88,8 +82,7 @@ function ended({ success }: JsonObject, call: Invocation): string {
 }
 
 async function spawnParams(call: Invocation): Promise<JsonObject> {
-  const ttl = call.text('ttl');
-  const file = call.text('config');
+  const [ttl, file] = [call.text('ttl'), call.text('config')];
   if (file === undefined && !call.isSet('external'))
     throw usage('--config is missing: a file that says what the automation does (docs/agents.md)');
   const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
@@ -103,9 +96,9 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   };
 }
 
-/** Only the outer form is looked at here: the hub says what is wrong inside. */
+/** Checks the outer form only: the hub reports the mistakes inside. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
-  // Loaded by those who need it: it brings the schema compiler with it.
+  // Loaded on demand, since it loads the schema compiler.
   const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
   const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);
   const config: unknown = parseCheckedYaml(text, file, { type: 'object' });
@@ -113,25 +106,18 @@ async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   throw usage(`${file} has to hold an object with trigger and actions`);
 }
 
-/** The value in the type that the parameter has; where that cannot be seen, numbers and booleans are what looks like them. */
+/** The value in the type of the parameter; where that is unknown, texts that look like numbers and booleans become such. */
 async function typedValue(call: Invocation): Promise<Json> {
   const text = call.operand(2);
-  const answer = await call.hub.call('list_agents', {});
-  const known = isJsonObject(answer) ? objectsIn(answer, 'agents').find(({ agent_id: id }) => id === call.operand(0)) : undefined;
-  const parameters = isJsonObject(known?.parameters) ? known.parameters : {};
-  if (typeof parameters[call.operand(1)] === 'string') return text;
+  const known = objectsIn(await call.hub.call('list_agents', {}), 'agents').find(({ agent_id: id }) => id === call.operand(0));
+  if (typeof objectOf(known?.parameters)[call.operand(1)] === 'string') return text;
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-function reasonOf(call: Invocation): JsonObject {
-  const reason = call.text('reason');
-  return reason === undefined ? {} : { reason };
-}
-
 function agentRow(agent: JsonObject): readonly unknown[] {
   const { parameters, last_error: error } = agent;
-  const shown = isJsonObject(parameters) ? Object.entries(parameters).map(([name, value]) => `${name}=${value}`) : [];
+  const shown = Object.entries(objectOf(parameters)).map(([name, value]) => `${name}=${value}`);
   const problem = isJsonObject(error) ? `${error.code}: ${error.message}` : agent.reason;
   const { agent_id: id, agent_type: type, status, runs, last_run_at: lastRun, expires_at: until } = agent;
   return [id, type, status, runs, lastRun, shown, until, problem];

@@ -1,12 +1,13 @@
 import type { ApprovalView } from '../../core/auth/approvals.ts';
 import { type NamedDevice, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
 import { objectsIn, resolveIdPrefix } from '../hub/answer-lists.ts';
 import { approverKeyFile, openApproverKey, rawKeyOf, readApproverKey, signedDecision } from '../identity/approver-key.ts';
 import { approverKeyPath, homeOf } from '../identity/credential.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
+import { requestCommand } from '../tool-command.ts';
 
 const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one', completes: 'approval' } as const;
 const KEY_FILE = { 'key-file': { value: 'FILE', help: 'approver key to sign with' } };
@@ -23,49 +24,37 @@ const list: Command = {
     if (id !== undefined) {
       const request = await requestOf(call, id);
       call.output.answer(request, () => requestText(request));
-      return undefined;
+      return;
     }
     const answer = await call.hub.get('/api/v1/approvals');
     const shown = objectsIn(answer, 'approvals').filter(({ state }) => call.isSet('all') || state === 'pending' || state === 'approved');
     const rows = shown.map((one) => [one.approval_id, one.state, `${one.given}/${one.needed}`, one.expires_at, one.summary]);
     call.output.answer({ approvals: shown }, () => textTable(['ID', 'STATE', 'GIVEN', 'EXPIRES', 'WHAT'], rows));
-    return undefined;
   },
 };
 
-const approve: Command = {
-  name: 'approve',
-  summary: 'approve a dangerous call, signed with your approver key',
-  examples: ['approve 7d1e'],
-  operands: [ID],
-  options: { ...KEY_FILE, ...HUB_OPTION },
-  run: (call) => decide(call, 'approve'),
-};
+function decisionCommand(name: 'approve' | 'deny', summary: string): Command {
+  const options = { ...KEY_FILE, ...HUB_OPTION };
+  return { name, summary, examples: [`${name} 7d1e`], operands: [ID], options, run: (call) => decide(call, name) };
+}
 
-const deny: Command = {
-  name: 'deny',
-  summary: 'deny a dangerous call; one denial ends it',
-  examples: ['deny 7d1e'],
-  operands: [ID],
-  options: { ...KEY_FILE, ...HUB_OPTION },
-  run: (call) => decide(call, 'deny'),
-};
+const approve = decisionCommand('approve', 'approve a dangerous call, signed with your approver key');
+const deny = decisionCommand('deny', 'deny a dangerous call; one denial ends it');
 
-/** What waits for people, and their word about it. */
+/** The requests for approval, and the decisions about them. */
 export const approvalCommands: readonly Command[] = [list, approve, deny];
 
-async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<undefined> {
+async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<void> {
   const request = await requestOf(call, call.operand(0));
   const key = readApproverKey(approverKeyFile(call.io.env, call.text('key-file')));
   const person = await personOf(call, rawKeyOf(key));
   call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
-  for (const line of linesOf(request.will_do)) call.output.note(line);
-  // Where the summary leaves something out, what is signed is told whole.
+  for (const line of textsOf(request.will_do)) call.output.note(line);
+  // Where the summary is shortened, the person who signs sees all parameters.
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
   call.output.answer(decided, () => `${decided.state}, ${whatNext(decided, request)}\n`);
-  return undefined;
 }
 
 function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expires_at: until }: JsonObject): string {
@@ -74,7 +63,7 @@ function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expir
   return `${given} of ${needed} approvals given; ${next}, until ${until}`;
 }
 
-/** A key belongs to one person: nobody has to say who they are. */
+/** The person to whom the key belongs. */
 async function personOf(call: Invocation, raw: string): Promise<string> {
   const approvers = objectsIn(await call.hub.get('/api/v1/approvers'), 'approvers');
   const person = approvers.find(({ key }) => key === raw)?.person;
@@ -83,55 +72,38 @@ async function personOf(call: Invocation, raw: string): Promise<string> {
 }
 
 async function requestOf(call: Invocation, id: string): Promise<JsonObject> {
-  const fullId = FULL_ID.test(id) ? id : await completed(call, id);
+  const requests = async () =>
+    objectsIn(await call.hub.get('/api/v1/approvals'), 'approvals').map(({ approval_id }) => String(approval_id));
+  const fullId = FULL_ID.test(id) ? id : resolveIdPrefix(await requests(), id, { what: 'request', listedBy: 'atmo approvals --all' });
   const request = await call.hub.get(`/api/v1/approvals/${fullId}`);
   if (request.approval_id === fullId) return request;
   throw usage(`The hub told another request than ${fullId}`);
 }
 
-async function completed(call: Invocation, start: string): Promise<string> {
-  const ids = objectsIn(await call.hub.get('/api/v1/approvals'), 'approvals').map(({ approval_id: id }) => String(id));
-  return resolveIdPrefix(ids, start, { what: 'request', listedBy: 'atmo approvals --all' });
-}
-
-function requestText({
-  summary,
-  params,
-  effects,
-  approved_by: approvals,
-  will_do: willDo,
-  runs: _,
-  devices,
-  ...request
-}: JsonObject): Printable {
-  const work = linesOf(willDo).map((line) => `${line}\n`);
-  const known = (Array.isArray(devices) ? devices.filter(isJsonObject) : []) as unknown as readonly NamedDevice[];
-  const touched = (Array.isArray(effects) ? effects.filter(isJsonObject) : []) as unknown as ApprovalView['effects'];
+function requestText({ summary, params, runs: _, ...request }: JsonObject): Printable {
+  const { effects, approved_by: approvals, will_do: willDo, devices, ...others } = request;
+  const work = textsOf(willDo).map((line) => `${line}\n`);
+  const known = objectsOf(devices) as unknown as readonly NamedDevice[];
+  const touched = objectsOf(effects) as unknown as ApprovalView['effects'];
   const reads = readsIn(touched);
   const targets = touched.map(({ target, risk }) => `${targetText([target], known, reads)} (${risk})`);
-  const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
-  const facts = { ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
+  const people = objectsOf(approvals).map(({ person, at }) => `${person} at ${at}`);
+  const facts = { ...others, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
   return [`${summary}\n\n`, ...work, work.length > 0 ? '\n' : '', textPairs(facts)];
 }
 
-/** An older hub says nothing of it. */
-function linesOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];
-}
-
-const listApprovers: Command = {
+const listApprovers = requestCommand({
   name: 'approvers',
   summary: 'the persons who may approve dangerous calls, with their keys',
   examples: ['approvers'],
-  async run({ hub, output }) {
-    const answer = await hub.get('/api/v1/approvers');
+  request: ({ hub }) => hub.get('/api/v1/approvers'),
+  text(answer) {
     const rows = objectsIn(answer, 'approvers').map((one) => [one.person, one.key_id, one.label, one.enrolled_at]);
-    output.answer(answer, () => textTable(['PERSON', 'KEY', 'LABEL', 'ENROLLED'], rows));
-    return undefined;
+    return textTable(['PERSON', 'KEY', 'LABEL', 'ENROLLED'], rows);
   },
-};
+});
 
-const enrollApprover: Command = {
+const enrollApprover = requestCommand({
   name: 'approver enroll',
   summary: 'let a person approve dangerous calls; an approver has to agree',
   examples: ['approver enroll ann --key 3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08 --label phone'],
@@ -141,25 +113,19 @@ const enrollApprover: Command = {
     new: { value: 'FILE', help: 'make a key in this file instead, or take the one that is there' },
     label: { value: 'TEXT', help: 'which key it is, such as phone' },
   },
-  async run(call) {
-    const body = { person: call.operand(0), key: enrolledKey(call), label: call.text('label') ?? '' };
-    const approver = await call.hub.post('/api/v1/approvers', body);
-    call.output.answer(approver, () => `${approver.person} may approve with key ${approver.key_id}\n`);
-    return undefined;
-  },
-};
+  request: async (call) =>
+    call.hub.post('/api/v1/approvers', { person: call.operand(0), key: enrolledKey(call), label: call.text('label') ?? '' }),
+  text: (approver) => `${approver.person} may approve with key ${approver.key_id}\n`,
+});
 
-const removeApprover: Command = {
+const removeApprover = requestCommand({
   name: 'approver remove',
   summary: 'remove an approver key; an approver has to agree',
   examples: ['approver remove 5f3a'],
   operands: [{ name: 'KEY', help: 'id of the key, as atmo approvers lists it; its first characters are enough where they fit one' }],
-  async run(call) {
-    const approver = await call.hub.delete(`/api/v1/approvers/${await fullKeyId(call)}`);
-    call.output.answer(approver, () => `key ${approver.key_id} of ${approver.person} is removed\n`);
-    return undefined;
-  },
-};
+  request: async (call) => call.hub.delete(`/api/v1/approvers/${await fullKeyId(call)}`),
+  text: (approver) => `key ${approver.key_id} of ${approver.person} is removed\n`,
+});
 
 const ownKey: Command = {
   name: 'approver key',
@@ -171,7 +137,6 @@ const ownKey: Command = {
     const file = call.text('key-file') ?? env.ATMO_APPROVER_KEY_FILE ?? approverKeyPath(homeOf(env));
     const raw = rawKeyOf(openApproverKey(file));
     call.output.answer({ key: raw, file }, () => `${raw}\n`);
-    return undefined;
   },
 };
 
@@ -184,7 +149,7 @@ async function fullKeyId(call: Invocation): Promise<string> {
   return resolveIdPrefix(ids, start, { what: 'key', listedBy: 'atmo approvers' });
 }
 
-/** Whose word counts. */
+/** The keys of the approvers. */
 export const approverCommands: readonly Command[] = [listApprovers, enrollApprover, removeApprover, ownKey];
 
 function enrolledKey(call: Invocation): string {

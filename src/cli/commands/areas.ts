@@ -2,9 +2,9 @@ import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { textTable } from '../terminal/text-table.ts';
-import { toolCommand } from '../tool-command.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
 
-const AREA = { name: 'AREA', help: 'such as kitchen, as atmo areas lists it' };
+const AREA = { name: 'AREA', help: 'such as kitchen, as atmo areas lists it', param: 'area' };
 const ALIASES = {
   name: 'ALIAS',
   help: 'other names, which replace those of before; none takes them away',
@@ -13,16 +13,13 @@ const ALIASES = {
 } as const;
 const TOOL = 'hub:describe_area';
 
-const list: Command = {
+const list = requestCommand({
   name: 'areas',
   summary: 'the areas of the home: their floors, other names and devices',
   examples: ['areas', 'areas --json'],
-  async run({ hub, output }) {
-    const answer = await hub.get('/api/v1/areas');
-    output.answer(answer, () => textTable(['AREA', 'FLOOR', 'ALSO CALLED', 'DEVICES'], objectsIn(answer, 'areas').map(areaRow)));
-    return undefined;
-  },
-};
+  request: ({ hub }) => hub.get('/api/v1/areas'),
+  text: (answer) => textTable(['AREA', 'FLOOR', 'ALSO CALLED', 'DEVICES'], objectsIn(answer, 'areas').map(areaRow)),
+});
 
 const floor = toolCommand({
   name: 'area floor',
@@ -30,7 +27,7 @@ const floor = toolCommand({
   examples: ['area floor bedroom Upstairs', 'area floor bedroom'],
   tool: TOOL,
   operands: [AREA, { name: 'FLOOR', help: 'such as "Ground floor"', isOptional: true }],
-  params: ({ operands: [area = '', name] }) => ({ area, floor: name ?? '' }),
+  params: ({ operands: [, floor = ''] }) => ({ floor }),
   sentence: (_result, { operands: [area, name] }) => (name === undefined ? `${area} is on no floor` : `${area} is on ${name}`),
 });
 
@@ -40,7 +37,7 @@ const alias = toolCommand({
   examples: ["area alias 'Living room' lounge parlour", "area alias 'Living room'"],
   tool: TOOL,
   operands: [AREA, ALIASES],
-  params: (call) => ({ area: call.operand(0), aliases: namesAfter(call) }),
+  params: (call) => ({ aliases: namesAfter(call) }),
   sentence: (_result, call) => aliasSentence(call),
 });
 
@@ -49,9 +46,8 @@ const rename = toolCommand({
   summary: 'give a room another name; its devices move along, and the old name goes on meaning it, in grants and rules too',
   examples: ["area rename lounge 'Living room'", 'area rename pantry Kitchen --merge'],
   tool: 'hub:rename_area',
-  operands: [AREA, { name: 'NAME', help: 'the new name' }],
-  options: { merge: { help: 'join it to the room that has that name already' } },
-  params: (call) => ({ area: call.operand(0), name: call.operand(1), merge: call.isSet('merge') }),
+  operands: [AREA, { name: 'NAME', help: 'the new name', param: 'name' }],
+  options: { merge: { help: 'join it to the room that has that name already', param: 'merge' } },
   sentence: (result) => {
     const { area, moved } = result;
     const users = objectsIn(result, 'used_by').map(({ kind, id }) => `${kind} ${id}`);
@@ -67,9 +63,8 @@ const freeName = toolCommand({
   summary: 'free a name that a room had before, so that another room can have it',
   examples: ['area free-name lounge'],
   tool: 'hub:free_area_name',
-  operands: [{ name: 'NAME', help: 'former name of a room' }],
-  options: { confirm: { help: 'although something uses it' } },
-  params: (call) => ({ name: call.operand(0), confirm: call.isSet('confirm') }),
+  operands: [{ name: 'NAME', help: 'former name of a room', param: 'name' }],
+  options: { confirm: { help: 'although something uses it', param: 'confirm' } },
   sentence: ({ area, freed }) => `${String(freed)} means ${String(area)} no more`,
 });
 
@@ -78,12 +73,12 @@ const deviceAlias = toolCommand({
   summary: 'say what else a device is called; searches and agents then know it by those names too',
   examples: ["device alias living-room-lamp 'reading light' Leselampe", 'device alias living-room-lamp'],
   tool: 'hub:set_device_aliases',
-  operands: [{ name: 'DEVICE', help: 'device id or unique name' }, ALIASES],
-  params: (call) => ({ device_id: call.operand(0), aliases: namesAfter(call) }),
+  operands: [{ name: 'DEVICE', help: 'device id or unique name', param: 'device_id' }, ALIASES],
+  params: (call) => ({ aliases: namesAfter(call) }),
   sentence: (_result, call) => aliasSentence(call),
 });
 
-/** Names beside those that devices tell: of areas, floors and devices. */
+/** The commands about areas, floors and further names of devices. */
 export const areaCommands: readonly Command[] = [list, floor, alias, rename, freeName, deviceAlias];
 
 function namesAfter(call: Invocation): string[] {

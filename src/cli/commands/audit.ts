@@ -1,19 +1,19 @@
 import { open } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeCompleted, type NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present } from '../../core/json.ts';
 import { terminalText } from '../../core/untrusted-text.ts';
 import { type Command, type Invocation, timeOption, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient, Query } from '../hub/hub-client.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
+import { requestCommand } from '../tool-command.ts';
 
-/** How an export is written; each text ends its line itself. What callers sent cannot steer a terminal that shows it. */
+/** The format of an export; each text ends its line itself. Texts of callers cannot control a terminal that shows them. */
 interface ExportFormat {
   readonly begin: string;
   row(row: JsonObject): string;
-  /** Where the chain stood: whoever keeps the export can verify the journal against it. */
+  /** The head of the chain, against which the owner of the export can verify the audit log. */
   end(head: JsonObject): string;
 }
 
@@ -57,7 +57,7 @@ function contentText({ kind, content }: JsonObject, devices: readonly NamedDevic
 
 const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
 
-/** An object in one line, without what only a program can read; nothing for an empty one. */
+/** An object in one line, without members that only programs read; empty for an empty object. */
 function jsonOf(value: Json | undefined): string {
   if (!isJsonObject(value)) return '';
   const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
@@ -68,7 +68,7 @@ function memberOf(row: JsonObject, column: string): unknown {
   return column === 'error' && isJsonObject(row.content) ? row.content.error : row[column];
 }
 
-/** What a spreadsheet would run as a formula begins with an apostrophe instead. */
+/** A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -78,7 +78,7 @@ function csvCell(value: unknown): string {
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
-/** Following the journal is written in the journal as well. */
+/** The audit log also holds the calls of this command. */
 const OWN_TOOL = /^hub:read_audit@/;
 const SINCE = { value: 'TIME', help: 'from here on: 24h, 7d, or ISO 8601' };
 const UNTIL = { value: 'TIME', help: 'up to here' };
@@ -100,11 +100,10 @@ const tail: Command = {
     const devices = call.output.isJson ? [] : await namedDevices(call);
     if (!call.isSet('follow')) {
       call.output.answer({ rows }, () => (rows.length === 0 ? '(none)\n' : rows.map((row) => auditLine(row, devices)).join('\n')));
-      return undefined;
+      return;
     }
     for (const row of rows) call.output.line(row, auditLine(row, devices));
     await follow(call, { query, devices }, Number(rows.at(-1)?.seq ?? 0));
-    return undefined;
   },
 };
 
@@ -116,27 +115,23 @@ const verify: Command = {
   async run(call) {
     const head = expectedHead(call.text('head'));
     const answer = await call.output.during('Recomputing the chain', () => call.hub.post('/api/v1/audit/verify', head));
-    const problem = isJsonObject(answer.problem) ? answer.problem : undefined;
-    const found = isJsonObject(answer.head) ? answer.head : {};
+    const [problem, found] = [objectOf(answer.problem), objectOf(answer.head)];
     call.output.answer(answer, () =>
       answer.intact === true
         ? `intact: ${answer.rows} rows, head ${found.seq}:${found.hash}\n`
-        : `NOT INTACT at row ${problem?.seq}: ${problem?.reason}\n`,
+        : `NOT INTACT at row ${problem.seq}: ${problem.reason}\n`,
     );
     return answer.intact === true ? 0 : 1;
   },
 };
 
-const head: Command = {
+const head = requestCommand({
   name: 'audit head',
   summary: 'where the chain of the journal stands; keep it elsewhere for audit verify --head',
   examples: ['audit head'],
-  async run(call) {
-    const answer = await call.hub.get('/api/v1/audit/head');
-    call.output.answer(answer, () => `${answer.seq}:${answer.hash}  ${answer.hub}  ${answer.at}\n`);
-    return undefined;
-  },
-};
+  request: ({ hub }) => hub.get('/api/v1/audit/head'),
+  text: ({ seq, hash, hub, at }) => `${seq}:${hash}  ${hub}  ${at}\n`,
+});
 
 const exportCommand: Command = {
   name: 'audit export',
@@ -154,7 +149,6 @@ const exportCommand: Command = {
     const file = call.text('output');
     if (file === undefined) await writeExport(call, format, async (text) => void call.io.stdout.write(text));
     else await exportToFile(call, format, file);
-    return undefined;
   },
 };
 
@@ -170,27 +164,21 @@ const replay: Command = {
     limit: { value: 'N', help: 'at most N calls' },
   },
   async run(call) {
-    const { operands } = call;
-    const [since, until, tool] = [timeOption(call, 'since'), timeOption(call, 'until'), await toolOf(call)];
-    const limit = call.integer('limit');
-    const answer = await call.hub.post('/api/v1/audit/replay', {
-      ...(operands[0] !== undefined && { request: operands[0] }),
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(tool !== undefined && { tool }),
-      ...(limit !== undefined && { limit }),
-    });
-    if (operands[0] !== undefined && objectsIn(answer, 'calls').length === 0)
-      throw usage(`The journal has no call with the request id ${JSON.stringify(operands[0])}; atmo audit tail --json tells the ids`);
+    const [request] = call.operands;
+    const range = { since: timeOption(call, 'since'), until: timeOption(call, 'until') };
+    const body = present({ request, ...range, tool: await toolOf(call), limit: call.integer('limit') });
+    const answer = await call.hub.post('/api/v1/audit/replay', body);
+    if (request !== undefined && objectsIn(answer, 'calls').length === 0)
+      throw usage(`The journal has no call with the request id ${JSON.stringify(request)}; atmo audit tail --json tells the ids`);
     call.output.answer(answer, () => textTable(['REQUEST', 'AT', 'TOOL', 'VERDICT', 'HASH'], objectsIn(answer, 'calls').map(replayRow)));
     return Number(answer.differing) > 0 ? 1 : 0;
   },
 };
 
-/** The journal of calls: `atmo audit …`. */
+/** The commands about the audit log: `atmo audit …`. */
 export const auditCommands: readonly Command[] = [tail, verify, head, exportCommand, replay];
 
-/** The devices by the names that they have now; none where the hub does not tell them to this caller. */
+/** The devices by their present names; empty for a caller who may not read them. */
 async function namedDevices(call: Invocation): Promise<readonly NamedDevice[]> {
   const answer = await call.hub.get('/api/v1/devices').catch(() => ({}));
   return objectsIn(answer, 'devices') as unknown as readonly NamedDevice[];
@@ -204,7 +192,7 @@ interface Followed {
 async function follow(call: Invocation, { query, devices }: Followed, seen: number) {
   let lastSeq = seen;
   while (!call.io.signal?.aborted) {
-    await (call.io.sleep ?? delay)(FOLLOW_EVERY_MS);
+    await call.io.sleep(FOLLOW_EVERY_MS);
     const fresh = await rowsAfter(call, query, lastSeq);
     lastSeq = Number(fresh.at(-1)?.seq ?? lastSeq);
     for (const row of fresh)
@@ -225,10 +213,7 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
-/**
- * The tool that `--tool` names, as rows have it: in every version that there was, unless one is named. A name that no tool has now is
- * taken as it is.
- */
+/** The tool of `--tool`, as rows have it: all its versions, unless one is named. A name that no tool has now stays as it is. */
 async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
   if (name === undefined || name.includes('@')) return name;
@@ -275,10 +260,10 @@ function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObje
 }
 
 const PATH = '/api/v1/audit';
-/** Rows that one request asks for. */
+/** Rows of one request. */
 const WINDOW_ROWS = 200;
 
-/** Pages through the journal towards the past: each list is newest first. */
+/** Pages of the audit log towards the past, each newest first. */
 async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readonly JsonObject[]> {
   let before = query.before;
   do {

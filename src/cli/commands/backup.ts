@@ -1,8 +1,5 @@
 import { existsSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
-import type { BackupService } from '../../core/storage/backup.ts';
-import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
@@ -15,7 +12,7 @@ const backup: Command = {
   operands: [{ name: 'FILE', help: 'new file, readable by you alone; - for stdout' }],
   options: PASSPHRASE_OPTION,
   async run(call) {
-    const archive = await archiveOf(call.io);
+    const archive = await call.io.stateArchive();
     const file = call.operand(0);
     const passphrase = await newPassphrase(call, 'Passphrase of the backup: ');
     const report = await archive.backup({
@@ -25,13 +22,12 @@ const backup: Command = {
       askForCopies: () => copiesOf(call),
     });
     const { isOfRunningHub, ...facts } = report;
-    if (file === '-') return undefined;
+    if (file === '-') return;
     call.output.answer(
       { file, ...facts, running: isOfRunningHub },
       () =>
         `${file} holds ${report.hub}: ${report.files} files, ${size(report.bytes)}. Keep it away from the board, and the passphrase away from it\n`,
     );
-    return undefined;
   },
 };
 
@@ -42,7 +38,7 @@ const restore: Command = {
   operands: [{ name: 'FILE', help: 'what atmo backup wrote' }],
   options: PASSPHRASE_OPTION,
   async run(call) {
-    const archive = await archiveOf(call.io);
+    const archive = await call.io.stateArchive();
     const stateDir = archive.stateDir();
     if (!existsSync(call.operand(0)))
       throw usage(`There is no file ${call.operand(0)}; look at its name, and at the folder that you are in`);
@@ -55,22 +51,15 @@ const restore: Command = {
       ...outside.map(({ path, restoredAs }) => `${path} of the other board is in ${restoredAs}; copy it where you want it\n`),
       'Start the hub here, and never again the one that the backup is of: devices and other hubs would hear two of it\n',
     ]);
-    return undefined;
   },
 };
 
-/** A hub as one file. */
+/** The commands that write a hub into one file, and back. */
 export const backupCommands: readonly Command[] = [backup, restore];
-
-async function archiveOf(io: CliIo): Promise<BackupService> {
-  const archive = await io.stateArchive?.();
-  if (archive) return archive;
-  throw usage('Backups are made and put back on the machine of the hub; run this there');
-}
 
 async function copiesOf({ io }: Invocation) {
   const answer = await new HubClient(io, { as: 'owner' }).call('hub:take_snapshots', {});
-  const list = isJsonObject(answer) ? objectsIn(answer, 'snapshots') : [];
+  const list = objectsIn(answer, 'snapshots');
   if (list.length > 0) return list.map(({ database, copy }) => ({ database: String(database), copy: String(copy) }));
   throw new AtmoError('RESULT_INVALID', 'The hub did not say where its copies are; stop it, then make the backup');
 }

@@ -59,7 +59,6 @@ export const call: Command = {
     const result = answer.result ?? null;
     if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result));
     invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file))));
-    return undefined;
   },
 };
 
@@ -124,7 +123,6 @@ export const jobs: Command = {
     const answer = await hub.get('/api/v1/jobs');
     const known = [...objectsIn(answer, 'jobs'), ...objectsIn(answer, 'unreachable')];
     output.answer(answer, () => textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], known.map(jobRow)));
-    return undefined;
   },
 };
 
@@ -136,7 +134,6 @@ export const jobCancel: Command = {
   async run({ hub, output, operands: [id = ''] }) {
     const job = await hub.delete(`/api/v1/jobs/${encodeURIComponent(id)}`);
     output.answer(job, () => `job ${job.job_id} is ${job.status}\n`);
-    return undefined;
   },
 };
 

@@ -32,7 +32,6 @@ export const commission: Command = {
     const ids = objectsIn(result, 'devices').map((device) => String(device.id));
     const devices = await Promise.all(ids.map((id) => call.hub.get(`/api/v1/devices/${encodeURIComponent(id)}`)));
     call.output.answer({ ...result, devices }, () => [...devices.flatMap(deviceText), ...offerText(result)]);
-    return undefined;
   },
 };
 
@@ -130,7 +129,6 @@ const wifi: Command = {
     const password = await readSecret(call, 'password');
     const result = await call.hub.call('hub:set_wifi_credentials', { name: call.operand(0), ssid: call.operand(1), password });
     call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
-    return undefined;
   },
 };
 
@@ -144,7 +142,6 @@ const thread: Command = {
     const dataset = await readSecret(call, 'dataset');
     const result = await call.hub.call('hub:set_thread_credentials', { name: call.operand(0), dataset });
     call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
-    return undefined;
   },
 };
 

@@ -30,7 +30,6 @@ function scriptCommand(commands: () => readonly Command[]): Command {
       if (!shell) throw usage(`There are completions for ${SHELLS.join(', ')}, not for ${JSON.stringify(wanted)}`);
       const script = completionScript(shell, commands());
       output.answer({ shell, script }, () => script);
-      return undefined;
     },
   };
 }
@@ -46,7 +45,6 @@ function wordsCommand(commands: () => readonly Command[]): Command {
       const request = completionRequest(commands(), words);
       const candidates = await candidatesOf(request, call);
       call.output.answer(candidates, () => (candidates === 'files' ? ':files\n' : candidates.map(lineOf)));
-      return undefined;
     },
   };
 }

@@ -26,7 +26,6 @@ export const devices: Command = {
     const list = objectsIn(answer, 'devices');
     output.answer(answer, () => textTable(['ID', 'NAME', 'AREA', 'TYPE', 'STATE', 'SEEN', 'TOOLS'], list.map(deviceRow)));
     if (list.length === 0 && !output.isJson) output.note('There is no device yet; atmo commission CODE brings one in');
-    return undefined;
   },
 };
 
@@ -121,7 +120,6 @@ const deviceUpdates: Command = {
     const answer = await call.hub.call('hub:list_updates', {});
     const list = isJsonObject(answer) ? answer : {};
     call.output.answer(answer, () => listText(list));
-    return undefined;
   },
 };
 
@@ -140,7 +138,6 @@ const deviceUpdate: Command = {
       result,
       () => `${cellText(result.device)} went from version ${versionText(result.from)} to ${versionText(result.to)}\n`,
     );
-    return undefined;
   },
 };
 
@@ -206,7 +203,6 @@ export const share: Command = {
       picture,
       `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
     ]);
-    return undefined;
   },
 };
 

@@ -24,7 +24,6 @@ export const events: Command = {
     } catch (thrown) {
       if (!call.io.signal?.aborted) throw thrown;
     }
-    return undefined;
   },
 };
 

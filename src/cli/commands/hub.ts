@@ -52,7 +52,6 @@ export const status: Command = {
         mesh: mesh ? meshText(mesh) : '',
       }),
     );
-    return undefined;
   },
 };
 
@@ -88,7 +87,6 @@ const reloadConfig: Command = {
       applied.length > 0 ? `holds from now on: ${applied.join(', ')}\n` : nothingApplied(waiting),
       ...(waiting.length > 0 ? [`after a restart: ${waiting.join(', ')} (sudo systemctl restart atmosphere-edge)\n`] : []),
     ]);
-    return undefined;
   },
 };
 
@@ -153,7 +151,6 @@ export const safeOutputs: Command = {
       ...(found.missed.length > 0 ? [`not set: ${found.missed.join(', ')}`] : []),
     ];
     output.answer(found, () => (told.length > 0 ? `outputs ${told.join('; ')}\n` : output.isTerminal ? 'no outputs are configured\n' : ''));
-    return undefined;
   },
 };
 
@@ -183,7 +180,6 @@ const showTls: Command = {
       };
       return [picture, '\n', textPairs(pairs)];
     });
-    return undefined;
   },
 };
 
@@ -200,7 +196,6 @@ const trustTls: Command = {
     }
     const file = await trustAuthority(io.env, url, fingerprint);
     output.answer({ url: url.origin, fingerprint, file }, () => `${url.origin} is trusted; its authority is in ${file}\n`);
-    return undefined;
   },
 };
 

@@ -50,7 +50,6 @@ export const login: Command = {
     asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
     const answer = { person, key_id: keyId, directory: configDir(user.home), days: TTL_SECONDS / 86_400 };
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
-    return undefined;
   },
 };
 
@@ -62,7 +61,6 @@ export const logout: Command = {
   async run({ io, output }) {
     const wasLoggedIn = removeLogin(homeOf(io.env));
     output.answer({ was_logged_in: wasLoggedIn }, () => (wasLoggedIn ? 'logged out\n' : 'nobody was logged in\n'));
-    return undefined;
   },
 };
 

@@ -25,7 +25,6 @@ export const mcp: Command = {
     await requireCredential(credential, call);
     const door = new McpHttpClient({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
     await new McpStdioBridge({ door, stdin: call.io.stdin, stdout: call.io.stdout }).run();
-    return undefined;
   },
 };
 

@@ -21,7 +21,6 @@ const revoke: Command = {
     const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/revoke`, passphrase === undefined ? {} : { passphrase });
     const others = Array.isArray(answer.also_ended) ? answer.also_ended.map(String) : [];
     call.output.answer(answer, () => `${[hub, ...others].join(', ')} ${others.length > 0 ? 'are' : 'is'} no member any more\n`);
-    return undefined;
   },
 };
 
@@ -35,7 +34,6 @@ const delegate: Command = {
     const hub = await hubIdOf(call.hub, call.operand(0));
     const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/delegate`, { passphrase: await requirePassphrase(call) });
     call.output.answer(answer, () => `${hub} may let others in${answer.delivered === false ? ' as soon as it connects' : ''}\n`);
-    return undefined;
   },
 };
 
@@ -54,7 +52,6 @@ const exportRoot: Command = {
     }
     await writeNew(file, `${answer.root_key}\n`);
     call.output.answer({ file }, () => `the sealed root key is in ${file}; without its passphrase it is worth nothing\n`);
-    return undefined;
   },
 };
 
@@ -69,7 +66,6 @@ const importRoot: Command = {
     const rootKey = await readInput(file === '-' ? '-' : `@${file}`, call.io);
     const answer = await call.hub.post('/api/v1/mesh/root/import', { root_key: rootKey, passphrase: await requirePassphrase(call) });
     call.output.answer(answer, () => 'this hub has the root key now\n');
-    return undefined;
   },
 };
 
@@ -101,7 +97,6 @@ const create: Command = {
     const status = await call.output.during('Making the mesh and sealing its root key', () => call.hub.post('/api/v1/mesh/create', body));
     call.output.answer(status, () => `${status.mesh_id} is made, and this hub is its first member\n`);
     call.output.note('Keep a copy of its root key in a safe place: atmo mesh export-root FILE. Let hubs in: atmo mesh invite');
-    return undefined;
   },
 };
 
@@ -123,7 +118,6 @@ const invite: Command = {
     const picture = call.isSet('qr') && !call.output.isJson ? await qrBlock(String(code)) : '';
     call.output.answer({ code: code ?? null, ...facts }, () => [picture, `${code}\n`]);
     if (!call.output.isJson) call.output.note(`On the other hub, until ${facts.expires_at}: atmo mesh join LINE`);
-    return undefined;
   },
 };
 
@@ -138,7 +132,6 @@ const join: Command = {
       throw usage(`This is no invite: the line that atmo mesh invite printed begins with ${INVITE_START}`);
     const status = await call.output.during('Joining the mesh', () => call.hub.post('/api/v1/mesh/join', { invite: line }));
     call.output.answer(status, () => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`);
-    return undefined;
   },
 };
 
@@ -150,7 +143,6 @@ const leave: Command = {
   async run(call) {
     const answer = await call.hub.post('/api/v1/mesh/leave', { delete_root_key: call.isSet('delete-root-key') });
     call.output.answer(answer, () => 'this hub is in no mesh any more\n');
-    return undefined;
   },
 };
 
@@ -169,7 +161,6 @@ const peers: Command = {
       call.output.note(
         meshId === undefined ? `This hub is in no mesh: ${JOIN_ADVICE}` : 'No other hub was met yet; let one in: atmo mesh invite',
       );
-    return undefined;
   },
 };
 
@@ -180,7 +171,6 @@ const status: Command = {
   async run(call) {
     const { peers: list, ...facts } = await call.hub.get('/api/v1/mesh');
     call.output.answer(facts, () => textPairs(membershipPairs(facts)));
-    return undefined;
   },
 };
 
@@ -191,7 +181,6 @@ const renew: Command = {
   async run(call) {
     const facts = await call.output.during('Renewing the membership', () => call.hub.post('/api/v1/mesh/renew', {}));
     call.output.answer(facts, () => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`);
-    return undefined;
   },
 };
 

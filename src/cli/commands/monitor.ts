@@ -31,7 +31,6 @@ export const monitor: Command = {
     // In a pipe the link alone, so that a script can take it.
     call.output.answer(answer, () => (call.output.isTerminal ? [picture, `\n${link}\n\n`, ...advice(call, url)] : `${link}\n`));
     if (!call.output.isJson && !call.output.isTerminal) call.output.note(SECRET);
-    return undefined;
   },
 };
 

@@ -35,7 +35,6 @@ const profileDraft: Command = {
     // Where each belongs goes to stderr, so that the draft can be redirected into that file.
     for (const { path } of files) io.stderr.write(`device-profiles/${path}\n`);
     output.answer({ device: id, files }, () => files.map(({ content }) => `${JSON.stringify(content, null, 2)}\n`).join('\n'));
-    return undefined;
   },
 };
 

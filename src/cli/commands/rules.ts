@@ -22,7 +22,6 @@ const rules: Command = {
   async run({ hub, output }) {
     const listing = asObject(await hub.call('hub:list_rules', {}));
     output.answer(listing, () => listingText(listing));
-    return undefined;
   },
 };
 

@@ -31,7 +31,6 @@ export const sensors: Command = {
         ]),
       ),
     );
-    return undefined;
   },
 };
 
@@ -88,7 +87,6 @@ export const read: Command = {
     }
     const points = objectsIn(answer, 'points').map((point) => [point.at, readingText({ ...sensor, value: point.value ?? null })]);
     call.output.answer(answer, () => textTable(['AT', 'VALUE'], points));
-    return undefined;
   },
 };
 

@@ -41,7 +41,6 @@ const mint: Command = {
     if (call.output.isJson) return undefined;
     for (const problem of await grantProblems(call.hub, params.permissions)) call.output.note(problem);
     call.output.note(mintNote(facts));
-    return undefined;
   },
 };
 
@@ -55,7 +54,6 @@ const show: Command = {
     if (/^at[01]\./.test(given)) call.output.note('A token on the command line can be read by every user of this machine; use - or @FILE');
     const facts = await call.hub.call('hub:show_token', { token: await readInput(given, call.io) });
     call.output.answer(facts, () => (isJsonObject(facts) ? textPairs(facts) : ''));
-    return undefined;
   },
 };
 
@@ -67,7 +65,6 @@ const list: Command = {
     const answer = await call.hub.call('hub:list_tokens', {});
     const tokens = isJsonObject(answer) ? objectsIn(answer, 'tokens') : [];
     call.output.answer(answer, () => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], tokens.map(tokenRow)));
-    return undefined;
   },
 };
 
@@ -132,7 +129,6 @@ const whoami: Command = {
       : await call.hub.call('hub:show_token', { token });
     const answer = { hub: call.hub.url, by: SOURCES[source], ...(isJsonObject(facts) && facts) };
     call.output.answer(answer, () => textPairs(answer));
-    return undefined;
   },
 };
 

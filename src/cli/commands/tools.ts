@@ -44,7 +44,6 @@ export const tools: Command = {
             tools.map((tool) => toolRow(tool, labels)),
           ),
     );
-    return undefined;
   },
 };
 

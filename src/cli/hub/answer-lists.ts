@@ -1,14 +1,13 @@
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import { usage } from '../command.ts';
 import type { HubClient, Query } from './hub-client.ts';
 
 /** The objects in a member of an answer; empty when the hub sent something else. */
-export function objectsIn(answer: JsonObject, member: string): readonly JsonObject[] {
-  const list = answer[member];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+export function objectsIn(answer: Json, member: string): readonly JsonObject[] {
+  return objectsOf(objectOf(answer)[member]);
 }
 
-/** The one id that begins with what somebody typed; a mistake where none does, or several. */
+/** The one id that begins with the typed text; wrong usage where none does, or several. */
 export function resolveIdPrefix(ids: readonly string[], start: string, { what, listedBy }: { what: string; listedBy: string }): string {
   const [found, ...more] = ids.filter((id) => id.startsWith(start));
   if (found !== undefined && more.length === 0 && start !== '') return found;
