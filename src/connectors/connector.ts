@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import { readSecret } from '../core/config/config-section.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { EventBus } from '../core/events.ts';
@@ -61,4 +62,9 @@ export function toolOver<Part>(service: Part | undefined, setting: string, defin
 /** JSON Schema of a result of a tool: an object with these members, of which the named ones are always present. */
 export function resultSchema(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', required, properties };
+}
+
+/** The secret of a setting that may be absent. CONFIG_INVALID for a secret that cannot be read. */
+export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  return source === undefined ? undefined : readSecret(source, env);
 }

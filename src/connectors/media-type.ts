@@ -1,4 +1,4 @@
-/** What the first bytes of a file say that it is, with the ending that services know it by. */
+/** The type of a file by its first bytes, and the ending of its name for services. */
 export interface MediaType {
   readonly kind: 'image' | 'audio';
   /** Such as `image/jpeg`. */
@@ -11,7 +11,7 @@ type Signature = MediaType & { readonly at: number; readonly bytes: string };
 const image = (ending: string, type: string) => ({ kind: 'image', type: `image/${type}`, ending }) as const;
 const audio = (ending: string, type: string) => ({ kind: 'audio', type: `audio/${type}`, ending }) as const;
 
-/** Magic numbers in Latin-1, as the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats themselves have them. */
+/** Magic numbers in Latin-1, from the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats themselves. */
 const SIGNATURES: readonly Signature[] = [
   { ...image('jpg', 'jpeg'), at: 0, bytes: '\xff\xd8\xff' },
   { ...image('png', 'png'), at: 0, bytes: '\x89PNG\r\n\x1a\n' },
@@ -28,15 +28,14 @@ const SIGNATURES: readonly Signature[] = [
 ];
 const LONGEST = 16;
 
-/** The type of a file by its content; undefined where it is neither a picture nor sound that services take. */
+/** The type of a file by its content; undefined for other files than the known pictures and recordings. */
 export function mediaTypeOf(bytes: Uint8Array): MediaType | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, LONGEST));
   const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
   return found && { kind: found.kind, type: found.type, ending: found.ending };
 }
 
-/** What a picture says of itself. */
-export interface PictureSize {
+interface PictureSize {
   readonly type: 'image/jpeg' | 'image/png';
   readonly width: number;
   readonly height: number;
@@ -45,10 +44,10 @@ export interface PictureSize {
 const PNG_WIDTH_AT = 16;
 const PNG_HEIGHT_AT = 20;
 const JPEG_MARKER = 0xff;
-/** SOF0 to SOF15 without DHT, JPG and DAC, which lie among them (ITU-T T.81, table B.1). */
+/** SOF0 to SOF15 without DHT, JPG and DAC, whose codes lie between (ITU-T T.81, table B.1). */
 const isFrameHeader = (code: number): boolean => code >= 0xc0 && code <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(code);
 
-/** Width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for anything else, and where it is cut off. */
+/** Width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for other and truncated files. */
 export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
   const type = mediaTypeOf(bytes)?.type;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -56,15 +55,10 @@ export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
     return { type, width: view.getUint32(PNG_WIDTH_AT), height: view.getUint32(PNG_HEIGHT_AT) };
   }
   if (type !== 'image/jpeg') return undefined;
-  const size = jpegSize(view);
-  return size && { type, ...size };
-}
-
-/** Segments follow each other, each with its length, until the one that holds the size. */
-function jpegSize(view: DataView): { readonly width: number; readonly height: number } | undefined {
+  // Segments follow each other, each with its length. A frame header has the size.
   for (let at = 2; at + 9 < view.byteLength; at += 2 + view.getUint16(at + 2)) {
     if (view.getUint8(at) !== JPEG_MARKER) return undefined;
-    if (isFrameHeader(view.getUint8(at + 1))) return { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
+    if (isFrameHeader(view.getUint8(at + 1))) return { type, height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
   }
   return undefined;
 }

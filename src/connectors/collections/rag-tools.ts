@@ -9,32 +9,31 @@ import { permittedNames } from '../caller-permissions.ts';
 import { resultSchema } from '../connector.ts';
 import type { Embedder } from '../models/embeddings.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from '../models/model-inputs.ts';
-import { type CollectionInfo, type CollectionStore, type EmbeddedDocument, unitVector } from './collection-store.ts';
+import { type CollectionInfo, type CollectionStore, unitVector } from './collection-store.ts';
 import { nearestParts } from './vector-search.ts';
 
-/** What tools over collections work with. */
 interface CollectionServices {
   readonly store: CollectionStore;
   readonly embedder: Embedder;
 }
 
-/** What hubs with collections have. */
+/** The capability of a hub with collections. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
-/** `rag_search`, `rag_add` and `rag_remove`; the first two need a model for embeddings, and say so where `missing` does. */
+/** `rag_search`, `rag_add` and `rag_remove`; without a model for embeddings `missing` has the setting. */
 export function collectionTools(parts: CollectionServices, missing: string | undefined): readonly RegisteredTool[] {
   const tools = [ragSearchTool(parts), ragAddTool(parts), ragRemoveTool(parts)];
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));
 }
 
-/** Parameter of every tool on a collection. */
+/** The parameter of each tool that names a collection. */
 const collectionParameter = p.string({
   description: 'Name of the collection',
   pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',
   default: 'default',
 });
 
-/** What a collection was made with; NOT_FOUND with the names of those that the caller may search when there is none of the name. */
+/** The model of a collection. Throws NOT_FOUND for an unknown name, with the collections that the caller may search. */
 function requireCollection(store: CollectionStore, collection: string, grants: readonly string[]): CollectionInfo {
   const facts = store.info(collection);
   if (facts) return facts;
@@ -73,7 +72,7 @@ const SEARCH_RETURNS = resultSchema(['documents', 'total_searched'], {
   total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
 });
 
-/** `rag_search`: the passages of a collection that fit a question best. */
+/** `rag_search`: finds the passages of a collection that fit a question best. */
 function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -95,18 +94,14 @@ function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool 
     async ({ query, collection, limit, min_score: minScore, filter }, { signal, permissions }) => {
       const facts = requireCollection(store, collection, permissions);
       const [values = []] = await embedder.embed([query], facts.model, signal);
-      if (values.length !== facts.width) throw changedModel(collection, facts.model);
+      if (values.length !== facts.width) {
+        const message = `The model ${facts.model} is another one than when ${collection} was filled; remove it and add its documents again`;
+        throw new AtmoError('CONFLICT', message);
+      }
       const { parts, searched } = await nearestParts(store, { collection, vector: unitVector(values), limit, minScore, filter, signal });
       const documents = parts.map(({ document: id, text: content, score, metadata, part }) => ({ id, content, score, metadata, part }));
       return { documents, total_searched: searched };
     },
-  );
-}
-
-function changedModel(collection: string, model: string): AtmoError {
-  return new AtmoError(
-    'CONFLICT',
-    `The model ${model} is another one than when ${collection} was filled; remove it and add its documents again`,
   );
 }
 
@@ -118,12 +113,6 @@ interface GivenDocument {
   readonly id?: string;
   readonly content: string;
   readonly metadata: JsonObject;
-}
-
-interface SplitDocument {
-  readonly id: string;
-  readonly metadata: JsonObject;
-  readonly texts: readonly string[];
 }
 
 const ADD_PARAMETERS = {
@@ -148,7 +137,7 @@ const ADD_RETURNS = resultSchema(['ids', 'parts', 'model_used'], {
   model_used: { type: 'string' },
 });
 
-/** `rag_add`: documents for `rag_search`. */
+/** `rag_add`: adds documents for `rag_search`. */
 function ragAddTool({ store, embedder }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -184,13 +173,19 @@ function ragAddTool({ store, embedder }: CollectionServices): RegisteredTool {
       const cut = documents.map(splitDocument);
       const texts = cut.flatMap((document) => document.texts);
       const vectors = await embedder.embed(texts, model, signal);
-      store.put(collection, { model, width: vectors[0]?.length ?? 0 }, withVectors(cut, vectors));
+      const rest = vectors.values();
+      const embedded = cut.map(({ id, metadata, texts }) => ({
+        id,
+        metadata,
+        parts: texts.map((text) => ({ text, vector: unitVector(rest.next().value ?? []) })),
+      }));
+      store.put(collection, { model, width: vectors[0]?.length ?? 0 }, embedded);
       return { ids: cut.map(({ id }) => id), parts: texts.length, model_used: model };
     },
   );
 }
 
-function splitDocument({ id, content, metadata }: GivenDocument): SplitDocument {
+function splitDocument({ id, content, metadata }: GivenDocument) {
   const texts = splitText(content);
   if (texts.length === 0) throw new AtmoError('VALIDATION_ERROR', 'A document of white space alone cannot be found; leave it out');
   if (JSON.stringify(metadata).length > MAX_METADATA) {
@@ -199,16 +194,7 @@ function splitDocument({ id, content, metadata }: GivenDocument): SplitDocument 
   return { id: id ?? createHash('sha256').update(content).digest('hex').slice(0, 16), metadata, texts };
 }
 
-function withVectors(cut: readonly SplitDocument[], vectors: readonly (readonly number[])[]): readonly EmbeddedDocument[] {
-  let at = 0;
-  return cut.map(({ id, metadata, texts }) => ({
-    id,
-    metadata,
-    parts: texts.map((text) => ({ text, vector: unitVector(vectors[at++] ?? []) })),
-  }));
-}
-
-/** `rag_remove`: takes documents out of a collection, or all of it. */
+/** `rag_remove`: removes documents of a collection, or all of it. */
 function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -242,14 +228,14 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
   );
 }
 
-/** About as much as a model of embeddings takes in at once without losing the thread, in characters. */
+/** In characters; for longer texts the vectors of models lose precision. */
 const PART_LENGTH = 1_000;
-/** What stands at a cut belongs to both parts. */
+/** The characters before a cut belong to both parts. */
 const OVERLAP = 120;
-/** The later a cut is, the better; these are its places, the best first. */
+/** Places of cuts, the best first. A late cut is better than an early one. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
-/** A text in parts that overlap, cut between paragraphs, sentences or words where it can be; none for white space alone. */
+/** A text in parts that overlap, cut between paragraphs, sentences or words where possible. White space alone has no parts. */
 export function splitText(text: string): readonly string[] {
   const parts: string[] = [];
   let at = 0;

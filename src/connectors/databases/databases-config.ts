@@ -1,10 +1,7 @@
-import { SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
+import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
-const POSTGRES = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['database', 'user'],
-  properties: {
+const POSTGRES = optionalSection(
+  {
     host: { type: 'string', minLength: 1, maxLength: 255, default: 'localhost', description: 'Name, address, or folder of its socket' },
     port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5_432 },
     database: { type: 'string', minLength: 1, maxLength: 63 },
@@ -12,28 +9,26 @@ const POSTGRES = {
     password: SECRET_SOURCE,
     tls: { type: 'boolean', default: false, description: 'Encrypted, with a certificate that this machine trusts' },
   },
-} as const;
+  ['database', 'user'],
+);
 
-/** JSON Schema of `connectors.databases`: databases that agents may ask, by name. */
+/** JSON Schema of `connectors.databases`: databases that agents may query, by name. */
 export const DATABASES_SECTION = {
   type: 'object',
   maxProperties: 50,
   propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' },
   additionalProperties: {
-    type: 'object',
-    additionalProperties: false,
-    minProperties: 1,
-    oneOf: [{ required: ['sqlite'] }, { required: ['postgres'] }],
-    properties: {
+    ...optionalSection({
       sqlite: { type: 'string', pattern: '^/', maxLength: 1_000, description: 'A file of SQLite, from / on' },
       postgres: POSTGRES,
       writable: { type: 'boolean', default: false, description: 'Whether statements may change something' },
       timeout_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 10, description: 'For one statement' },
-    },
+    }),
+    oneOf: [{ required: ['sqlite'] }, { required: ['postgres'] }],
   },
 } as const;
 
-/** Where a PostgreSQL server is. */
+/** Address, database and user of a PostgreSQL server. */
 export type PostgresConfig = Settings<typeof POSTGRES>;
 
 /** One database; either a file or a server. */

@@ -4,32 +4,30 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { certificateFailure, connectionCode } from '../http-client/connection-failure.ts';
-import { answerTooLarge, type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES } from './database.ts';
+import {
+  answerTooLarge,
+  type Database,
+  type DatabaseAnswer,
+  type DatabaseBounds,
+  type DatabaseQuery,
+  MAX_ANSWER_BYTES,
+} from './database.ts';
 import type { PostgresConfig } from './databases-config.ts';
 
-/** A server and what may happen there. */
-interface PostgresOptions {
+interface PostgresOptions extends DatabaseBounds {
   readonly server: PostgresConfig;
-  readonly isWritable: boolean;
-  readonly timeoutMs: number;
-}
-
-/** A connection and what came through it. */
-interface Connection {
-  readonly client: Client;
-  readonly socket: Socket;
 }
 
 const WATCH_EVERY_MS = 20;
-/** Roles that SQL may take on (SET ROLE), and of which one reaches beyond the database (PostgreSQL manual, 22.5, predefined roles). */
+/** Roles that SQL can assume (SET ROLE) and that reach beyond the database (PostgreSQL manual, 22.5, predefined roles). */
 const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
   OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
 
 /**
- * A database of PostgreSQL; each statement has a connection of its own, so that it leaves no settings behind. Without
- * `isWritable` it is the query of a cursor in a read-only transaction: SELECT, VALUES, TABLE and WITH, never more than one. A role
- * that is a superuser, or may become one, is refused: SQL could then run programs on the server and read its files.
+ * A database of PostgreSQL. Each statement has a connection of its own, so that it leaves no settings behind. Without `isWritable` it is
+ * the query of a cursor in a read-only transaction: one SELECT, VALUES, TABLE or WITH. A role that is a superuser, or can become one, is
+ * refused: SQL could then run programs on the server and read its files.
  */
 export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
@@ -41,13 +39,12 @@ export class PostgresDatabase implements Database {
   async query(query: DatabaseQuery): Promise<DatabaseAnswer> {
     const { isWritable, timeoutMs } = this.#options;
     query.signal.throwIfAborted();
-    const connection = await this.#connection();
-    const { client, socket } = connection;
+    const { client, socket } = await this.#connection();
     const limit = AbortSignal.any([query.signal, AbortSignal.timeout(timeoutMs + INVOCATION_POLICY.connectTimeoutMs)]);
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
-    // A connection that is cut tells so by an event too.
+    // A destroyed connection emits an error too.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -63,17 +60,15 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #connection(): Promise<Connection> {
+  async #connection(): Promise<{ readonly client: Client; readonly socket: Socket }> {
     const { server, timeoutMs } = this.#options;
     const { default: pg } = await import('pg');
+    const { tls, password = '', ...address } = server;
     const socket = new Socket();
     const client = new pg.Client({
-      host: server.host,
-      port: server.port,
-      database: server.database,
-      user: server.user,
-      password: server.password ?? '',
-      ssl: server.tls,
+      ...address,
+      password,
+      ssl: tls,
       stream: () => socket,
       connectionTimeoutMillis: INVOCATION_POLICY.connectTimeoutMs,
       statement_timeout: timeoutMs,
@@ -86,7 +81,7 @@ export class PostgresDatabase implements Database {
 async function readRows(client: Client, query: DatabaseQuery): Promise<DatabaseAnswer> {
   await beginTransaction(client, 'BEGIN READ ONLY');
   await runStatement(client, `DECLARE atmo NO SCROLL CURSOR FOR ${query.text}`, query.params);
-  // All at once: between two statements of ours its functions could lift the time limit.
+  // All rows at once: between two statements a function of the query could lift the time limit.
   const result = await runStatement(client, `FETCH FORWARD ${query.maxRows + 1} FROM atmo`);
   await client.query('ROLLBACK');
   return answerOf(result, query.maxRows);
@@ -108,7 +103,7 @@ async function beginTransaction(client: Client, text: string): Promise<void> {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** By the extended protocol, in which a text is one statement (PostgreSQL manual, 55.2.3). */
+/** Uses the extended protocol, in which a text is one statement (PostgreSQL manual, 55.2.3). */
 function runStatement(client: Client, text: string, values: readonly Json[] = []): Promise<QueryArrayResult<string[]>> {
   const config = { text, values: [...values], rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as const;
   return client.query<string[]>(config);
@@ -128,7 +123,7 @@ const BYTES = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
-/** A value of PostgreSQL from its text: numbers where JavaScript has them exactly, JSON, bytes as base64; else the text. */
+/** A value of PostgreSQL from its text: a number that JavaScript holds exactly, JSON, bytes as base64; else the text. */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;
   if (type === BOOLEAN) return text === 't';
@@ -143,7 +138,7 @@ function exactNumber(text: string): Json {
   return isExact ? value : text;
 }
 
-/** SQLSTATE (PostgreSQL manual, appendix A), whole or by class; the first that fits. */
+/** SQLSTATE (PostgreSQL manual, appendix A), whole or by class; the first match counts. */
 const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/^57014$/, 'TIMEOUT', 'The statement took too long'],
   [/^(25...|42501|0A000)$/, 'PERMISSION_DENIED', 'The statement would change or reach what it may not'],
@@ -154,14 +149,15 @@ const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
 ];
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS)/;
 
-/** What PostgreSQL or the way to it refused, in the codes of the port `Database`. */
+/** An error of PostgreSQL or of the connection, in the codes of the port `Database`. */
 export function postgresError(error: unknown, isWritable: boolean): unknown {
   if (error instanceof AtmoError) return error;
   const code = connectionCode(error);
-  const message = error instanceof Error ? error.message.slice(0, 300) : '';
-  const known = SQLSTATES.find(([pattern]) => /^[0-9A-Z]{5}$/.test(code) && pattern.test(code));
-  if (known) return new AtmoError(known[1], `${known[2]}: ${message}`, { sqlstate: code });
-  if (/^[0-9A-Z]{5}$/.test(code)) return new AtmoError('SERVICE_REFUSED', `The database refused: ${message}`, { sqlstate: code });
+  if (/^[0-9A-Z]{5}$/.test(code)) {
+    const message = error instanceof Error ? error.message.slice(0, 300) : '';
+    const [, kind, summary] = SQLSTATES.find(([pattern]) => pattern.test(code)) ?? [code, 'SERVICE_REFUSED', 'The database refused'];
+    return new AtmoError(kind, `${summary}: ${message}`, { sqlstate: code });
+  }
   const certificate = certificateFailure('The database', code);
   if (certificate) return certificate;
   if (isWritable && !NOT_CONNECTED.test(code)) {

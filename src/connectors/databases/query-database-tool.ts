@@ -10,7 +10,7 @@ import type { DatabaseConfig } from './databases-config.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
-/** `query_database` over the databases of the configuration. CONFIG_INVALID for a password that is not there. */
+/** `query_database` over the databases of the configuration. CONFIG_INVALID for a missing password. */
 export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { databases }: Pick<ConnectorsConfig, 'databases'>): Connector {
   const entries = Object.entries(databases ?? {});
   const canChange = entries.some(([, { writable }]) => writable);
@@ -20,20 +20,16 @@ export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { database
   return { tools: [tool], capabilities: [{ type: 'database_access', description: () => 'Databases that can be asked by SQL' }] };
 }
 
-function openDatabase(config: DatabaseConfig, env: NodeJS.ProcessEnv): Database {
-  const bounds = { isWritable: config.writable, timeoutMs: config.timeoutSeconds * 1_000 };
-  const { sqlite, postgres } = config;
-  if (sqlite !== undefined) return new SqliteDatabase({ path: sqlite, isWritable: bounds.isWritable, timeoutMs: bounds.timeoutMs });
+function openDatabase({ sqlite, postgres, writable, timeoutSeconds }: DatabaseConfig, env: NodeJS.ProcessEnv): Database {
+  const timeoutMs = timeoutSeconds * 1_000;
+  if (sqlite !== undefined) return new SqliteDatabase({ path: sqlite, isWritable: writable, timeoutMs });
   if (postgres === undefined) throw new AtmoError('CONFIG_INVALID', 'A database is a file (sqlite) or a server (postgres)');
-  const { password, ...server } = postgres;
-  return new PostgresDatabase({
-    server: { ...server, ...(password !== undefined && { password: readSecret(password, env) }) },
-    isWritable: bounds.isWritable,
-    timeoutMs: bounds.timeoutMs,
-  });
+  const { password, ...address } = postgres;
+  const server = { ...address, ...(password !== undefined && { password: readSecret(password, env) }) };
+  return new PostgresDatabase({ server, isWritable: writable, timeoutMs });
 }
 
-/** `query_database` over the databases that the owner named; `canChange` where any of them is writable. */
+/** `query_database` over the configured databases; `canChange` is true where one of them is writable. */
 function queryDatabaseTool(databases: ReadonlyMap<string, Database>, canChange: boolean): RegisteredTool {
   return defineTool(
     {

@@ -4,19 +4,23 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { residentBytes } from '../../core/health.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { nodeArguments } from '../../tools/programs/node-process.ts';
-import { answerTooLarge, type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES } from './database.ts';
+import {
+  answerTooLarge,
+  type Database,
+  type DatabaseAnswer,
+  type DatabaseBounds,
+  type DatabaseQuery,
+  MAX_ANSWER_BYTES,
+} from './database.ts';
 
-/** A file and what may happen to it. */
-interface SqliteOptions {
+interface SqliteOptions extends DatabaseBounds {
   readonly path: string;
-  readonly isWritable: boolean;
-  readonly timeoutMs: number;
 }
 
 const HEAP_BYTES = 64 * 1_048_576;
-/** Node itself and what a statement may take. */
+/** Node itself and the memory of a statement. */
 const MAX_RESIDENT_BYTES = 167_772_160;
-/** Each may take so much: more at a time than a small board has. */
+/** A small board has no memory for more. */
 const MAX_CONCURRENT = 2;
 const WATCH_EVERY_MS = 25;
 const TOO_LARGE = -1;
@@ -39,8 +43,8 @@ const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * A database of SQLite in a file. Each statement runs in a process of its own, which is ended at the time limit. Other files,
- * extensions and settings of SQLite are out of reach; without `isWritable` so is every change. Two run at a time, others wait.
+ * A database of SQLite in a file. Each statement runs in a process of its own, which is killed at the time limit. It cannot open other
+ * files, load extensions or change settings of SQLite; without `isWritable` it cannot change data. Two run at a time, others wait.
  */
 export class SqliteDatabase implements Database {
   readonly #options: SqliteOptions;
@@ -57,19 +61,20 @@ export class SqliteDatabase implements Database {
   async #run({ text, params, maxRows, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
     const { path, isWritable, timeoutMs } = this.#options;
     signal.throwIfAborted();
-    const child = startProcess();
+    const program = nodeArguments(SQLITE_PROGRAM, HEAP_BYTES);
+    const child = spawn(process.execPath, program, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {}, cwd: '/' });
     const limit = AbortSignal.timeout(timeoutMs);
     const end = () => child.kill('SIGKILL');
     const ends = AbortSignal.any([signal, limit]);
     ends.addEventListener('abort', end, { once: true });
-    // SQLite as Node has it keeps no bound on memory.
+    // Node's SQLite has no bound on memory.
     const watch = setInterval(() => residentBytes(child.pid) > MAX_RESIDENT_BYTES && end(), WATCH_EVERY_MS);
     try {
       child.send({ path, isWritable, text, params, maxRows, maxBytes: MAX_ANSWER_BYTES });
       return answerOf(await messageOf(child));
     } catch (error) {
       if (!ends.aborted) throw error;
-      // SQLite undoes what was not finished, but it may just have been.
+      // SQLite rolls an unfinished statement back, but this one may just have ended.
       if (isWritable) throw new AtmoError('OUTCOME_UNKNOWN', 'The statement was ended; whether it changed something is not known');
       signal.throwIfAborted();
       throw new AtmoError('TIMEOUT', `The statement took more than ${timeoutMs} ms`);
@@ -79,14 +84,6 @@ export class SqliteDatabase implements Database {
       end();
     }
   }
-}
-
-function startProcess(): ChildProcess {
-  return spawn(process.execPath, nodeArguments(SQLITE_PROGRAM, HEAP_BYTES), {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: {},
-    cwd: '/',
-  });
 }
 
 function messageOf(child: ChildProcess): Promise<unknown> {
@@ -102,14 +99,14 @@ function answerOf(message: unknown): DatabaseAnswer {
   const code = Number(message.code);
   if (code === TOO_LARGE) throw answerTooLarge();
   const [kind, what] = RESULT_CODES[code & 0xff] ?? ['SERVICE_REFUSED', 'The database cannot be used'];
-  const isTold = kind === 'VALIDATION_ERROR' || kind === 'PERMISSION_DENIED';
-  throw new AtmoError(kind, isTold ? `${what}: ${message.error.slice(0, 300)}` : what, { sqlite_code: code });
+  const hasDetail = kind === 'VALIDATION_ERROR' || kind === 'PERMISSION_DENIED';
+  throw new AtmoError(kind, hasDetail ? `${what}: ${message.error.slice(0, 300)}` : what, { sqlite_code: code });
 }
 
 /**
- * What runs in a process of its own for each statement: SQLite's steps cannot be interrupted from JavaScript, a process can be
- * ended. Given as text because the program ships as one bundle, in which a file of its own would have no place. Its message is
- * `{path, isWritable, text, params, maxRows, maxBytes}`, its answer `{columns, rows, isTruncated, changes}` or `{error, code}`.
+ * The program of the process of each statement: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a text
+ * because the hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends
+ * `{columns, rows, isTruncated, changes}` or `{error, code}`.
  */
 const SQLITE_PROGRAM = `
 import { constants as c, DatabaseSync } from 'node:sqlite';

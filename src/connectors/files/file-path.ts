@@ -2,10 +2,10 @@ import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** The path that means all folders together. */
+/** The path of the list of all folders. */
 export const ALL_ROOTS = 'roots';
 
-/** What a canonical path names: a folder of the owner's, and what to enter in it. */
+/** A canonical path in its parts: the name of a folder of the owner, and the names below it. */
 export interface FilePath {
   readonly root: string;
   readonly names: readonly string[];
@@ -13,14 +13,14 @@ export interface FilePath {
 
 const PLAIN_CHARACTER = /^[A-Za-z0-9_@.-]$/;
 const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
-/** Room in a permission, which ends with the path. */
+/** A permission ends with the path and has a bound itself. */
 const MAX_LENGTH = 240;
 
 /**
- * A path as agents and people write it, in the one form that permissions compare: `ROOT/folder/file`, with everything but
- * letters, digits and `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Takes paths from / on below a root, and
- * the canonical form itself. VALIDATION_ERROR for what names nothing, PERMISSION_DENIED for what lies outside of the roots or is
- * hidden: keys and passwords are kept under such names.
+ * Returns a path of agents or people in the one form that permissions compare: `ROOT/folder/file`, with everything but letters, digits
+ * and `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Accepts paths from / on below a root, and the canonical form itself.
+ * VALIDATION_ERROR for a malformed path, PERMISSION_DENIED for one outside of the roots and for hidden names, which keys and passwords
+ * often have.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)
@@ -32,13 +32,13 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
   return path === '' ? ALL_ROOTS : path;
 }
 
-/** The parts of a canonical path as they are on the disk. */
+/** The parts of a canonical path with their names on the disk. */
 export function parsePath(path: string): FilePath {
   const [root = '', ...names] = path.split('/').map(decoded);
   return { root, names };
 }
 
-/** A name as it is on the disk, in a canonical path. */
+/** The canonical form of a name on the disk. */
 export function encodedName(name: string): string {
   const byte = (value: number) => `+${value.toString(16).toUpperCase().padStart(2, '0')}`;
   return [...name].map((letter) => (PLAIN_CHARACTER.test(letter) ? letter : [...Buffer.from(letter)].map(byte).join(''))).join('');

@@ -6,10 +6,10 @@ import { isWithin } from '../../core/files/file-system.ts';
 import { ALL_ROOTS, encodedName, type FilePath, parsePath } from './file-path.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** Something in a folder. */
+/** An entry of a folder. */
 export interface FileEntry {
   readonly name: string;
-  /** As the other tools take it. */
+  /** Canonical, for the other tools. */
   readonly path: string;
   readonly type: 'file' | 'folder' | 'link' | 'other';
   readonly sizeBytes: number;
@@ -17,13 +17,13 @@ export interface FileEntry {
   readonly modifiedAtMs: number;
 }
 
-/** Source 004: at most 1 MB. */
+/** Bound on a file that is read or written. */
 export const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * Files below the folders that the owner opened, by canonical paths. Links are not followed, so nothing leads out. Errors:
- * NOT_FOUND, PERMISSION_DENIED (a folder that is only read, or closed to the hub), NOT_SUPPORTED (no ordinary file, no text),
- * PAYLOAD_TOO_LARGE, CONFLICT (a folder where a file should be), STORAGE_FAILED.
+ * Files below the configured folders, by canonical paths. Links are not followed, so that no path leads out. Errors: NOT_FOUND,
+ * PERMISSION_DENIED (a read-only folder, or one closed to the hub), NOT_SUPPORTED (no ordinary file, no text), PAYLOAD_TOO_LARGE,
+ * CONFLICT (a folder where a file should be), STORAGE_FAILED.
  */
 export class FileRoots {
   readonly #roots: Readonly<Record<string, FileRoot>>;
@@ -34,9 +34,12 @@ export class FileRoots {
     this.#stateDir = stateDir;
   }
 
-  /** Up to `limit` entries by name, and how many there are; hidden ones are left out. */
+  /** Up to `limit` entries by name, without hidden ones, and the number of all. */
   async list(path: string, limit: number): Promise<{ readonly entries: readonly FileEntry[]; readonly total: number }> {
-    if (path === ALL_ROOTS) return this.#listRoots();
+    if (path === ALL_ROOTS) {
+      const names = Object.keys(this.#roots).sort();
+      return { entries: names.map((name) => ({ name, path: name, type: 'folder', sizeBytes: 0, modifiedAtMs: 0 })), total: names.length };
+    }
     return this.#inFolder(path, parsePath(path), async (folder) => {
       const names = (await folder.names()).filter((name) => !name.startsWith('.')).sort();
       const entries = await Promise.all(names.slice(0, limit).map((name) => entryOf(folder, name, path)));
@@ -44,7 +47,7 @@ export class FileRoots {
     });
   }
 
-  /** A text file in UTF-8 of at most `MAX_FILE_BYTES`. */
+  /** Reads a text file in UTF-8 of at most `MAX_FILE_BYTES`. */
   async read(path: string): Promise<string> {
     const { name, around } = this.#fileOf(path);
     return this.#inFolder(path, around, async (folder) => {
@@ -58,7 +61,7 @@ export class FileRoots {
     });
   }
 
-  /** Writes a file and the folders around it, replacing one of that name; answers the bytes written. */
+  /** Writes a file and the folders around it, or replaces a file, and returns the number of written bytes. */
   async write(path: string, text: string): Promise<number> {
     const content = Buffer.from(text.toWellFormed());
     if (content.length > MAX_FILE_BYTES) throw new AtmoError('PAYLOAD_TOO_LARGE', `A file has at most ${MAX_FILE_BYTES} bytes`);
@@ -67,26 +70,21 @@ export class FileRoots {
       throw new AtmoError('PERMISSION_DENIED', `The folder ${around.root} is only for reading; the owner may set its writable`);
     }
     return this.#inFolder(path, { ...around, isMade: true }, async (folder) => {
-      const mode = await existingMode(folder, name, path);
-      await folder.replaceFile(name, content, { ...mode, temporary: `.${randomUUID()}.part` });
+      await folder.replaceFile(name, content, await existingMode(folder, name, path));
       return content.length;
     });
   }
 
-  async #inFolder<T>(
-    path: string,
-    place: FilePath & { readonly isMade?: boolean },
-    work: (folder: DirectoryHandle) => Promise<T>,
-  ): Promise<T> {
+  async #inFolder<T>(path: string, location: FolderLocation, work: (folder: DirectoryHandle) => Promise<T>): Promise<T> {
     try {
-      await using folder = await this.#enter(place);
+      await using folder = await this.#enter(location);
       return await work(folder);
     } catch (error) {
       throw fileError(error, path);
     }
   }
 
-  async #enter({ root, names, isMade = false }: FilePath & { readonly isMade?: boolean }): Promise<DirectoryHandle> {
+  async #enter({ root, names, isMade = false }: FolderLocation): Promise<DirectoryHandle> {
     let folder = await this.#openRoot(root);
     for (const name of names) {
       await using outer = folder;
@@ -99,10 +97,8 @@ export class FileRoots {
   async #openRoot(name: string): Promise<DirectoryHandle> {
     const path = await realpath(this.#root(name).path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
-      throw new AtmoError(
-        'NOT_FOUND',
-        `The folder behind ${name} does not exist; the owner makes it (connectors.files.roots.${name}.path)`,
-      );
+      const message = `The folder behind ${name} does not exist; the owner makes it (connectors.files.roots.${name}.path)`;
+      throw new AtmoError('NOT_FOUND', message);
     });
     requireSafeRoot(name, path, await realpath(this.#stateDir));
     return DirectoryHandle.open(path);
@@ -122,12 +118,11 @@ export class FileRoots {
     if (name === undefined) throw new AtmoError('CONFLICT', `${path} is a folder; name a file in it`);
     return { name, around: { root, names: names.slice(0, -1) } };
   }
+}
 
-  async #listRoots() {
-    const names = Object.keys(this.#roots).sort();
-    const entries = names.map((name) => ({ name, path: name, type: 'folder', sizeBytes: 0, modifiedAtMs: 0 }) as const);
-    return { entries, total: entries.length };
-  }
+interface FolderLocation extends FilePath {
+  /** True to make the folders that are missing. */
+  readonly isMade?: boolean;
 }
 
 async function entryOf(folder: DirectoryHandle, name: string, around: string): Promise<FileEntry | undefined> {
@@ -137,7 +132,7 @@ async function entryOf(folder: DirectoryHandle, name: string, around: string): P
   return { name, path: `${around}/${encodedName(name)}`, type, sizeBytes: stat.size, modifiedAtMs: Math.round(stat.mtimeMs) };
 }
 
-async function readInto(file: { read(buffer: Buffer, offset: number): Promise<{ bytesRead: number }> }, content: Buffer): Promise<number> {
+async function readInto(file: FileHandle, content: Buffer): Promise<number> {
   let length = 0;
   while (length < content.length) {
     const { bytesRead } = await file.read(content, length);
@@ -147,14 +142,14 @@ async function readInto(file: { read(buffer: Buffer, offset: number): Promise<{ 
   return length;
 }
 
-async function existingMode(folder: DirectoryHandle, name: string, path: string): Promise<{ readonly mode?: number }> {
+async function existingMode(folder: DirectoryHandle, name: string, path: string): Promise<number> {
   const stat = await folder.stat(name).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (!stat) return {};
+  if (!stat) return FILE_MODE;
   if (!stat.isFile()) throw new AtmoError('CONFLICT', `${path} is there already and is no file; choose another name`);
-  return { mode: stat.mode & 0o777 };
+  return stat.mode & 0o777;
 }
 
 function textOf(content: Uint8Array, path: string): string {
@@ -166,16 +161,15 @@ function textOf(content: Uint8Array, path: string): string {
 }
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Without waiting for whoever writes into a pipe, and never as the terminal of the hub. */
+/** Does not wait for the writer of a pipe, and never makes the file the terminal of the hub. */
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
 
 /**
- * An open folder. What is done in it is done by its descriptor (`/proc/self/fd`, the way to openat(2) in Node), one name at a
- * time and following no links: whoever moves folders or puts links there meanwhile changes nothing about where it happens.
- * Errors are those of the system.
+ * An open folder. Each operation uses its descriptor (`/proc/self/fd`, the way to openat(2) in Node), enters one name at a time and
+ * follows no links: a program that moves folders or makes links meanwhile cannot redirect it. Errors are those of the system.
  */
 class DirectoryHandle implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -201,12 +195,12 @@ class DirectoryHandle implements AsyncDisposable {
     });
   }
 
-  /** Names in it, in no order. */
+  /** Its names, in no order. */
   names(): Promise<readonly string[]> {
     return readdir(this.#at(''));
   }
 
-  /** What a name is; of a link, the link itself. */
+  /** The attributes of a name; of a link, those of the link itself. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }
@@ -215,12 +209,9 @@ class DirectoryHandle implements AsyncDisposable {
     return open(this.#at(name), OPEN_FILE);
   }
 
-  /** Puts a file there in one step, on the disk when this returns: at any moment there is the old one or the new one. */
-  async replaceFile(
-    name: string,
-    content: Uint8Array,
-    { mode = FILE_MODE, temporary }: { readonly mode?: number; readonly temporary: string },
-  ) {
+  /** Replaces a file in one step: at any moment the old or the new one is there. The new one is on the disk when this returns. */
+  async replaceFile(name: string, content: Uint8Array, mode: number): Promise<void> {
+    const temporary = `.${randomUUID()}.part`;
     try {
       await using file = await open(this.#at(temporary), CREATE_FILE, FILE_MODE);
       await file.writeFile(content);
@@ -243,12 +234,12 @@ class DirectoryHandle implements AsyncDisposable {
   }
 }
 
-/** Where machines keep accounts, keys, devices and programs that run (/etc/passwd and the like). */
+/** Folders with the accounts, keys, devices and running programs of a machine (/etc/passwd and the like). */
 const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
-/** Disks that were plugged in are mounted here. */
+/** Mount points of plugged disks. */
 const MOUNT_FOLDERS = ['/run/media', '/run/mount'];
 
-/** CONFIG_INVALID for a folder that would give agents the machine, or the hub's own keys. */
+/** Throws CONFIG_INVALID for a folder that would open the machine or the keys of the hub to agents. */
 export function requireSafeRoot(name: string, path: string, stateDir: string): void {
   const clean = path.replace(/\/+$/, '');
   const where = `connectors.files.roots.${name}`;
@@ -275,7 +266,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
 };
 
-/** A failure of the file system in the words of a caller, who knows the path; the path of the machine is not told. */
+/** An error of the file system for a caller: it names the canonical path, and not the path on the machine. */
 function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof AtmoError || !('code' in error)) return error;
   const [code, what] = SYSTEM_ERRORS[String(error.code)] ?? ['STORAGE_FAILED', `cannot be used (${error.code})`];

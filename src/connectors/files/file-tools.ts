@@ -6,35 +6,31 @@ import { type Connector, type ConnectorContext, resultSchema } from '../connecto
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { canonicalPath } from './file-path.ts';
 import { type FileEntry, FileRoots, MAX_FILE_BYTES, requireSafeRoot } from './file-roots.ts';
-import type { FileRoot } from './files-config.ts';
 
 const ALIASES = { tool_file_read: 'core:read_file', tool_file_write: 'core:write_file', tool_ls: 'core:list_files' };
 const MISSING = 'set connectors.files.roots in the configuration to the folders that agents may work in';
 
-/** File tools in the owner's folders. CONFIG_INVALID for a folder that would give away the machine or the hub's keys. */
+/**
+ * `list_files`, `read_file` and `write_file` in the configured folders. CONFIG_INVALID for a folder that would open the machine or the
+ * keys of the hub to agents.
+ */
 export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { files }: Pick<ConnectorsConfig, 'files'>): Connector {
   const roots = files?.roots ?? {};
   for (const [name, { path }] of Object.entries(roots)) requireSafeRoot(name, path, stateDir);
-  const tools = fileTools(new FileRoots(roots, stateDir), roots);
+  const store = new FileRoots(roots, stateDir);
+  const canonicalize = <P extends { readonly path: string }>(params: P) => ({ ...params, path: canonicalPath(params.path, roots) });
+  const tools = [listFilesTool, readFileTool, writeFileTool].map((define) => define(store, canonicalize));
   return { tools: files ? tools : tools.map((tool) => unconfigured(tool, MISSING)), aliases: ALIASES };
 }
 
 const text = { type: 'string' };
-/** Line ends and quotes take two characters in JSON. */
+/** A line end or quote has two characters in JSON. */
 const MAX_WRITE_PARAMS_BYTES = 2 * MAX_FILE_BYTES + 65_536;
 const fileTool = { preferLocal: true, timeoutMs: 10_000, tags: ['file', 'text', 'disk'] } as const;
 
-/** `list_files`, `read_file` and `write_file` (sources 003 and 004) in the folders that the owner opened. */
-function fileTools(files: FileRoots, roots: Readonly<Record<string, FileRoot>>): readonly RegisteredTool[] {
-  const canonicalize = <P extends { readonly path: string }>(params: P) => ({ ...params, path: canonicalPath(params.path, roots) });
-  return [listFilesTool(files, canonicalize), readFileTool(files, canonicalize), writeFileTool(files, canonicalize)];
-}
-
 type Canonicalize = <P extends { readonly path: string }>(params: P) => P;
 
-function pathParameter(what: string) {
-  return p.string({ description: `${what}, such as notes/shopping.txt; list_files tells paths`, minLength: 1, maxLength: 1_000 });
-}
+const path = p.string({ description: 'The file, such as notes/shopping.txt; list_files tells paths', minLength: 1, maxLength: 1_000 });
 
 function listFilesTool(files: FileRoots, canonicalize: Canonicalize): RegisteredTool {
   return defineTool(
@@ -84,7 +80,7 @@ function readFileTool(files: FileRoots, canonicalize: Canonicalize): RegisteredT
       permissions: ['fs:read:{path}'],
       hasSideEffects: false,
       audit: { logResult: false },
-      parameters: { path: pathParameter('The file') },
+      parameters: { path },
       returns: resultSchema(['content'], { content: text }),
       examples: [{ description: 'Read a list', params: { path: 'notes/shopping.txt' } }],
       canonicalize,
@@ -107,7 +103,7 @@ function writeFileTool(files: FileRoots, canonicalize: Canonicalize): Registered
       isIdempotent: true,
       maxParamsBytes: MAX_WRITE_PARAMS_BYTES,
       parameters: {
-        path: pathParameter('The file'),
+        path,
         content: p.string({ description: 'All that shall stand in it', maxLength: MAX_FILE_BYTES }),
       },
       returns: resultSchema(['written', 'message'], { written: { type: 'integer', description: 'Bytes' }, message: text }),
@@ -122,9 +118,6 @@ function writeFileTool(files: FileRoots, canonicalize: Canonicalize): Registered
 }
 
 function shownEntry({ name, path, type, sizeBytes, modifiedAtMs }: FileEntry) {
-  return { name: name.toWellFormed(), path, type, ...(type === 'file' && { size_bytes: sizeBytes }), ...modified(modifiedAtMs) };
-}
-
-function modified(atMs: number): { readonly modified?: string } {
-  return atMs === 0 ? {} : { modified: isoTime(atMs) };
+  const size = type === 'file' && { size_bytes: sizeBytes };
+  return { name: name.toWellFormed(), path, type, ...size, ...(modifiedAtMs !== 0 && { modified: isoTime(modifiedAtMs) }) };
 }

@@ -8,15 +8,13 @@ export const FILES_SECTION = optionalSection(
       minProperties: 1,
       maxProperties: 50,
       propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$', not: { const: 'roots' } },
-      additionalProperties: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['path'],
-        properties: {
+      additionalProperties: optionalSection(
+        {
           path: { type: 'string', pattern: '^/', maxLength: 1_000, description: 'The folder, from / on' },
           writable: { type: 'boolean', default: false, description: 'Whether agents may write in it' },
         },
-      },
+        ['path'],
+      ),
       description: 'Folders by the names under which agents know them',
     },
   },
@@ -24,7 +22,4 @@ export const FILES_SECTION = optionalSection(
 );
 
 /** A folder that agents may work in. */
-export type FileRoot = FilesConfig['roots'][string];
-
-/** The folders by name. */
-export type FilesConfig = Settings<typeof FILES_SECTION>;
+export type FileRoot = Settings<typeof FILES_SECTION>['roots'][string];

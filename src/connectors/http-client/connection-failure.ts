@@ -1,13 +1,13 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** Codes of Node and OpenSSL for a certificate that is not taken (nodejs.org/api/tls.html, X509 certificate error codes). */
+/** Codes of Node and OpenSSL for a rejected certificate (nodejs.org/api/tls.html, X509 certificate error codes). */
 const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
-/** Of a hub that does not know the time yet, perhaps. */
+/** Perhaps the clock of the hub is wrong. */
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
 /**
- * SERVICE_UNAVAILABLE for a service whose certificate is not taken, so that nothing was sent: no repetition mends that, the owner
- * does. Undefined for all other codes.
+ * SERVICE_UNAVAILABLE for a service whose certificate is rejected, so that nothing was sent: only the owner can change that, and not a
+ * repetition. Undefined for all other codes.
  */
 export function certificateFailure(service: string, code: string): AtmoError | undefined {
   if (!CERTIFICATE_CODES.test(code)) return undefined;
@@ -22,7 +22,7 @@ function adviceFor(code: string): string {
   return 'nobody whom the hub trusts has signed it; name its authority in ca_file where there is one, or in NODE_EXTRA_CA_CERTS';
 }
 
-/** The code of why a connection failed, such as `ECONNREFUSED`; `no answer` where there is none. Never a text of the other side. */
+/** The code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. It is never a text of the other side. */
 export function connectionCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';

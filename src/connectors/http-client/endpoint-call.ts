@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { certificateFailure } from './connection-failure.ts';
@@ -12,16 +11,16 @@ export interface EndpointCall {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
-  /** True where a request that went out may have done something. */
+  /** True for a request that changes something at the service. */
   readonly isActing: boolean;
   readonly signal: AbortSignal;
-  /** Longest answer; 1 MiB when absent. */
+  /** Bound on the response; 1 MiB when absent. */
   readonly maxBytes?: number;
-  /** Hears an answer that is no refusal while it arrives, piece by piece. */
+  /** Is called with each piece of a response that is no refusal. */
   readonly onPart?: (part: Uint8Array) => void;
 }
 
-/** An answer with a status from 200 to 299. */
+/** A response with a status from 200 to 299. */
 export interface EndpointResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -34,22 +33,44 @@ const SHOWN = 300;
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
- * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any status
- * beside 2xx; `details.status` has it), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the answer), OUTCOME_UNKNOWN (an acting request
- * that was sent and not answered), else TIMEOUT or what the signal aborts with. The text of the answer is not in the message of
- * an error unless the service refused, and then only its beginning.
+ * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any other status than
+ * 2xx; it is in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response), OUTCOME_UNKNOWN (an acting request that was sent
+ * and got no response), else TIMEOUT or the reason of the signal. Only the message of a refusal contains text of the response, its
+ * beginning.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
-  // What had no time left was not sent: there is nothing unknown about it.
-  call.signal.throwIfAborted();
-  const response = await sendCall(call);
-  const body = await readBody(call, response);
-  const answer = { status: response.statusCode ?? 0, headers: headersOf(response), body };
-  if (isOk(response)) return answer;
+  const { url, method, signal, maxBytes = MAX_BYTES } = call;
+  // A call without time left was not sent: its outcome is known.
+  signal.throwIfAborted();
+  const failure = (code: string) => connectionError(call, code);
+  // `Response` gives a body the same form and media type as `fetch` does.
+  const form = call.body === undefined ? undefined : new Response(call.body);
+  const type = form?.headers.get('content-type');
+  const headers = Object.fromEntries(new Headers({ ...(type && { 'content-type': type }), ...call.headers }));
+  const content = form && { body: new Uint8Array(await form.arrayBuffer()) };
+  const response = await sendRequest({ url, method, headers, signal, ...content }, failure);
+  const { statusCode: status = 0 } = response;
+  const isOk = status >= 200 && status < 300;
+  const body = await readDecodedBody(response, { method, maxBytes, onPart: isOk ? call.onPart : undefined }, failure);
+  const answer = { status, headers: headersOf(response), body };
+  if (isOk) return answer;
   throw statusError(call, answer);
 }
 
-/** The JSON of an answer. SERVICE_REFUSED when it is none. */
+/** Text of JSON for a service that acts on it, with a bearer token where there is one. */
+interface JsonPost extends Pick<EndpointCall, 'service' | 'url' | 'headers' | 'signal'> {
+  readonly token?: string | undefined;
+  readonly json: string;
+}
+
+/** Posts JSON to a service that acts on it; errors as those of `callEndpoint`. */
+export function postJson({ token, json, headers, ...call }: JsonPost): Promise<EndpointResponse> {
+  const authorization = token !== undefined && { authorization: `Bearer ${token}` };
+  const all = { 'content-type': 'application/json', ...headers, ...authorization };
+  return callEndpoint({ ...call, method: 'POST', headers: all, body: json, isActing: true });
+}
+
+/** The JSON of a response. SERVICE_REFUSED for any other body. */
 export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, body }: Pick<EndpointResponse, 'status' | 'body'>): Json {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json;
@@ -58,27 +79,7 @@ export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, bod
   }
 }
 
-async function sendCall(call: EndpointCall): Promise<IncomingMessage> {
-  const { url, method, signal, headers } = call;
-  // The form of a body and its media type are those that `fetch` gives it.
-  const body = call.body === undefined ? undefined : new Response(call.body);
-  const type = body?.headers.get('content-type');
-  const given = Object.fromEntries(new Headers({ ...(type && { 'content-type': type }), ...headers }));
-  const content = body && { body: new Uint8Array(await body.arrayBuffer()) };
-  return sendRequest({ url, method, headers: given, signal, ...content }, (code) => connectionError(call, signal, code));
-}
-
-function readBody(call: EndpointCall, response: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
-  const { method, maxBytes = MAX_BYTES, signal } = call;
-  const onPart = isOk(response) ? call.onPart : undefined;
-  return readDecodedBody(response, { method, maxBytes, onPart }, (code) => connectionError(call, signal, code));
-}
-
-function isOk({ statusCode = 0 }: IncomingMessage): boolean {
-  return statusCode >= 200 && statusCode < 300;
-}
-
-function connectionError({ service, isActing }: Pick<EndpointCall, 'service' | 'isActing'>, signal: AbortSignal, code: string): unknown {
+function connectionError({ service, isActing, signal }: EndpointCall, code: string): unknown {
   const certificate = certificateFailure(service, code);
   if (certificate) return certificate;
   if (NOT_CONNECTED.test(code)) {

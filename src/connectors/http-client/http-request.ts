@@ -7,11 +7,11 @@ import { AtmoError } from '../../core/errors.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { connectionCode } from './connection-failure.ts';
 
-/** A request over a connection of its own; redirects are answers like others. */
+/** A request over a connection of its own. Redirects are responses like others. */
 export interface HttpRequest {
   readonly url: URL;
   readonly method: string;
-  /** Beside those that say what the hub can read. */
+  /** Are added to those that list the forms that the hub reads. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;
@@ -19,13 +19,13 @@ export interface HttpRequest {
   readonly lookup?: LookupFunction;
 }
 
-/** The code of a connection that was not made in the time that it may take. */
+/** The code of a connection that was not made in time. */
 const CONNECT_TIMEOUT = 'CONNECT_TIMEOUT';
 const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
 
 /**
- * Sends a request and resolves with the head of its answer. Rejects with what `failure` makes of the code of the connection, such as
- * `ECONNREFUSED`, and after an abort too.
+ * Sends a request and resolves with the head of its response. Rejects with the error that `failure` makes of the code of the connection,
+ * such as `ECONNREFUSED`, also after an abort.
  */
 export async function sendRequest(
   { url, method, headers, body, signal, lookup }: HttpRequest,
@@ -38,21 +38,21 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // Whoever answers that it speaks another protocol from now on has answered nothing that was asked (RFC 9110 §15.2.2).
+  // A server that switches to another protocol sends no response (RFC 9110 §15.2.2).
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);
   return promise;
 }
 
-/** The headers of an answer, each as often as it came. */
+/** The headers of a response, each as often as it came. */
 export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct)) for (const value of values) headers.append(name, value);
   return headers;
 }
 
-/** Ends a connection that takes too long to be one, the handshake of TLS included. */
+/** Ends a connection that is not made in time, the handshake of TLS included. */
 function limitConnectTime(socket: Socket, { isReady, onTimeout }: { readonly isReady: string; readonly onTimeout: () => void }): void {
   const timer = setTimeout(() => {
     onTimeout();
@@ -61,12 +61,8 @@ function limitConnectTime(socket: Socket, { isReady, onTimeout }: { readonly isR
   for (const event of [isReady, 'close']) socket.once(event, () => clearTimeout(timer));
 }
 
-interface BodyBounds {
-  readonly method: string;
-  readonly maxBytes: number;
-  /** Is called with each piece as it arrives, unpacked. */
-  readonly onPart?: ((part: Uint8Array) => void) | undefined;
-}
+/** Is called with each unpacked piece of a body as it arrives. */
+type ChunkListener = (part: Uint8Array) => void;
 
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
   gzip: createGunzip,
@@ -76,13 +72,13 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /**
- * The body of an answer with its content coding (RFC 9110 §8.4) undone, measured behind that: what unpacks to more than
- * `maxBytes` is given up on the way (PAYLOAD_TOO_LARGE). Rejects with what `failure` makes of the code of a body that ends early, is
- * aborted, or cannot be unpacked.
+ * The body of a response with its content coding (RFC 9110 §8.4) undone. `maxBytes` bounds the unpacked body, which is read no further
+ * above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` makes of the code of a body that ends early, is aborted, or cannot
+ * be unpacked.
  */
 export async function readDecodedBody(
   response: IncomingMessage,
-  { method, maxBytes, onPart }: BodyBounds,
+  { method, maxBytes, onPart }: { readonly method: string; readonly maxBytes: number; readonly onPart?: ChunkListener | undefined },
   failure: (code: string) => unknown,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (method === 'HEAD') return new Uint8Array();
@@ -101,8 +97,8 @@ export async function readDecodedBody(
 }
 
 /**
- * Answers what broke off a body that ends with its connection (RFC 9112 §6.3, case 8): Node takes every end for the one that was
- * meant, also a reset and the abort of the signal. Bodies with a length or chunks say themselves that something is missing.
+ * Returns a function that returns the error of the connection of a body without length and chunks (RFC 9112 §6.3, case 8). For Node every
+ * end of the connection is the regular end of such a body, also a reset and the abort of the signal.
  */
 function watchConnectionError({ headers, socket }: IncomingMessage): () => Error | undefined {
   let brokenOff: Error | undefined;
@@ -119,14 +115,11 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   if (coding === 'identity' || coding === '') return response;
   const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (!decoder) throw new AtmoError('SERVICE_REFUSED', `The answer is packed in a way that was not asked for (${coding.slice(0, 40)})`);
-  // What went wrong comes out of the iteration.
+  // The iteration throws an error of the stream.
   return pipeline(response, decoder(), () => {});
 }
 
-/** Hears each piece of a body as it comes. */
-type ChunkListener = (part: Uint8Array) => void;
-
-/** All that a stream brings, in one piece. PAYLOAD_TOO_LARGE beyond `maxBytes`; the stream is then ended. */
+/** The whole content of a stream. Above `maxBytes` it ends the stream and throws PAYLOAD_TOO_LARGE. */
 export async function collectBounded(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,

@@ -12,7 +12,7 @@ const POSITION_SOURCE = optionalSection({
   gpsd: { ...GPSD, description: 'A receiver instead of fixed coordinates' },
 });
 
-/** JSON Schema of `connectors.location`: where the hub (`hub`) and devices are, by their ids. */
+/** JSON Schema of `connectors.location`: the places of the hub (`hub`) and of devices, by their ids. */
 export const LOCATION_SECTION = {
   type: 'object',
   minProperties: 1,
@@ -24,8 +24,8 @@ export const LOCATION_SECTION = {
 /** Places by the ids of devices; `hub` is the hub itself. */
 export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 
-/** Coordinates, or a receiver that tells them. */
+/** Coordinates, or a receiver. */
 export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
-/** Where a gpsd answers. */
+/** Address of a gpsd. */
 export type GpsdAddress = Settings<typeof GPSD>;

@@ -4,22 +4,24 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { permittedNames } from '../caller-permissions.ts';
-import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema, toolOver } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { GpsdAddress, LocationConfig, PositionSource } from './location-config.ts';
 
 const LIMIT_MS = 15_000;
 
-/** `get_location` over coordinates that the owner wrote down, and gpsd. CONFIG_INVALID for a place that is none. */
+/** `get_location` over configured coordinates and gpsd. CONFIG_INVALID for a place without exactly one source. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
-  const tool = locationTool(new Locations(location, clock));
-  if (location === undefined) return { tools: [unconfigured(tool, 'set connectors.location in the configuration')] };
-  return { tools: [tool], capabilities: [{ type: 'location_access', description: () => 'Where the hub and its devices are' }] };
+  for (const [id, place] of Object.entries(location ?? {})) requireOneSource(id, place);
+  const capability = { type: 'location_access', description: () => 'Where the hub and its devices are' };
+  return {
+    tools: [toolOver(location, 'connectors.location', (places) => locationTool(places, clock))],
+    ...(location && { capabilities: [capability] }),
+  };
 }
 
-function locationTool(places: Locations): RegisteredTool {
+function locationTool(places: LocationConfig, clock: Clock): RegisteredTool {
   return defineTool(
     {
       name: 'get_location',
@@ -56,59 +58,41 @@ function locationTool(places: Locations): RegisteredTool {
       }),
     },
     async ({ device_id: id, accuracy }, { signal, permissions }) => {
-      requireLocation(places, id, permissions);
-      const { latitude: lat, longitude: lon, accuracyM, atMs } = roundPosition(await places.locate(id, signal), accuracy);
+      const place = requirePlace(places, id, permissions);
+      const position = place.gpsd ? await receivedPosition(place.gpsd, clock, signal) : configuredPosition(place);
+      const { latitude: lat, longitude: lon, accuracyM, atMs } = roundPosition(position, accuracy);
       const found = atMs === undefined ? { source: 'configured' } : { source: 'receiver', timestamp: isoTime(atMs) };
       return { lat, lon, accuracy_m: accuracyM, ...found };
     },
   );
 }
 
-/** DEVICE_NOT_FOUND with the places that the caller may know, when there is none of this id. */
-function requireLocation(places: Locations, id: string, grants: readonly string[]): void {
-  if (places.ids().includes(id)) return;
-  const candidates = permittedNames(grants, 'location:read', places.ids());
+/** The place with an id. Throws DEVICE_NOT_FOUND for an unknown id, with the ids of which the caller may learn. */
+function requirePlace(places: LocationConfig, id: string, grants: readonly string[]): PositionSource {
+  const place = Object.hasOwn(places, id) ? places[id] : undefined;
+  if (place) return place;
+  const candidates = permittedNames(grants, 'location:read', Object.keys(places));
   const known = candidates.length === 0 ? '' : `; known are ${candidates.join(', ')}`;
   throw new AtmoError('DEVICE_NOT_FOUND', `Where ${id} is, is not known at this hub${known}`, { candidates });
 }
 
-/** A receiver under the open sky tells its place every second; one that looks for satellites needs longer than anybody waits. */
+/** `openLocation` has checked that coordinates are present where there is no receiver. */
+function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: PositionSource): Position {
+  return { latitude, longitude, accuracyM };
+}
+
+/** A receiver under the open sky sends its position every second. Without a view of satellites it may need minutes. */
 const FIX_TIMEOUT_MS = 10_000;
 
-/** Where the hub and its devices are. */
-class Locations {
-  readonly #places: LocationConfig;
-  readonly #clock: Clock;
-
-  /** CONFIG_INVALID for a place with neither or both of coordinates and a receiver. */
-  constructor(config: LocationConfig | undefined, clock: Clock) {
-    for (const [id, place] of Object.entries(config ?? {})) requireOneSource(id, place);
-    this.#places = config ?? {};
-    this.#clock = clock;
-  }
-
-  ids(): readonly string[] {
-    return Object.keys(this.#places);
-  }
-
-  /** Where it is now. DEVICE_NOT_FOUND, SERVICE_UNAVAILABLE (no receiver, or no fix in time), or what the signal aborts with. */
-  async locate(id: string, signal: AbortSignal): Promise<Position> {
-    const place = Object.hasOwn(this.#places, id) ? this.#places[id] : undefined;
-    if (place?.gpsd) return this.#received(place.gpsd, signal);
-    const { latitude, longitude, accuracyM = 0 } = place ?? {};
-    if (latitude !== undefined && longitude !== undefined) return { latitude, longitude, accuracyM };
-    throw new AtmoError('DEVICE_NOT_FOUND', `Where ${JSON.stringify(id)} is, nobody said; places are named in connectors.location`);
-  }
-
-  async #received(gpsd: GpsdAddress, signal: AbortSignal): Promise<Position> {
-    const limit = new AbortController();
-    const noFix = new AtmoError('SERVICE_UNAVAILABLE', `The receiver at ${gpsd.host}:${gpsd.port} sees no satellites; it has no fix`);
-    const stop = this.#clock.after(FIX_TIMEOUT_MS, () => limit.abort(noFix));
-    try {
-      return await gpsdPosition(gpsd, AbortSignal.any([signal, limit.signal]));
-    } finally {
-      stop();
-    }
+/** Errors: SERVICE_UNAVAILABLE also when there is no fix in time, else those of `gpsdPosition`. */
+async function receivedPosition(gpsd: GpsdAddress, clock: Clock, signal: AbortSignal): Promise<Position> {
+  const limit = new AbortController();
+  const noFix = new AtmoError('SERVICE_UNAVAILABLE', `The receiver at ${gpsd.host}:${gpsd.port} sees no satellites; it has no fix`);
+  const stop = clock.after(FIX_TIMEOUT_MS, () => limit.abort(noFix));
+  try {
+    return await gpsdPosition(gpsd, AbortSignal.any([signal, limit.signal]));
+  } finally {
+    stop();
   }
 }
 
@@ -119,12 +103,12 @@ function requireOneSource(id: string, { latitude, longitude, gpsd }: PositionSou
 }
 
 const WATCH = '?WATCH={"enable":true,"json":true};\n';
-/** gpsd_json(5): a line is never longer. */
+/** Bound of gpsd_json(5). */
 const MAX_LINE = 10_240;
 
 /**
- * The place that a receiver tells next, over gpsd's protocol (gpsd_json(5)). Waits for a fix until the signal aborts; errors:
- * SERVICE_UNAVAILABLE (no gpsd there, or it goes away), SERVICE_REFUSED (something else answers), or what the signal aborts with.
+ * Returns the next position of a receiver, over gpsd's protocol (gpsd_json(5)). Waits for a fix until the signal aborts. Errors:
+ * SERVICE_UNAVAILABLE (no gpsd there, or it ends the connection), SERVICE_REFUSED (another service), or the reason of the signal.
  */
 export async function gpsdPosition({ host, port }: GpsdAddress, signal: AbortSignal): Promise<Position> {
   signal.throwIfAborted();
@@ -157,12 +141,12 @@ function gpsdUnavailable(place: string, reason: string): AtmoError {
   return new AtmoError('SERVICE_UNAVAILABLE', `gpsd at ${place} cannot be reached (${reason})`, { reason });
 }
 
-/** NMEA mode of a fix (gpsd_json(5), TPV): 2 knows the place, 3 the height as well. */
+/** NMEA mode of a fix (gpsd_json(5), TPV): 2 is a position, 3 a position with height. */
 const FIX_2D = 2;
-/** What a receiver without an estimate of its own is believed to be off, in metres. */
+/** Assumed error of a receiver that sends no estimate, in metres. */
 const UNKNOWN_ACCURACY_M = 50;
 
-/** The place in one line that gpsd wrote (gpsd_json(5), TPV); undefined for other reports, and while there is no fix. */
+/** The position in a line of gpsd (gpsd_json(5), TPV); undefined for other reports, and without a fix. */
 export function parsePosition(line: string): Position | undefined {
   const report = tryParseJson(line);
   if (!isJsonObject(report) || report.class !== 'TPV') return undefined;
@@ -180,27 +164,26 @@ function accuracyOf({ eph, epx, epy }: JsonObject): number {
   return UNKNOWN_ACCURACY_M;
 }
 
-/** A place on the earth. */
 interface Position {
   /** Degrees, WGS 84. */
   readonly latitude: number;
   readonly longitude: number;
   /** The true place is most likely no farther away than this. */
   readonly accuracyM: number;
-  /** When a receiver found it; absent for coordinates that were written down. */
+  /** Time of the fix; absent for configured coordinates. */
   readonly atMs?: number;
 }
 
-/** How exactly a place is told. */
+/** Precision of a returned position. */
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
-export type Accuracy = (typeof ACCURACIES)[number];
+type Accuracy = (typeof ACCURACIES)[number];
 
 /** Digits after the point, in degrees: a hundredth is a part of a town, a thousandth a street. */
 const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, precise: 7 };
-/** A degree of latitude; one of longitude is never longer. */
+/** A degree of latitude; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
-/** The place with as many digits as the accuracy has; what rounding adds counts in `accuracyM`. */
+/** The position with the digits of the accuracy; `accuracyM` includes the error of the rounding. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));

@@ -2,8 +2,8 @@ import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config
 import { AtmoError } from '../../core/errors.ts';
 
 /**
- * A plain mail address as browsers take it (HTML Living Standard, "valid email address"): no names, comments, lists, white space or
- * line breaks, so that nothing of it can become a header or a second address.
+ * A plain mail address in the form of browsers (HTML Living Standard, "valid email address"): without names, comments, lists, white space
+ * or line breaks, so that no part of it can become a header or a second address.
  */
 export const MAIL_ADDRESS_PATTERN =
   "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$";
@@ -14,7 +14,7 @@ export const MAX_MAIL_ADDRESS = 254;
 /** JSON Schema of a mail address in the configuration file. */
 const MAIL_ADDRESS = { type: 'string', maxLength: MAX_MAIL_ADDRESS, pattern: MAIL_ADDRESS_PATTERN } as const;
 
-/** JSON Schema of a list of targets that tools may reach: whole names, or a `*` at one end. */
+/** JSON Schema of a list of permitted targets: whole names, or a `*` at one end. */
 const ALLOWED_TARGETS = {
   type: 'array',
   minItems: 1,
@@ -23,16 +23,15 @@ const ALLOWED_TARGETS = {
 } as const;
 
 /**
- * Refuses targets that the owner did not allow; upper and lower case are the same. PERMISSION_DENIED names the first of them and
- * the setting. Everything is allowed where the owner set nothing.
+ * Throws PERMISSION_DENIED for a target that the owner did not allow, with its name and the setting. Upper and lower case are equal.
+ * Without the setting all targets are allowed.
  */
 export function requireAllowedTargets(targets: readonly string[], allowed: readonly string[] | undefined, setting: string): void {
   if (!allowed) return;
   const denied = targets.find((target) => !allowed.some((pattern) => matchesPattern(target.toLowerCase(), pattern.toLowerCase())));
   if (denied === undefined) return;
-  throw new AtmoError('PERMISSION_DENIED', `${JSON.stringify(denied)} is not among ${setting}; the owner may add it there`, {
-    target: denied,
-  });
+  const message = `${JSON.stringify(denied)} is not among ${setting}; the owner may add it there`;
+  throw new AtmoError('PERMISSION_DENIED', message, { target: denied });
 }
 
 function matchesPattern(target: string, pattern: string): boolean {
@@ -40,7 +39,7 @@ function matchesPattern(target: string, pattern: string): boolean {
   return pattern.endsWith('*') ? target.startsWith(pattern.slice(0, -1)) : target === pattern;
 }
 
-/** A number as the whole world dials it (ITU-T E.164). */
+/** An international phone number (ITU-T E.164). */
 export const PHONE_PATTERN = '^\\+[1-9][0-9]{6,14}$';
 
 /** JSON Schema of `connectors.sms`. */
@@ -64,17 +63,17 @@ export const SMS_SECTION = optionalSection(
   ['url', 'body', 'id_at'],
 );
 
-/** `connectors.sms`: any provider that takes messages over HTTP. */
+/** `connectors.sms`: any provider with an interface over HTTP. */
 export type SmsConfig = Settings<typeof SMS_SECTION>;
 
-/** How much a message matters. */
+/** The urgency of a message. */
 export const URGENCIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Urgency = (typeof URGENCIES)[number];
 
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
 
-/** One way to reach somebody: one member, which says the kind. */
+/** One channel to a recipient: one member, whose key is the kind. */
 const CHANNEL = {
   ...optionalSection({
     ntfy: optionalSection(
@@ -139,10 +138,10 @@ export const NOTIFY_SECTION = optionalSection(
   ['recipients'],
 );
 
-/** A way as the file has it: exactly one of its members is there. */
+/** A channel of the file: exactly one of its members is present. */
 export type ChannelConfig = Settings<typeof CHANNEL>;
 
-/** `connectors.notify`: who may be told something, by name. */
+/** `connectors.notify`: recipients by name. */
 export type NotifyConfig = Settings<typeof NOTIFY_SECTION>;
 
 /** JSON Schema of `connectors.email`. */
@@ -165,7 +164,7 @@ export const EMAIL_SECTION = optionalSection(
   ['host', 'from'],
 );
 
-/** `connectors.email`: how mail leaves the house. */
+/** `connectors.email`: the mail server of the owner. */
 export type EmailConfig = Settings<typeof EMAIL_SECTION>;
 
 /** JSON Schema of `connectors.slack`. */
@@ -178,10 +177,10 @@ export const SLACK_SECTION = optionalSection(
   ['token'],
 );
 
-/** `connectors.slack`: the app that writes for the hub. */
+/** `connectors.slack`: the app of the hub. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
-/** An address of the configuration file. CONFIG_INVALID where it is none, or holds a password, which belongs elsewhere. */
+/** An address of the configuration file. CONFIG_INVALID for a malformed one, and for one with a password. */
 export function configuredUrl(text: string, setting: string): URL {
   const url = URL.parse(text);
   if (!url) throw new AtmoError('CONFIG_INVALID', `${setting} is no address such as https://example.org/path`);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
@@ -34,7 +34,7 @@ const RETURNS = resultSchema(['delivered', 'delivery_id', 'channel_used', 'times
   timestamp: { type: 'string', format: 'date-time' },
 });
 
-/** `notify`: to somebody whom the owner configured, by the ways that the owner chose. */
+/** `notify`: sends a message to a configured recipient, over the channels that the owner chose. */
 export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   return defineTool(
     {
@@ -58,32 +58,17 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
       })),
     },
     async ({ recipient: wanted, message, urgency, title, channels }, context) => {
-      const { signal, clock, deadlineMs } = context;
+      const { clock } = context;
       const recipient = findRecipient(wanted, recipients);
-      const atMs = clock.now();
-      const notification = {
-        id: deliveryId(context),
-        recipient: recipient.name,
-        message,
-        urgency,
-        atMs,
-        ...(title !== undefined && { title }),
-      };
-      const delivery = await deliver(notification, channelsFor(recipient, urgency, channels), { signal, clock, deadlineMs });
-      return {
-        delivered: true,
-        delivery_id: delivery.deliveryId,
-        channel_used: delivery.channel,
-        timestamp: isoTime(clock.now()),
-      };
+      const common = { id: deliveryId(context), recipient: recipient.name, message, urgency, atMs: clock.now() };
+      const notification = { ...common, ...(title !== undefined && { title }) };
+      const { id, channel } = await deliver(notification, channelsFor(recipient, urgency, channels), context);
+      return { delivered: true, delivery_id: id, channel_used: channel, timestamp: isoTime(clock.now()) };
     },
   );
 }
 
-/**
- * The same for all attempts of a call, and for a call that an agent makes again under the id of the first; no agent can make that of
- * another.
- */
+/** The same for all attempts of a call, and for a repetition under the same request id. No agent can make the id of another. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -91,7 +76,6 @@ function deliveryId({ agentId, requestId }: ToolContext): string {
     .slice(0, 32);
 }
 
-/** Somebody who may be told something. */
 interface Recipient {
   readonly name: string;
   readonly also: readonly string[];
@@ -100,7 +84,7 @@ interface Recipient {
   readonly order: Readonly<Partial<Record<Urgency, readonly string[]>>>;
 }
 
-/** The recipients of the file with their ways. CONFIG_INVALID for ways that cannot be, and for a name that is two recipients'. */
+/** The recipients of the file with their channels. CONFIG_INVALID for channels that cannot work, and for a name of two recipients. */
 export function openRecipients({ recipients }: NotifyConfig, services: MessageServices): readonly Recipient[] {
   const opened = Object.entries(recipients).map(([name, { also = [], ways, order = {} }]) => ({
     name,
@@ -113,7 +97,7 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   return opened;
 }
 
-/** Whoever has this name. NOT_FOUND tells those that there are. */
+/** The recipient with a name. NOT_FOUND lists the existing names. */
 function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipient {
   const key = normalizedName(wanted);
   const found = recipients.find((recipient) => namesOf(recipient).some((name) => normalizedName(name) === key));
@@ -125,27 +109,21 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * The ways to try, first to last: those of `channels` (names or kinds of ways) where the caller names some, else the owner's order
- * for the urgency. VALIDATION_ERROR when the recipient has none of the channels.
+ * The channels to try, first to last: those that the caller named by name or kind, else the owner's order for the urgency.
+ * VALIDATION_ERROR when the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
   const { ways, order, name } = recipient;
-  if (!channels || channels.length === 0) return inOrder(ways, order[urgency] ?? ways.map((way) => way.name));
+  if (!channels || channels.length === 0) return order[urgency]?.flatMap((wanted) => ways.filter((way) => way.name === wanted)) ?? ways;
   const wanted = new Set(channels.flatMap((channel) => ways.filter((way) => way.name === channel || way.kind === channel)));
   if (wanted.size > 0) return [...wanted];
   const known = ways.map((way) => way.name);
-  throw new AtmoError('VALIDATION_ERROR', `${name} is not reached by ${channels.join(' or ')}; there is ${known.join(', ')}`, {
-    pointer: '/channels',
-    allowed: known,
-  });
+  const message = `${name} is not reached by ${channels.join(' or ')}; there is ${known.join(', ')}`;
+  throw new AtmoError('VALIDATION_ERROR', message, { pointer: '/channels', allowed: known });
 }
 
 const namesOf = ({ name, also }: Recipient) => [name, ...also];
 const normalizedName = (name: string) => name.trim().toLowerCase();
-
-function inOrder(ways: readonly NotificationChannel[], names: readonly string[]): readonly NotificationChannel[] {
-  return names.flatMap((name) => ways.filter((way) => way.name === name));
-}
 
 function requireKnownChannels(recipients: readonly Recipient[]): void {
   for (const { name, ways, order } of recipients) {
@@ -170,40 +148,32 @@ function requireDistinctNames(recipients: readonly Recipient[]): void {
   }
 }
 
-/** What a provider said that it took. */
-interface Delivery {
-  readonly deliveryId: string;
-  /** The owner's name for the way. */
-  readonly channel: string;
-}
-
-interface DeliveryLimits {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly deadlineMs: number;
-}
+type DeliveryLimits = Pick<ToolContext, 'clock' | 'signal' | 'deadlineMs'>;
 
 interface ChannelFailure {
   readonly channel: string;
   readonly error: AtmoError;
 }
 
-/** One way never uses up the time of all others. */
+/** One channel never takes the time of all others. */
 const MAX_ATTEMPT_MS = 10_000;
-/** Told twice is better than not at all. */
+/** For these, two messages are better than none. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**
- * Tries the ways one after the other until a provider took the message. A way of which the outcome is not known ends it, unless the
- * message is urgent. Errors: SERVICE_UNAVAILABLE (nobody took it; later somebody may), SERVICE_REFUSED (nobody ever will),
- * OUTCOME_UNKNOWN, or what the signal aborts with; `details.ways` has what each way said.
+ * Tries the channels one after the other until a provider took the message, and returns the provider's id. A channel with an unknown
+ * outcome is the last, unless the message is urgent. Errors: SERVICE_UNAVAILABLE (no provider took the message; a later attempt may
+ * succeed), SERVICE_REFUSED (none ever will), OUTCOME_UNKNOWN, or the reason of the signal; `details.ways` has the error of each channel.
  */
-async function deliver(notification: Notification, ways: readonly NotificationChannel[], limits: DeliveryLimits): Promise<Delivery> {
+async function deliver(
+  notification: Notification,
+  ways: readonly NotificationChannel[],
+  limits: DeliveryLimits,
+): Promise<{ readonly id: string; readonly channel: string }> {
   const failures: ChannelFailure[] = [];
   for (const [index, way] of ways.entries()) {
     try {
-      const deliveryId = await attempt(way, notification, { ...limits, waysLeft: ways.length - index });
-      return { deliveryId, channel: way.name };
+      return { id: await attempt(way, notification, { ...limits, waysLeft: ways.length - index }), channel: way.name };
     } catch (thrown) {
       const error = toAtmoError(thrown);
       if (error.code === 'INTERNAL_ERROR') throw thrown;
@@ -218,9 +188,8 @@ async function deliver(notification: Notification, ways: readonly NotificationCh
 async function attempt(
   way: NotificationChannel,
   notification: Notification,
-  limits: DeliveryLimits & { readonly waysLeft: number },
+  { clock, signal, deadlineMs, waysLeft }: DeliveryLimits & { readonly waysLeft: number },
 ): Promise<string> {
-  const { clock, signal, deadlineMs, waysLeft } = limits;
   signal.throwIfAborted();
   const shareMs = Math.min(MAX_ATTEMPT_MS, (deadlineMs - clock.now()) / waysLeft);
   const own = new AbortController();

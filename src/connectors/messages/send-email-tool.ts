@@ -1,10 +1,11 @@
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { resultSchema } from '../connector.ts';
 import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './messages-config.ts';
-import type { MailAttachment, Mailer } from './smtp-mailer.ts';
+import type { MailAttachment, SmtpMailer } from './smtp-mailer.ts';
 
 const MAX_RECIPIENTS = 50;
 const TIMEOUT_MS = 30_000;
@@ -12,8 +13,8 @@ const TIMEOUT_MS = 30_000;
 const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
-/** `send_email`: mail through the server that the owner configured. */
-export function sendEmailTool(mailer: Mailer): RegisteredTool {
+/** `send_email`: sends mail through the configured server. */
+export function sendEmailTool(mailer: Pick<SmtpMailer, 'send'>): RegisteredTool {
   return defineTool(
     {
       name: 'send_email',
@@ -48,7 +49,9 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
       examples: [{ description: 'A mail', params: { to: ['anna@example.org'], subject: 'Water meter', body: 'It shows 512.3 m³.' } }],
     },
     async ({ to, cc, bcc, subject, body, html, attachments }, { signal, clock }) => {
-      if (to.length + cc.length + bcc.length > MAX_RECIPIENTS) throw tooManyRecipients();
+      if (to.length + cc.length + bcc.length > MAX_RECIPIENTS) {
+        throw new AtmoError('VALIDATION_ERROR', `A mail goes to at most ${MAX_RECIPIENTS} addresses, copies included; send several`);
+      }
       const mail = { to, cc, bcc, subject, body, isHtml: html, attachments: attachmentsOf(attachments) };
       const { messageId, rejected } = await mailer.send(mail, signal);
       return { sent: true, message_id: messageId, timestamp: isoTime(clock.now()), ...(rejected.length > 0 && { rejected }) };
@@ -56,14 +59,9 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
   );
 }
 
-function tooManyRecipients(): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', `A mail goes to at most ${MAX_RECIPIENTS} addresses, copies included; send several`);
-}
+/** All attachments of a mail together, before the encoding makes them longer. */
+const MAX_ATTACHMENT_BYTES = 10 * 1_048_576;
 
-/** All attachments of a mail together, before they become longer on their way. */
-export const MAX_ATTACHMENT_BYTES = 10 * 1_048_576;
-
-/** The parameter of tools that send files along. */
 const attachmentsParameter = p.array(
   p.object(
     {
@@ -96,21 +94,14 @@ interface AttachmentParams {
   readonly content_type?: string;
 }
 
-/** The files themselves. PAYLOAD_TOO_LARGE when they are more than 10 MiB in all. */
+/** The decoded files. PAYLOAD_TOO_LARGE when they are more than 10 MiB in all. */
 function attachmentsOf(files: readonly AttachmentParams[]): readonly MailAttachment[] {
-  const characters = files.reduce((sum, { content }) => sum + content.length, 0);
-  if (characters > (MAX_ATTACHMENT_BYTES * 4) / 3 + 4 * files.length) throw attachmentsTooLarge();
-  const decoded = files.map(attachmentOf);
-  if (decoded.reduce((sum, { content }) => sum + content.length, 0) > MAX_ATTACHMENT_BYTES) throw attachmentsTooLarge();
-  return decoded;
-}
-
-function attachmentOf({ filename, content, content_type: contentType }: AttachmentParams): MailAttachment {
-  return { filename, content: Buffer.from(content, 'base64'), ...(contentType !== undefined && { contentType }) };
-}
-
-function attachmentsTooLarge(): AtmoError {
-  return new AtmoError('PAYLOAD_TOO_LARGE', 'The attachments are more than 10 MiB in all; send fewer, or a link', {
-    max_bytes: MAX_ATTACHMENT_BYTES,
-  });
+  const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content, 'base64'), 0);
+  if (bytes > MAX_ATTACHMENT_BYTES) {
+    const details = { max_bytes: MAX_ATTACHMENT_BYTES };
+    throw new AtmoError('PAYLOAD_TOO_LARGE', 'The attachments are more than 10 MiB in all; send fewer, or a link', details);
+  }
+  return files.map(({ filename, content, content_type: contentType }) =>
+    present({ filename, content: Buffer.from(content, 'base64'), contentType }),
+  );
 }

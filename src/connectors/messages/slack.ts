@@ -4,19 +4,19 @@ import { isJsonObject, type Json } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { resultSchema } from '../connector.ts';
-import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
+import { jsonOf, postJson } from '../http-client/endpoint-call.ts';
 import { configuredUrl, requireAllowedTargets, type SlackConfig } from './messages-config.ts';
 
 /** A message for a channel of Slack. */
-export interface SlackPost {
+interface SlackPost {
   readonly channel: string;
   readonly text: string;
-  /** `ts` of the message that it answers. */
-  readonly threadTs?: string;
+  /** `ts` of the message whose thread it joins. */
+  readonly threadTs?: string | undefined;
 }
 
 const SERVICE = 'Slack';
-/** Words of Slack for "not now" (docs.slack.dev, chat.postMessage, errors); after them nothing was posted. */
+/** Errors after which nothing was posted (docs.slack.dev, chat.postMessage, errors). */
 const RATE_LIMIT_ERRORS = new Set(['ratelimited', 'rate_limited', 'message_limit_exceeded']);
 const UNCERTAIN_ERRORS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable']);
 
@@ -32,23 +32,17 @@ export class SlackPoster {
     this.#allowedChannels = config.allowedChannels;
   }
 
-  /** `ts` of the message, its id in the channel. Errors: those of `callEndpoint`, SERVICE_REFUSED with Slack's word for it, PERMISSION_DENIED. */
+  /** Returns `ts` of the message, its id in the channel. Errors: those of `callEndpoint`, SERVICE_REFUSED with Slack's error, PERMISSION_DENIED. */
   async post({ channel, text, threadTs }: SlackPost, signal: AbortSignal): Promise<string> {
     requireAllowedTargets([channel], this.#allowedChannels, 'connectors.slack.allowed_channels');
-    const answer = await callEndpoint({
-      service: SERVICE,
-      url: this.#url,
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json; charset=utf-8' },
-      body: JSON.stringify({ channel, text, ...(threadTs !== undefined && { thread_ts: threadTs }) }),
-      isActing: true,
-      signal,
-    });
-    return tsOf(jsonOf({ service: SERVICE }, answer));
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    const json = JSON.stringify({ channel, text, thread_ts: threadTs });
+    const response = await postJson({ service: SERVICE, url: this.#url, headers, token: this.#token, json, signal });
+    return tsOf(jsonOf({ service: SERVICE }, response));
   }
 }
 
-/** Slack says in the body whether it worked; the status is 200 in any case. */
+/** The body has the outcome; the status is always 200. */
 function tsOf(answer: Json): string {
   if (!isJsonObject(answer) || typeof answer.ok !== 'boolean')
     throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered something else than expected`);
@@ -60,10 +54,10 @@ function tsOf(answer: Json): string {
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} refused the message: ${word}`, { reason: word });
 }
 
-/** Slack cuts longer texts (docs.slack.dev, chat.postMessage). */
+/** Slack truncates longer texts (docs.slack.dev, chat.postMessage). */
 const MAX_TEXT = 40_000;
 
-/** `post_slack`: a message to a Slack channel that the owner configured. */
+/** `post_slack`: posts a message to a channel of Slack. */
 export function postSlackTool(slack: Pick<SlackPoster, 'post'>): RegisteredTool {
   return defineTool(
     {
@@ -94,9 +88,6 @@ export function postSlackTool(slack: Pick<SlackPoster, 'post'>): RegisteredTool 
       }),
       examples: [{ description: 'A message', params: { channel: '#home', text: 'The washing machine is done.' } }],
     },
-    async ({ channel, text, thread_ts: threadTs }, { signal }) => {
-      const ts = await slack.post({ channel, text, ...(threadTs !== undefined && { threadTs }) }, signal);
-      return { ok: true, ts };
-    },
+    async ({ channel, text, thread_ts: threadTs }, { signal }) => ({ ok: true, ts: await slack.post({ channel, text, threadTs }, signal) }),
   );
 }

@@ -1,16 +1,15 @@
-import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, valueAt } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { resultSchema } from '../connector.ts';
+import { optionalSecret, resultSchema } from '../connector.ts';
 import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
 import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } from './messages-config.ts';
 
 const SERVICE = 'The SMS provider';
 const MAX_ID = 256;
 
-/** Hands text messages to the owner's provider over HTTP. CONFIG_INVALID for settings that cannot be. */
+/** Sends text messages through the owner's provider over HTTP. CONFIG_INVALID for settings that contradict each other. */
 export class SmsSender {
   readonly #config: SmsConfig;
   readonly #url: URL;
@@ -19,13 +18,13 @@ export class SmsSender {
   constructor(env: NodeJS.ProcessEnv, config: SmsConfig) {
     this.#config = config;
     this.#url = configuredUrl(config.url, 'connectors.sms.url');
-    this.#headers = headersOf(config, config.secret === undefined ? undefined : readSecret(config.secret, env));
+    this.#headers = headersOf(config, optionalSecret(config.secret, env));
     if (config.format === 'form' && Object.values(config.body).some((value) => typeof value === 'object')) {
       throw new AtmoError('CONFIG_INVALID', 'connectors.sms.body has lists or objects, which a form cannot hold; set format to json');
     }
   }
 
-  /** The provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for an answer without id, PERMISSION_DENIED. */
+  /** Returns the provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for a response without id, PERMISSION_DENIED. */
   async send(values: SmsValues, signal: AbortSignal): Promise<string> {
     const { allowedNumbers, idAt } = this.#config;
     requireAllowedTargets([values.phone], allowedNumbers, 'connectors.sms.allowed_numbers');
@@ -41,13 +40,8 @@ export class SmsSender {
     const id = valueAt(jsonOf({ service: SERVICE }, answer), idAt);
     if (typeof id === 'string' && id !== '' && id.length <= MAX_ID) return id;
     if (typeof id === 'number') return String(id);
-    throw new AtmoError(
-      'SERVICE_REFUSED',
-      `${SERVICE} answered ${answer.status} without an id at ${idAt}, so it is not known to have taken it`,
-      {
-        status: answer.status,
-      },
-    );
+    const message = `${SERVICE} answered ${answer.status} without an id at ${idAt}, so it is not known to have taken it`;
+    throw new AtmoError('SERVICE_REFUSED', message, { status: answer.status });
   }
 
   #bodyOf(values: SmsValues): string {
@@ -68,12 +62,12 @@ function headersOf({ headers = {}, user, format }: SmsConfig, secret: string | u
   };
 }
 
-/** What stands in the place of `{phone}` and `{message}`. */
+/** The values for `{phone}` and `{message}`. */
 type SmsValues = Readonly<Record<'phone' | 'message', string>>;
 
 const PLACEHOLDER = /\{(phone|message)\}/g;
 
-/** A body with its placeholders filled, in texts alone; what a value holds is never filled again. */
+/** A body with the placeholders in its texts filled. Placeholders within values stay. */
 function fillTemplate(template: Json, values: SmsValues): Json {
   if (typeof template === 'string') return template.replaceAll(PLACEHOLDER, (_, name: keyof SmsValues) => values[name]);
   if (Array.isArray(template)) return template.map((item: Json) => fillTemplate(item, values));
@@ -81,10 +75,10 @@ function fillTemplate(template: Json, values: SmsValues): Json {
   return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fillTemplate(item, values)]));
 }
 
-/** Ten parts of a long message; most providers take no more. */
+/** Ten parts of a long message; most providers accept no more. */
 const MAX_MESSAGE = 1_530;
 
-/** `send_sms`: a text message through the service that the owner configured. */
+/** `send_sms`: sends a text message through the configured provider. */
 export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
   return defineTool(
     {

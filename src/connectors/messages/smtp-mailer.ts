@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, orAborted } from '../../core/clock.ts';
 import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
+import type { ConnectorContext } from '../connector.ts';
 import { certificateFailure } from '../http-client/connection-failure.ts';
 import { type EmailConfig, requireAllowedTargets } from './messages-config.ts';
 
@@ -28,7 +29,7 @@ interface Mail {
   readonly attachments: readonly MailAttachment[];
 }
 
-/** What the mail server said of a mail that it took. */
+/** The response of a mail server that took a mail. */
 interface MailReceipt {
   /** `Message-ID` of the mail, with its angle brackets (RFC 5322 §3.6.4). */
   readonly messageId: string;
@@ -36,33 +37,18 @@ interface MailReceipt {
   readonly rejected: readonly string[];
 }
 
-/** Port: mail leaves the house. */
-export interface Mailer {
-  /**
-   * Resolves when a server took the mail. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (it never will
-   * be as it is), OUTCOME_UNKNOWN (it was sent whole and not answered), PERMISSION_DENIED (an address that the owner did not
-   * allow), or what the signal aborts with.
-   */
-  send(mail: Mail, signal: AbortSignal): Promise<MailReceipt>;
-}
-
-/** A mail to one address, as messages of other kinds make it. */
+/** A mail of plain text to one address. */
 export function plainMail(to: string, subject: string, body: string): Mail {
   return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
 }
 
-interface MailerServices {
-  readonly clock: Clock;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-/** Hands mail to the owner's mail server, one session for each. CONFIG_INVALID for a password that cannot be read. */
-export class SmtpMailer implements Mailer {
+/** Sends mail over the owner's mail server, one session for each. CONFIG_INVALID for a password that cannot be read. */
+export class SmtpMailer {
   readonly #clock: Clock;
   readonly #config: EmailConfig;
   readonly #server: SmtpServer;
 
-  constructor({ clock, env }: MailerServices, config: EmailConfig) {
+  constructor({ clock, env }: Pick<ConnectorContext, 'clock' | 'env'>, config: EmailConfig) {
     this.#clock = clock;
     this.#config = config;
     const { password, user, security, host } = config;
@@ -75,6 +61,11 @@ export class SmtpMailer implements Mailer {
     this.#server = { ...config, ...(password !== undefined && { secret: readSecret(password, env) }) };
   }
 
+  /**
+   * Resolves when the server took the mail. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (the server will never
+   * take this mail), OUTCOME_UNKNOWN (no response after the whole mail), PERMISSION_DENIED (an address that the owner did not allow), or
+   * the reason of the signal.
+   */
   async send(mail: Mail, signal: AbortSignal): Promise<MailReceipt> {
     const { from, fromName = '', allowedRecipients } = this.#config;
     const to = [...new Set([...mail.to, ...mail.cc, ...mail.bcc])];
@@ -90,46 +81,41 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
-/** Who a mail is from, and what it is called. */
-export interface MailHeaders {
+interface MailHeaders {
   readonly from: { readonly name: string; readonly address: string };
   readonly messageId: string;
   readonly date: Date;
 }
 
-/** The bytes of a mail as they go to the server (RFC 5322, MIME); who gets a blind copy is not in them. */
+/** The bytes of a mail for the server (RFC 5322, MIME), without the addresses of blind copies. */
 export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
     from,
+    messageId,
+    date,
     to: mail.to.map(bareAddress),
     cc: mail.cc.map(bareAddress),
     subject: mail.subject,
-    messageId,
-    date,
     ...(mail.isHtml ? { html: mail.body } : { text: mail.body }),
-    attachments: mail.attachments.map((file) => ({
-      filename: file.filename,
-      content: file.content,
-      ...(file.contentType !== undefined && { contentType: file.contentType }),
-    })),
-    // A mail holds what the caller gave, and nothing that nodemailer would fetch for it.
+    attachments: [...mail.attachments],
+    // A mail contains only data of the caller: nodemailer must not fetch files or addresses.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return composer.compile().build();
 }
 
-/** An address that nothing splits or interprets. */
+/** An address that nodemailer does not parse. */
 const bareAddress = (address: string) => ({ name: '', address });
 
-/** Where a session leads, and who it is. */
+/** The address of a server, and the credentials of the hub there. */
 interface SmtpServer extends Pick<EmailConfig, 'host' | 'port' | 'security' | 'caFile' | 'user'> {
   readonly secret?: string;
 }
 
-/** A mail with the addresses that it goes to. */
-export interface SmtpMessage {
+/** The envelope of a mail, and its bytes. */
+interface SmtpMessage {
   readonly from: string;
   readonly to: readonly string[];
   readonly bytes: Buffer;
@@ -138,33 +124,31 @@ export interface SmtpMessage {
 const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
- * Delivers one mail in a session of its own (RFC 5321) and answers the addresses that the server refused. Errors as
- * `Mailer.send`. The connection ends with the signal; a mail whose last line did not go out is never delivered.
+ * Delivers one mail in a session of its own (RFC 5321) and returns the addresses that the server refused. Errors as those of
+ * `SmtpMailer.send`. The signal ends the connection; a mail without its last line is never delivered.
  */
 export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
   signal.throwIfAborted();
   const connection = new Connection(connectionOptions(server));
   const content = Readable.from([letter.bytes]);
-  const broken = rejectOnBreak(connection, signal);
+  const broken = Promise.withResolvers<never>();
+  connection.on('error', broken.reject);
+  const session = runSession(connection, { server, letter, content });
   try {
-    return await Promise.race([runSession(connection, { server, letter, content }), broken.promise]);
+    return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // The stream is read when the server has asked for the mail, and ends before the line that closes it.
+    // The server requests the content of the mail; the stream ends before the line that closes the mail.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
-    broken.forget();
     connection.close();
   }
 }
 
-interface SmtpSession {
-  readonly server: SmtpServer;
-  readonly letter: SmtpMessage;
-  readonly content: Readable;
-}
-
-async function runSession(connection: SMTPConnection, { server, letter, content }: SmtpSession): Promise<readonly string[]> {
+async function runSession(
+  connection: SMTPConnection,
+  { server, letter, content }: { readonly server: SmtpServer; readonly letter: SmtpMessage; readonly content: Readable },
+): Promise<readonly string[]> {
   await completed((end) => connection.connect(end));
   const { user, secret } = server;
   if (user !== undefined && secret !== undefined) await completed((end) => connection.login({ user, pass: secret }, end));
@@ -178,19 +162,6 @@ async function runSession(connection: SMTPConnection, { server, letter, content 
 
 function completed(run: (end: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => run((error) => (error ? reject(error) : resolve())));
-}
-
-/** Rejects when the connection breaks or the caller gives up, whatever else is awaited. */
-function rejectOnBreak(connection: SMTPConnection, signal: AbortSignal) {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => {});
-  const giveUp = () => {
-    connection.close();
-    reject(signal.reason);
-  };
-  connection.on('error', reject);
-  signal.addEventListener('abort', giveUp, { once: true });
-  return { promise, forget: () => signal.removeEventListener('abort', giveUp) };
 }
 
 function connectionOptions({ host, port, security, caFile }: SmtpServer) {
@@ -213,22 +184,15 @@ const MAX_REPLY = 300;
 interface SmtpErrorFacts {
   readonly code: string;
   readonly message: string;
-  /** What the server answered: 4xx later, 5xx never (RFC 5321 §4.2.1). */
+  /** Status of the server: 4xx later, 5xx never (RFC 5321 §4.2.1). */
   readonly status?: number;
   readonly step?: string;
-  /** What the system or TLS said, before nodemailer put a code of its own. */
+  /** Code of the system or TLS, which nodemailer replaces by its own. */
   readonly originalCode: string;
 }
 
-/** How far a mail had come when something went wrong. */
-interface SmtpProgress {
-  /** The whole text of the mail had gone out, so that the server may have taken it. */
-  readonly isSent: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** What a failure of an SMTP session means: an answer of the server is the truth, silence after the whole mail is not. */
-function smtpError(thrown: unknown, { isSent, signal }: SmtpProgress): unknown {
+/** The meaning of a failed session. A status of the server is certain; without one the server may have taken a mail that was sent whole. */
+function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);
   const said = message.replaceAll(/\s+/g, ' ').slice(0, MAX_REPLY);
   if (status !== undefined && status >= 400) {

@@ -7,13 +7,13 @@ import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 100_000 } as const;
 const textDescription = 'A text, or a list of up to 256';
-/** Two forms in one, which no builder has: the schema is more exact than its type. */
+/** A text or a list: the schema is more exact than the type of the builder. */
 const textParameter = {
   ...p.json({ description: textDescription }),
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
 };
 
-/** `generate_embedding`: texts as vectors. */
+/** `generate_embedding`: returns vectors of texts. */
 export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   return defineTool(
     {
@@ -47,31 +47,28 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   );
 }
 
-/** Port: texts as vectors of one model, in which near meanings are near. */
-export interface Embedder {
-  /** The model's name; undefined where none is configured. VALIDATION_ERROR for a name that is none. */
-  modelName(name?: string): string;
-  /** One vector for each text, in their order, all of one length. Errors as those of `askModel`. */
-  embed(texts: readonly string[], model: string, signal: AbortSignal): Promise<readonly (readonly number[])[]>;
-}
+/** Vectors of texts, in which near meanings are near. */
+export type Embedder = Pick<ModelEmbedder, keyof ModelEmbedder>;
 
-/** Services bound how many texts a request may have. */
+/** Services bound the number of texts of a request. */
 const BATCH = 64;
 
 /** Embeddings over `/embeddings` (OpenAI API reference, create embeddings). */
-export class ModelEmbedder implements Embedder {
-  readonly #book: ModelRegistry;
+export class ModelEmbedder {
+  readonly #models: ModelRegistry;
 
-  constructor(book: ModelRegistry) {
-    this.#book = book;
+  constructor(models: ModelRegistry) {
+    this.#models = models;
   }
 
+  /** The name of a model, or of the default one. VALIDATION_ERROR for an unknown name. */
   modelName(name?: string): string {
-    return this.#book.pick('embeddings', name).name;
+    return this.#models.pick('embeddings', name).name;
   }
 
+  /** One vector for each text, in their order, all of one length. Errors as those of `requestModel`. */
   async embed(texts: readonly string[], name: string, signal: AbortSignal): Promise<readonly (readonly number[])[]> {
-    const model = this.#book.pick('embeddings', name);
+    const model = this.#models.pick('embeddings', name);
     const vectors: (readonly number[])[] = [];
     for (let at = 0; at < texts.length; at += BATCH) vectors.push(...(await embedBatch(model, texts.slice(at, at + BATCH), signal)));
     const width = vectors[0]?.length;

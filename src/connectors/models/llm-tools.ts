@@ -8,7 +8,7 @@ import { type ChatAnswer, chat, messagesOf, streamedChat } from './chat-completi
 import { type ModelRegistry, type NamedModel, requestModel } from './model-client.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from './model-inputs.ts';
 
-/** Longest piece of text that one part tells, in characters. */
+/** Bound on the text of one progress event, in characters. */
 const MAX_PIECE = 4_000;
 
 const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
@@ -18,8 +18,8 @@ const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
   finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
 });
 
-/** `llm_complete`: text from a language model, on request told while it is written. */
-export function llmCompleteTool(book: ModelRegistry): RegisteredTool {
+/** `llm_complete`: a text of a language model, on request with its pieces as progress. */
+export function llmCompleteTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
       name: 'llm_complete',
@@ -53,7 +53,7 @@ export function llmCompleteTool(book: ModelRegistry): RegisteredTool {
       returns: COMPLETION_RETURNS,
     },
     async ({ prompt, system, model: name, max_tokens: maxTokens, temperature, stream }, context) => {
-      const model = book.pick('llm', name);
+      const model = models.pick('llm', name);
       const request = { messages: messagesOf(prompt, system), maxTokens, temperature, signal: context.signal };
       const written = stream ? streamedChat(model, request, progressReporter(context, maxTokens)) : chat(model, request);
       return completion(model, await written);
@@ -70,7 +70,7 @@ function completion({ name }: NamedModel, { text, finishReason, tokens }: ChatAn
   };
 }
 
-/** A piece is about one token, and nobody knows how many will come. */
+/** A piece is about one token; the number of all is unknown. */
 function progressReporter(context: ToolContext, maxTokens: number): (text: string) => void {
   let pieces = 0;
   return (text) => {
@@ -86,8 +86,8 @@ const CODEGEN_PROMPT =
   'no explanation before or after it.';
 const CODE_BLOCK = /```([A-Za-z0-9+#_-]*)[^\n]*\n([\s\S]*?)\n?```/;
 
-/** `tool_codegen`: a program from its description. It is only written, never run. */
-export function codegenTool(book: ModelRegistry): RegisteredTool {
+/** `tool_codegen`: writes a program from its description, and does not run it. */
+export function codegenTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
       name: 'tool_codegen',
@@ -115,7 +115,7 @@ export function codegenTool(book: ModelRegistry): RegisteredTool {
       }),
     },
     async ({ spec, model: name }, { signal }) => {
-      const model = book.pick('llm', name);
+      const model = models.pick('llm', name);
       const { text } = await chat(model, { messages: messagesOf(spec, CODEGEN_PROMPT), maxTokens: 8_192, temperature: 0.2, signal });
       return { ...codeOf(text), model_used: model.name };
     },
@@ -129,8 +129,8 @@ export function codeOf(text: string): { readonly code: string; readonly language
   return { code, ...(language !== '' && { language: language.toLowerCase() }) };
 }
 
-/** `run_model`: any configured model in its own form, its answer as it is. */
-export function runModelTool(book: ModelRegistry): RegisteredTool {
+/** `run_model`: runs any configured model in its own form and returns its unchanged output. */
+export function runModelTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
       name: 'run_model',
@@ -159,7 +159,7 @@ export function runModelTool(book: ModelRegistry): RegisteredTool {
       }),
     },
     async ({ model: name, input, params }, { signal, clock }) => {
-      const model = book.named(name);
+      const model = models.named(name);
       const startMs = clock.monotonic();
       const answer = await requestModel(model, { ...requestOf(model, input, params), signal });
       return { output: jsonOf(model, answer), latency_ms: Math.round(clock.monotonic() - startMs), model_used: model.name };
@@ -167,7 +167,7 @@ export function runModelTool(book: ModelRegistry): RegisteredTool {
   );
 }
 
-/** What a caller adds can choose no other model. */
+/** The members of the caller cannot choose another model. */
 function requestOf(model: NamedModel, input: Json, params: JsonObject): { readonly path: string; readonly body: JsonObject } {
   const { tasks, model: id } = model;
   if (tasks.includes('run')) return { path: model.path, body: { ...params, input, model: id } };

@@ -4,23 +4,23 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { callEndpoint, type EndpointResponse, jsonOf } from '../http-client/endpoint-call.ts';
 import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
 
-/** A model with all that it takes to ask it. */
+/** A model with its endpoint. */
 export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
-  /** What the owner calls it. */
+  /** Name in the configuration. */
   readonly name: string;
-  /** For messages. */
+  /** Name of the endpoint for messages. */
   readonly service: string;
   /** Base address without a slash at its end. */
   readonly baseUrl: string;
   readonly key?: string;
 }
 
-/** The models that the owner configured. */
+/** The configured models. */
 export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** CONFIG_INVALID for a model whose endpoint is not there, a default that cannot do its task, and secrets that cannot be read. */
+  /** CONFIG_INVALID for a model without its endpoint, a default without its task, and secrets that cannot be read. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };
@@ -35,10 +35,13 @@ export class ModelRegistry {
       }),
     );
     this.#defaults = config?.defaults ?? {};
-    this.#checkDefaults();
+    for (const [task, name] of Object.entries(this.#defaults)) {
+      if (this.names(task as ModelTask).includes(name)) continue;
+      throw invalid(`connectors.models.defaults.${task} names ${name}, which is no model with the task ${task}`);
+    }
   }
 
-  /** The tasks that at least one model has. */
+  /** The tasks of all models. */
   tasks(): readonly ModelTask[] {
     return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
   }
@@ -48,46 +51,33 @@ export class ModelRegistry {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** The model of a name, else the default one of the task. VALIDATION_ERROR names those that can do the task. */
+  /** The model with a name, else the default one of the task. VALIDATION_ERROR lists those with the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
-    const found = able.find((model) => model.name === wanted);
-    if (found) return found;
-    const names = able.map((model) => model.name);
-    throw new AtmoError('VALIDATION_ERROR', `No model ${JSON.stringify(wanted)} for ${task} is configured; there is ${names.join(', ')}`, {
-      candidates: names,
-    });
+    return able.find((model) => model.name === wanted) ?? unknownModel(`${JSON.stringify(wanted)} for ${task}`, this.names(task));
   }
 
-  /** The model of a name, whatever its tasks are. VALIDATION_ERROR names all. */
+  /** The model with a name, with any task. VALIDATION_ERROR lists all. */
   named(name: string): NamedModel {
-    const found = this.#models.get(name);
-    if (found) return found;
-    const names = [...this.#models.keys()];
-    throw new AtmoError('VALIDATION_ERROR', `No model ${JSON.stringify(name)} is configured; there is ${names.join(', ')}`, {
-      candidates: names,
-    });
+    return this.#models.get(name) ?? unknownModel(JSON.stringify(name), [...this.#models.keys()]);
   }
 
   #having(task: ModelTask): readonly NamedModel[] {
     return [...this.#models.values()].filter(({ tasks }) => tasks.includes(task));
   }
+}
 
-  #checkDefaults(): void {
-    for (const [task, name] of Object.entries(this.#defaults)) {
-      if (this.#having(task as ModelTask).some((model) => model.name === name)) continue;
-      throw invalid(`connectors.models.defaults.${task} names ${name}, which is no model with the task ${task}`);
-    }
-  }
+function unknownModel(wanted: string, candidates: readonly string[]): never {
+  const message = `No model ${wanted} is configured; there is ${candidates.join(', ')}`;
+  throw new AtmoError('VALIDATION_ERROR', message, { candidates });
 }
 
 function invalid(message: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', message);
 }
 
-/** A request to a model. */
-export interface ModelRequest {
+interface ModelRequest {
   /** Below the base address, such as `/chat/completions`. */
   readonly path: string;
   /** JSON, to which the model's own options are added, or a form with files. */
@@ -99,7 +89,7 @@ export interface ModelRequest {
 /** Vectors of some hundred texts, or the events of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
-/** Asks a model; errors as those of `callEndpoint`, never with the key in them. A request computes and changes nothing. */
+/** Sends a request to a model, which computes and changes nothing. Errors as those of `callEndpoint`, never with the key. */
 export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
   try {
     return await callEndpoint({
@@ -118,7 +108,7 @@ export async function requestModel(model: NamedModel, request: ModelRequest): Pr
   }
 }
 
-/** The JSON object of a model's answer. SERVICE_REFUSED when it is none, or when it is an error under a status of success. */
+/** The JSON object of a response. SERVICE_REFUSED for any other body, and for an error under a status of success. */
 export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
   const json = jsonOf(model, answer);
   if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
@@ -126,19 +116,19 @@ export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'stat
   return json;
 }
 
-/** SERVICE_REFUSED for an answer that is not what the API promises. */
+/** SERVICE_REFUSED for a response that breaks the contract of the API. */
 export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** The owner's options win over what a caller asks for. */
+/** The owner's options replace those of the caller. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   return body;
 }
 
-/** `fetch` writes the type of a form itself, with its boundary. */
+/** A form has its type and boundary from `Response`. */
 function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Record<string, string>> {
   return {
     accept: 'application/json, text/event-stream',
@@ -147,7 +137,7 @@ function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Re
   };
 }
 
-/** Some services repeat the key that they refuse. */
+/** The refusal of some services contains the key. */
 function withoutKey(error: unknown, key: string | undefined): unknown {
   if (!(error instanceof AtmoError) || key === undefined || !error.message.includes(key)) return error;
   return new AtmoError(error.code, error.message.replaceAll(key, '[key]'), error.details);

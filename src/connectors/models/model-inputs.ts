@@ -5,12 +5,12 @@ import { hasPermission } from '../caller-permissions.ts';
 import { type MediaType, mediaTypeOf } from '../media-type.ts';
 import type { FetchPublic } from '../web/public-fetch.ts';
 
-/** Parameter of every tool that asks a model. */
+/** The parameter of each tool that uses a model. */
 export const modelParameter = p
   .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
   .optional();
 
-/** A parameter that takes bytes, or says where they are. */
+/** A parameter for bytes or their address. */
 export const mediaParameter = (description: string) =>
   p.string({
     description,
@@ -28,7 +28,7 @@ export const SHORT_TIMEOUT_MS = 60_000;
 /** Pictures of cameras and some minutes of speech, in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
 
-/** A picture or a recording, held in memory. */
+/** A picture or a recording in memory. */
 export interface Media extends MediaType {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -49,35 +49,28 @@ export const MAX_MEDIA_MB = 20;
 const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
- * What a parameter `image` or `audio` means: `data:…;base64,…`, base64, or an http or https address, for which the caller needs
- * net:read. Errors: VALIDATION_ERROR for what is none of these or no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above
- * 20 MiB, those of the fetch.
+ * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https address, for which the caller needs
+ * net:read. Errors: VALIDATION_ERROR for another form and for no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20 MiB,
+ * those of the fetch.
  */
 export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
   const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));
   const type = mediaTypeOf(bytes);
   if (type?.kind === kind) return { ...type, bytes };
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `What ${kind} names is ${type?.type ?? 'of an unknown form'} and no ${kind}; ${KNOWN_FORMATS[kind]}`,
-  );
+  const message = `What ${kind} names is ${type?.type ?? 'of an unknown form'} and no ${kind}; ${KNOWN_FORMATS[kind]}`;
+  throw new AtmoError('VALIDATION_ERROR', message);
 }
 
 const KNOWN_FORMATS = { image: 'JPEG, PNG, GIF and WebP are known', audio: 'WAV, MP3, FLAC, Ogg, M4A and WebM are known' } as const;
 
 async function fetched(url: string, context: Caller, fetchPublic: FetchPublic): Promise<Uint8Array<ArrayBuffer>> {
-  if (!hasPermission(context.permissions, 'net:read')) throw lacksNetPermission();
-  const { signal } = context;
-  const { status, body } = await fetchPublic({ url, signal, maxBytes: MAX_BYTES });
+  if (!hasPermission(context.permissions, 'net:read')) {
+    const message = 'To name an address of the web takes the permission net:read; give the file in base64';
+    throw new AtmoError('PERMISSION_DENIED', message, { required: ['net:read'] });
+  }
+  const { status, body } = await fetchPublic({ url, signal: context.signal, maxBytes: MAX_BYTES });
   if (status >= 200 && status < 300) return body;
   throw new AtmoError('SERVICE_REFUSED', `The address answered ${status} instead of a file`, { status });
-}
-
-function lacksNetPermission(): AtmoError {
-  const required = ['net:read'];
-  return new AtmoError('PERMISSION_DENIED', 'To name an address of the web takes the permission net:read; give the file in base64', {
-    required,
-  });
 }
 
 function decoded(text: string): Uint8Array<ArrayBuffer> {

@@ -1,6 +1,6 @@
 import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
-/** What a model can be asked for: text, a look at an image, words in audio, vectors of texts, or JSON in a form of its own. */
+/** Tasks of a model: a text, the analysis of an image, the words in audio, vectors of texts, or JSON in a form of its own. */
 export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;
 export type ModelTask = (typeof MODEL_TASKS)[number];
 
@@ -51,8 +51,8 @@ export const MODELS_SECTION = optionalSection(
   ['endpoints', 'models'],
 );
 
-/** Models that the owner runs or pays for, by names of the owner's. */
+/** The models of the owner, by name. */
 export type ModelsConfig = Settings<typeof MODELS_SECTION>;
 
-/** One of them. */
+/** A model of the configuration. */
 export type ModelConfig = Settings<typeof MODEL>;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Service } from '../../core/lifecycle.ts';
 import { anchorInStore } from '../../core/storage/file-anchor.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
@@ -26,14 +25,14 @@ const DOCUMENTS = 'rag.db';
 type ModelsSettings = Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>;
 
 /**
- * Models, the cameras that they look through, and the documents that they find again. CONFIG_INVALID for settings that contradict
- * each other, and for secrets that cannot be read.
+ * Models, cameras and the documents for searches by meaning. CONFIG_INVALID for settings that contradict each other, and for secrets that
+ * cannot be read.
  */
 export function openModels(
   { env, stateDir, store: anchors, logger, problems }: ModelsContext,
   { models, cameras: cameraSettings, collections, web }: ModelsSettings,
 ): Connector {
-  const book = new ModelRegistry(models, env);
+  const registry = new ModelRegistry(models, env);
   const cameras = new Cameras(cameraSettings, env);
   const onLoss = (fault: string) => {
     logger.error('documents.lost', { fault });
@@ -41,29 +40,21 @@ export function openModels(
   };
   const options = { ...(collections ?? COLLECTIONS_DEFAULT), anchor: anchorInStore(anchors, DOCUMENTS), onLoss };
   const store = new CollectionStore(join(stateDir, DOCUMENTS), options);
-  const embedder = new ModelEmbedder(book);
-  const hasEmbeddings = book.tasks().includes('embeddings');
+  const embedder = new ModelEmbedder(registry);
+  const hasEmbeddings = registry.tasks().includes('embeddings');
   return {
     tools: [
-      ...modelTools(book, embedder, lazyFetch(web?.allowedHosts)),
+      ...modelTools(registry, embedder, lazyFetch(web?.allowedHosts)),
       cameraFrameTool(cameras),
-      lookThroughCameraTool(book, cameras),
+      lookThroughCameraTool(registry, cameras),
       ...collectionTools({ store, embedder }, hasEmbeddings ? undefined : missingModel('embeddings')),
     ],
     capabilities: [
-      ...modelCapabilities(book),
+      ...modelCapabilities(registry),
       ...(cameras.ids().length > 0 ? [CAMERA_ACCESS] : []),
       ...(hasEmbeddings ? [VECTOR_STORE] : []),
     ],
-    service: serviceOf(store),
-  };
-}
-
-/** The file is opened by the first call that needs it, or to see that what it held is there. */
-function serviceOf(store: CollectionStore): Service {
-  return {
-    start: async () => store.check(),
-    [Symbol.asyncDispose]: async () => store[Symbol.dispose](),
+    service: { start: async () => store.check(), [Symbol.asyncDispose]: async () => store[Symbol.dispose]() },
   };
 }
 
@@ -81,16 +72,15 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
 const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 
-/** What hubs with these models have. */
-function modelCapabilities(book: ModelRegistry): readonly Capability[] {
-  const tasks = book.tasks();
-  const ofTasks = tasks.flatMap((task) => CAPABILITIES[task].map((capability) => ({ ...capability, ...constraintsOf(book, task) })));
-  return [...ofTasks, ...(isRunnable(book) ? [ML_RUNTIME] : [])];
+function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
+  const tasks = registry.tasks();
+  const ofTasks = tasks.flatMap((task) => CAPABILITIES[task].map((capability) => ({ ...capability, ...constraintsOf(registry, task) })));
+  return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** The names by which models are asked for, as far as they fit, and the largest picture. */
-function constraintsOf(book: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
-  const model = book.names(task).join(', ');
+/** The names of the models, unless they are too long, and the bound on a picture. */
+function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
+  const model = registry.names(task).join(', ');
   const constraints = {
     ...(model.length <= MAX_CONSTRAINT && { model }),
     ...(task === 'vision' && { max_image_mb: MAX_MEDIA_MB }),
@@ -98,26 +88,27 @@ function constraintsOf(book: ModelRegistry, task: ModelTask): Pick<Capability, '
   return { constraints };
 }
 
-/** The tools over models; those whose task no model has are there without their setting. */
-function modelTools(book: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
-  const having = (task: ModelTask, tool: RegisteredTool) => (book.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task)));
-  const run = runModelTool(book);
+/** The tools over models; a tool whose task no model has is listed as not configured. */
+function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
+  const having = (task: ModelTask, tool: RegisteredTool) =>
+    registry.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task));
+  const run = runModelTool(registry);
   return [
-    having('llm', llmCompleteTool(book)),
-    having('llm', codegenTool(book)),
-    having('vision', analyzeImageTool(book, fetchPublic)),
-    having('speech', transcribeAudioTool(book, fetchPublic)),
+    having('llm', llmCompleteTool(registry)),
+    having('llm', codegenTool(registry)),
+    having('vision', analyzeImageTool(registry, fetchPublic)),
+    having('speech', transcribeAudioTool(registry, fetchPublic)),
     having('embeddings', generateEmbeddingTool(embedder)),
-    isRunnable(book) ? run : unconfigured(run, 'set connectors.models in the configuration'),
+    isRunnable(registry) ? run : unconfigured(run, 'set connectors.models in the configuration'),
   ];
 }
 
-/** What to set where no model has a task. */
+/** The remedy where no model has a task. */
 function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }
 
-/** Recordings cannot be given to `run_model`. */
-function isRunnable(book: ModelRegistry): boolean {
-  return book.tasks().some((task) => task !== 'speech');
+/** `run_model` takes no recordings. */
+function isRunnable(registry: ModelRegistry): boolean {
+  return registry.tasks().some((task) => task !== 'speech');
 }

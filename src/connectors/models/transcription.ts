@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { resultSchema } from '../connector.ts';
@@ -23,8 +23,8 @@ const RETURNS = resultSchema(['text', 'segments', 'model_used'], {
   model_used: { type: 'string' },
 });
 
-/** `transcribe_audio` over models that know speech. */
-export function transcribeAudioTool(book: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
+/** `transcribe_audio` over models with the task speech. */
+export function transcribeAudioTool(models: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
       name: 'transcribe_audio',
@@ -58,28 +58,21 @@ export function transcribeAudioTool(book: ModelRegistry, fetchPublic: FetchPubli
       returns: RETURNS,
     },
     async ({ audio, language, model: name, timestamps }, context) => {
-      const model = book.pick('speech', name);
+      const model = models.pick('speech', name);
       const media = await loadMedia(audio, { kind: 'audio', context, fetchPublic });
       const { segments, ...said } = await transcribe(model, { audio: media, language, signal: context.signal });
-      const stretches = segments.map(({ start, end, text }) => (timestamps ? { start, end, text } : { text }));
-      return { ...said, segments: stretches, model_used: model.name };
+      const shown = segments.map(({ text, ...times }) => (timestamps ? { ...times, text } : { text }));
+      return { ...said, segments: shown, model_used: model.name };
     },
   );
 }
 
-/** A stretch of speech, from `start` to `end` in seconds. */
-export interface Segment {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** What was said. */
-export interface Transcription {
+interface Transcription {
   readonly text: string;
   readonly language?: string;
-  readonly segments: readonly Segment[];
-  /** Geometric mean of the probabilities of the words, 0 to 1; absent where the service does not tell them. */
+  /** Times in seconds. */
+  readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[];
+  /** Geometric mean of the probabilities of the words, 0 to 1; absent where the service does not send them. */
   readonly confidence?: number;
 }
 
@@ -90,8 +83,8 @@ interface Speech {
 }
 
 /**
- * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). Models that know no `verbose_json` are
- * asked for the text alone; then there are neither segments nor a confidence. Errors as those of `askModel`.
+ * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). Models without `verbose_json` return the text
+ * alone, without segments and confidence. Errors as those of `requestModel`.
  */
 async function transcribe(model: NamedModel, speech: Speech): Promise<Transcription> {
   try {
@@ -118,17 +111,16 @@ async function requestTranscription(
 
 function transcriptionOf(model: NamedModel, answer: JsonObject): Transcription {
   if (typeof answer.text !== 'string') throw unusableAnswer(model, 'without a text');
-  const told = Array.isArray(answer.segments) ? answer.segments.filter(isJsonObject) : [];
-  const confidence = confidenceOf(told);
-  return {
+  const sent = Array.isArray(answer.segments) ? answer.segments.filter(isJsonObject) : [];
+  return present({
     text: answer.text.trim(),
-    ...(typeof answer.language === 'string' && { language: answer.language.slice(0, 40) }),
-    segments: told.map(({ start, end, text }) => ({ start: seconds(start), end: seconds(end), text: String(text ?? '').trim() })),
-    ...(confidence !== undefined && { confidence }),
-  };
+    language: typeof answer.language === 'string' ? answer.language.slice(0, 40) : undefined,
+    segments: sent.map(({ start, end, text }) => ({ start: seconds(start), end: seconds(end), text: String(text ?? '').trim() })),
+    confidence: confidenceOf(sent),
+  });
 }
 
-/** Each segment tells the mean logarithm of its words' probabilities; longer ones have more words. */
+/** Each segment has the mean logarithm of its words' probabilities; longer ones have more words. */
 function confidenceOf(segments: readonly JsonObject[]): number | undefined {
   const weighed = segments.flatMap(({ start, end, avg_logprob: mean }) =>
     typeof mean === 'number' ? [{ mean, weight: Math.max(seconds(end) - seconds(start), 0.1) }] : [],
