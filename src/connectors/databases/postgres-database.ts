@@ -63,12 +63,14 @@ export class PostgresDatabase implements Database {
   async #connection(): Promise<{ readonly client: Client; readonly socket: Socket }> {
     const { server, timeoutMs } = this.#options;
     const { default: pg } = await import('pg');
-    const { tls, password = '', ...address } = server;
     const socket = new Socket();
     const client = new pg.Client({
-      ...address,
-      password,
-      ssl: tls,
+      host: server.host,
+      port: server.port,
+      database: server.database,
+      user: server.user,
+      password: server.password ?? '',
+      ssl: server.tls,
       stream: () => socket,
       connectionTimeoutMillis: INVOCATION_POLICY.connectTimeoutMs,
       statement_timeout: timeoutMs,
