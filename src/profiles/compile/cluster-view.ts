@@ -3,7 +3,7 @@ import { snakeCase } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
 import type { ChoicesEntry, LimitsEntry } from '../files/profile-format.ts';
-import type { Choice } from '../values/converter.ts';
+import { type Choice, propertiesOf, requiredOf } from '../values/converter.ts';
 import { memberOf } from '../values/converters.ts';
 
 /** The last value that a device told of one of its attributes; undefined when it never did. */
@@ -110,11 +110,11 @@ export class ClusterView {
 /** A field of an object schema by a path with dots, in any case. */
 export function fieldAt(schema: JsonSchema, path: string): FieldView | undefined {
   const [head = '', ...rest] = path.split('.');
-  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const properties = propertiesOf(schema);
   const name = Object.keys(properties).find((key) => key.toLowerCase() === head.toLowerCase());
   const found = name === undefined ? undefined : properties[name];
   if (name === undefined || found === undefined) return undefined;
-  const required = Array.isArray(schema.required) && schema.required.includes(name);
+  const required = requiredOf(schema).includes(name);
   if (rest.length === 0) return { name, schema: found, isRequired: required };
   const inner = fieldAt(found, rest.join('.'));
   return inner && { ...inner, name: `${name}.${inner.name}`, isRequired: required && inner.isRequired };

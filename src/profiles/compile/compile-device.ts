@@ -1,7 +1,6 @@
 import type { Device, DeviceDescription, EndpointDescription } from '../../core/devices/device-model.ts';
 import { joinNames, readableName, readableNameWithVendor, readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import { slug } from '../../core/ids.ts';
-import type { Json } from '../../core/json.ts';
 import { isAdministrative } from '../files/administrative-clusters.ts';
 import type { Capability, DeviceProfile } from '../files/profile-format.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
@@ -11,7 +10,6 @@ import type { CompiledValue } from './compile-value.ts';
 import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTool, ToolBlueprint } from './compiled-device.ts';
 import { settledRisks } from './element-risk.ts';
 import { genericTools } from './generic-tools.ts';
-import { outcomeOf } from './step-outcome.ts';
 
 /** A longer name of a part leaves no room for the device's. */
 const MAX_PART = 16;
@@ -28,10 +26,10 @@ interface CompiledEndpoint {
   readonly noun: string;
 }
 
-/** Tools and readings of a device: product file, then capability files, then the generic rule. The same input gives the same names. */
+/** Compiles a device by its product file, then capability files, then the generic rule. The same input gives the same names. */
 export function compileDevice(description: DeviceDescription, profiles: ProfileSet, live: LiveValues = NO_LIVE_VALUES): CompiledDevice {
   const dependsOn = new Set<string>();
-  const watched: LiveValues = (endpoint, cluster, attribute): Json | undefined => {
+  const watched: LiveValues = (endpoint, cluster, attribute) => {
     dependsOn.add(`${endpoint}/${cluster}/${attribute}`);
     return live(endpoint, cluster, attribute);
   };
@@ -39,7 +37,8 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
   const endpoints = description.endpoints.map((endpoint) => compileEndpoint(endpoint, { device, profiles, live: watched }));
   const parts = endpoints.flatMap((endpoint) => endpoint.parts);
   const tools = endpoints.flatMap(({ parts: own, noun }) => settledRisks(withUniqueActions(own)).map((tool) => ({ ...tool, noun })));
-  const values = valuesOf(parts);
+  // Clusters that no profile knows have no values but those of their tools.
+  const values = [...new Set(parts.flatMap((part) => [...part.values, ...part.tools.flatMap((tool) => tool.values)]))];
   return {
     device,
     noun: nounOf(description, profiles, endpoints),
@@ -48,8 +47,9 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
+    // A copy, because calls look up more.
     dependsOn: new Set(dependsOn),
-    outcomeOf: (step, fresh) => outcomeOf(step, { tools, values, live: (...at) => fresh?.(...at) ?? live(...at) }),
+    live,
   };
 }
 
@@ -76,7 +76,7 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
   return { parts: parts.map((part) => adjusted(part, files)), noun: endpointNoun(endpoint, files, parts) };
 }
 
-/** What people call the endpoint. A source of power that also switches something is more than that, and no type says what. */
+/** People's word for the endpoint. A source of power that also switches something is no mere source of power, and no type names it. */
 function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
   const named = files.find((file) => !file.utility);
   if (named) return named.noun;
@@ -121,7 +121,7 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
 type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
 type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
 
-/** Two clusters of one endpoint may offer the same action; the later one is named after its capability. */
+/** Where two clusters of an endpoint offer the same action, that of the later one begins with the name of its capability. */
 function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
@@ -146,7 +146,7 @@ function freeAction({ capability, cluster, action }: ToolBlueprint, taken: Reado
   return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
 }
 
-/** Where several endpoints offer an action, all of them say which endpoint they mean: as the device calls it, else by its number. */
+/** Where several endpoints offer an action, each gets the label of its endpoint as a suffix, else the number of the endpoint. */
 function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly EndpointDescription[]): readonly DeviceTool[] {
   const byAction = Map.groupBy(tools, (tool) => tool.action);
   return tools.map((tool) => {
@@ -164,7 +164,7 @@ function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly Endp
   });
 }
 
-/** What only this one of several endpoints is called; undefined unless each of them is called something of its own. */
+/** The label that only this endpoint has; undefined unless each of `among` has such a label. */
 function partOf(endpoint: number, among: readonly EndpointDescription[]): string | undefined {
   const named = among.map(({ endpoint: number, labels = [] }) => {
     const others = among
@@ -179,11 +179,6 @@ function partOf(endpoint: number, among: readonly EndpointDescription[]): string
 function isShortName(label: string): boolean {
   const { length } = slug(label, '_');
   return length > 0 && length <= MAX_PART;
-}
-
-/** Clusters that no profile knows have no values but those of their tools. */
-function valuesOf(parts: readonly Part[]): readonly CompiledValue[] {
-  return [...new Set(parts.flatMap((part) => [...part.values, ...part.tools.flatMap((tool) => tool.values)]))];
 }
 
 function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
@@ -212,7 +207,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   }));
 }
 
-/** What a reading is called beside another one of its name on the same endpoint, with no word twice where that is possible. */
+/** Name of a reading whose own name another reading of the endpoint has, with no word twice where that is possible. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
   const own = readableName(cluster);
   const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);

@@ -1,7 +1,7 @@
 import type { AttributeDescription } from '../../core/devices/device-model.ts';
-import type { Json, JsonSchema } from '../../core/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ChoicesEntry, ValueEntry } from '../files/profile-format.ts';
-import { type ConversionContext, type Converter, rawKind } from '../values/converter.ts';
+import { type ConversionContext, type Converter, propertiesOf, rawKind } from '../values/converter.ts';
 import { type ConverterName, converterOf, memberOf } from '../values/converters.ts';
 import { orNullSchema } from '../values/human-schema.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -85,7 +85,7 @@ function isReading({ readingUnless }: ValueEntry, view: ClusterView): boolean {
 function rawSchema(attribute: AttributeDescription, member: string | undefined): { readonly schema: JsonSchema; readonly isFlag: boolean } {
   if (member === undefined) return { schema: attribute.schema, isFlag: false };
   if (rawKind(attribute.schema) === 'bitmap') return { schema: attribute.schema, isFlag: true };
-  const found = memberOf((attribute.schema.properties ?? {}) as Record<string, Json>, member);
+  const found = memberOf(propertiesOf(attribute.schema) as JsonObject, member);
   return { schema: (found ?? {}) as JsonSchema, isFlag: false };
 }
 

@@ -3,30 +3,30 @@ import type { Device, DeviceDescription } from '../../core/devices/device-model.
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { EventEntry } from '../files/profile-format.ts';
+import { propertiesOf } from '../values/converter.ts';
 import type { Bounds } from '../values/reasonable-bounds.ts';
 import type { ClusterView, LiveValues } from './cluster-view.ts';
 import type { CompiledValue } from './compile-value.ts';
-import type { StepOutcome } from './step-outcome.ts';
 
-/** A tool of a device, under its final action. */
+/** A tool of a device, with its final action. */
 export interface DeviceTool extends ToolBlueprint {
-  /** Endpoint, cluster and action: the same for the same tool, whatever it is called. */
+  /** Endpoint, cluster and action: the same for the same tool, whatever its name is. */
   readonly key: string;
   readonly risk: Risk;
-  /** What people call the part that it acts on: `light`. */
+  /** People's word for the part that it acts on: `light`. */
   readonly noun: string;
-  /** The action without what tells its endpoint from others. */
+  /** The action without the suffix for its endpoint. */
   readonly plainAction: string;
   /** The action with the number of its endpoint, where several endpoints have it. */
   readonly numbered?: string;
-  /** What the device calls the endpoint among those that have the action. */
+  /** The device's label of the endpoint, which no other endpoint with the action has. */
   readonly part?: string;
 }
 
-/** A reading of a device; a device that is new here has it as the sensor `<device id>/<path>`. */
+/** A reading of a device; on a device that is new here its sensor is `<device id>/<path>`. */
 export interface DeviceReading extends CompiledValue {
   readonly kind: string;
-  /** Endpoint, cluster and value: the same for the same reading, whatever it is called. */
+  /** Endpoint, cluster and value: the same for the same reading, whatever its name is. */
   readonly key: string;
   /** `temperature`, or `temperature/3` where several endpoints have it. */
   readonly path: string;
@@ -34,7 +34,7 @@ export interface DeviceReading extends CompiledValue {
   readonly formerPath: string;
 }
 
-/** Which layer took care of a cluster. */
+/** The source of the tools of a cluster. */
 export interface Coverage {
   readonly endpoint: number;
   readonly cluster: string;
@@ -42,30 +42,30 @@ export interface Coverage {
   readonly capability?: string;
 }
 
-/** An event that is worth telling. */
+/** An event of a device that the hub emits. */
 export interface DeviceEventRule extends EventEntry {
   readonly endpoint: number;
   readonly cluster: string;
   readonly event: string;
 }
 
-/** All that profiles make of a device. */
+/** The tools, values, readings and events that profiles make of a device. */
 export interface CompiledDevice {
   readonly device: Device;
   readonly noun: string;
   readonly tools: readonly DeviceTool[];
-  /** Everything that tools show and rules may name. */
+  /** The values that tools show and rules may name. */
   readonly values: readonly CompiledValue[];
   readonly readings: readonly DeviceReading[];
   readonly events: readonly DeviceEventRule[];
   readonly coverage: readonly Coverage[];
   /** Attributes whose live value shaped a tool, as `endpoint/cluster/attribute`. */
   readonly dependsOn: ReadonlySet<string>;
-  /** What a command or write sets, as the device is now; `fresh` values count before those that are kept. */
-  outcomeOf(step: DeviceStep, fresh?: LiveValues): StepOutcome;
+  /** The last reported values. */
+  readonly live: LiveValues;
 }
 
-/** What profiles made of the devices that are here. */
+/** The present devices as profiles compile them. */
 export interface CompiledDevices {
   get(id: DeviceId): CompiledDevice | undefined;
   list(): readonly CompiledDevice[];
@@ -77,7 +77,7 @@ export interface ToolBlueprint {
   /** `turn_on`; the device's name and the endpoint come in front of and behind it. */
   readonly action: string;
   readonly alias?: string;
-  /** What hubs before this one called the action; it goes on naming the tool where it did. */
+  /** The action by the naming rule of older hubs; it stays an alias of the tool. */
   readonly formerAction?: string;
   readonly title: string;
   /** Description with `{device}` where noun and name belong. */
@@ -87,7 +87,7 @@ export interface ToolBlueprint {
   /** Capability file; absent for the generic rule. */
   readonly capability?: string;
   readonly risk: Risk | 'highest';
-  /** `read` answers what the device tells and changes nothing. */
+  /** `read` returns values of the device and changes nothing. */
   readonly kind: 'act' | 'read';
   /** The commands or attributes that it touches. */
   readonly elements: readonly string[];
@@ -99,13 +99,13 @@ export interface ToolBlueprint {
   readonly example?: JsonObject;
   /** Schema of the command's response, raw. */
   readonly response?: JsonSchema;
-  /** What the answer's state holds. */
+  /** The values in the state of the result. */
   readonly values: readonly CompiledValue[];
-  /** Throws VALIDATION_ERROR for what schemas cannot say. */
+  /** Throws VALIDATION_ERROR for mistakes that schemas cannot express. */
   plan(params: JsonObject): DevicePlan;
-  /** What the tool keeps raw fields and attributes within, by the element that holds them. */
+  /** Bounds that the tool sets to raw fields and attributes. */
   readonly limits?: readonly ElementLimit[];
-  /** For a tool of one command: what its raw fields set, by the names of values; undefined for fields that are not this tool's. */
+  /** For a tool of one command: the values that raw fields set, by their names; undefined for fields that this tool never sends. */
   outcome?(fields: JsonObject): JsonObject | undefined;
 }
 
@@ -119,7 +119,7 @@ export interface ElementLimit extends Bounds {
 
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
-/** One thing that a call does to a device, in raw Matter values. */
+/** One command, write or read of a call, in raw Matter values. */
 export type DeviceStep =
   | { readonly kind: 'invoke'; readonly endpoint: number; readonly cluster: string; readonly command: string; readonly fields: JsonObject }
   | {
@@ -128,12 +128,12 @@ export type DeviceStep =
       readonly cluster: string;
       readonly attribute: string;
       readonly value: Json;
-      /** The steps behind it make sense also where the device refuses it. */
+      /** The next steps follow also where the device refuses this one. */
       readonly isOptional?: boolean;
     }
   | { readonly kind: 'read'; readonly endpoint: number; readonly cluster: string; readonly attribute: string };
 
-/** What a call does, and what the device should show afterwards, by the names of the tool's values in human units. */
+/** The steps of a call, and the values that the device should show afterwards, by name in human units. */
 export interface DevicePlan {
   readonly steps: readonly DeviceStep[];
   readonly target: JsonObject;
@@ -156,9 +156,9 @@ export function write(view: ClusterView, attribute: string, value: Json): Device
   return { kind: 'write', endpoint: view.endpoint, cluster: view.name, attribute: view.attribute(attribute)?.name ?? attribute, value };
 }
 
-/** Fields named as the schema names them; those that this device does not know are left out. */
+/** Fields with the names of the schema, without those that this device lacks. */
 function spelled(fields: JsonObject, schema: JsonSchema): JsonObject {
-  const names = Object.keys((schema.properties ?? {}) as object);
+  const names = Object.keys(propertiesOf(schema));
   return Object.fromEntries(
     Object.entries(fields).flatMap(([field, value]) => {
       const name = names.find((one) => one.toLowerCase() === field.toLowerCase());

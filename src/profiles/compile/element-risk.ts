@@ -1,8 +1,8 @@
 import { maxRisk, type Risk } from '../../core/auth/authorizer.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription, Privilege } from '../../core/devices/device-model.ts';
+import { valueAt } from '../../core/json.ts';
 import { isAdministrative } from '../files/administrative-clusters.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { valueAt } from '../values/human-schema.ts';
 import { type CompiledDevice, type DeviceStep, elementOf, type ToolBlueprint } from './compiled-device.ts';
 
 /** Tools with `highest` replaced by the highest risk among the tools of the same endpoint. */
@@ -48,7 +48,7 @@ export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boole
   const here = compiled.tools.filter((tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.risk !== 'low');
   const limits = here.flatMap((tool) => tool.limits ?? []).filter((limit) => limit.element === elementOf(step));
   return limits.some(({ field, min, max }) => {
-    const raw = step.kind === 'write' ? step.value : valueAt(step.fields, field ?? '');
+    const raw = step.kind === 'write' ? step.value : valueAt(step.fields, (field ?? '').split('.'));
     return raw !== undefined && raw !== null && !(Number(raw) >= min && Number(raw) <= max);
   });
 }

@@ -3,7 +3,7 @@ import { readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
-import { rawKind } from '../values/converter.ts';
+import { propertiesOf, rawKind, requiredOf } from '../values/converter.ts';
 import { isAdministrative } from './administrative-clusters.ts';
 import type { DraftFile } from './profile-format.ts';
 import type { ProfileSet } from './profile-set.ts';
@@ -54,8 +54,8 @@ function draftCapability(cluster: ClusterDescription): DraftFile {
 }
 
 function draftTool(command: string, parameters: Readonly<Record<string, unknown>>): JsonObject {
-  const required = Array.isArray(parameters.required) ? (parameters.required as string[]) : [];
-  const fields = Object.keys((parameters.properties ?? {}) as object);
+  const required = requiredOf(parameters);
+  const fields = Object.keys(propertiesOf(parameters));
   const params = fields.map((field) => {
     const pascal = field.charAt(0).toUpperCase() + field.slice(1);
     return [name(snakeCase(field)), { field: pascal, description: titled(pascal), ...(!required.includes(field) && { optional: true }) }];

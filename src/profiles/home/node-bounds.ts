@@ -5,7 +5,7 @@ import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceBounds, ServedCluster } from '../../tools/builtin/hub-tool.ts';
 import type { CompiledDevices } from '../compile/compiled-device.ts';
-import { UNKNOWN_OUTCOME, valueNames } from '../compile/step-outcome.ts';
+import { outcomeOf, UNKNOWN_OUTCOME, valueNames } from '../compile/step-outcome.ts';
 import { typesAndFamilies } from './device-groups.ts';
 
 const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
@@ -66,7 +66,8 @@ export class NodeBounds implements DeviceBounds {
   }
 
   outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
-    return this.#compiled.get(device)?.outcomeOf({ kind: 'invoke', ...at, fields }) ?? UNKNOWN_OUTCOME;
+    const compiled = this.#compiled.get(device);
+    return compiled ? outcomeOf({ kind: 'invoke', ...at, fields }, compiled) : UNKNOWN_OUTCOME;
   }
 
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[] {

@@ -4,6 +4,7 @@ import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import { COLOR_SCHEMA } from '../recipes/set-color.ts';
+import { propertiesOf } from '../values/converter.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
@@ -283,5 +284,5 @@ function thermostatTool(compiled: CompiledDevice, action: string): DeviceTool | 
 }
 
 function takes(tool: DeviceTool, parameter: string): boolean {
-  return parameter in ((tool.parameters.properties ?? {}) as object);
+  return parameter in propertiesOf(tool.parameters);
 }

@@ -11,9 +11,10 @@ import type { DeviceNames } from '../../tools/names/resolve-names.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CompiledDevices, DeviceStep } from '../compile/compiled-device.ts';
 import { elementRisk, exceedsLimits, needsAdministrator } from '../compile/element-risk.ts';
-import { UNKNOWN_OUTCOME } from '../compile/step-outcome.ts';
+import { outcomeOf, UNKNOWN_OUTCOME } from '../compile/step-outcome.ts';
 import { describesOtherDevices } from '../files/administrative-clusters.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
+import { propertiesOf } from '../values/converter.ts';
 import { spelledFields, spelledNames } from '../values/human-schema.ts';
 import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement } from './run-device-tool.ts';
 
@@ -158,7 +159,7 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
   const step = stepOf(element, request);
   const risk = compiled && !exceedsLimits(step, compiled) ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
   const permission = `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`;
-  return { permission, risk, target, device, ...(compiled?.outcomeOf(step) ?? UNKNOWN_OUTCOME) };
+  return { permission, risk, target, device, ...(compiled ? outcomeOf(step, compiled) : UNKNOWN_OUTCOME) };
 }
 
 function stepOf(element: MatterElement, request: Request): DeviceStep {
@@ -235,8 +236,7 @@ async function stateAfter(
  * not depend on it, undefined where the device's own options decide.
  */
 function executesIfOff({ name, parameters }: CommandDescription, { optionsMask, optionsOverride }: JsonObject): boolean | undefined {
-  const properties = (parameters.properties ?? {}) as Record<string, JsonSchema>;
-  const bits = properties.optionsMask?.properties;
+  const bits = propertiesOf(parameters).optionsMask?.properties;
   if (!isJsonObject(bits) || !('executeIfOff' in bits) || name.endsWith('WithOnOff')) return true;
   if (!isJsonObject(optionsMask) || optionsMask.executeIfOff !== true) return undefined;
   return isJsonObject(optionsOverride) && optionsOverride.executeIfOff === true;

@@ -5,6 +5,8 @@ import { quoted } from '../../core/untrusted-text.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { trustedSchema } from '../../tools/schema/schema-validator.ts';
 import type { DeviceTool } from '../compile/compiled-device.ts';
+import { propertiesOf } from '../values/converter.ts';
+import { TEMPERATURE_UNITS } from '../values/temperature-unit.ts';
 import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
 
 /** Definition of a device's tool in the hub's form. `name` is its final name. */
@@ -90,8 +92,7 @@ function returnsOf(tool: DeviceTool): JsonSchema {
       additionalProperties: false,
     };
   }
-  const unit =
-    'unit' in ((tool.parameters.properties ?? {}) as object) ? { unit: { type: 'string', enum: ['celsius', 'fahrenheit'] } } : {};
+  const unit = 'unit' in propertiesOf(tool.parameters) && { unit: { type: 'string', enum: TEMPERATURE_UNITS } };
   return {
     type: 'object',
     properties: {

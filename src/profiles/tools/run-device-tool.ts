@@ -8,6 +8,8 @@ import { plain } from '../../core/untrusted-text.ts';
 import type { LiveValues } from '../compile/cluster-view.ts';
 import type { CompiledValue } from '../compile/compile-value.ts';
 import { type CompiledDevice, type DevicePlan, type DeviceStep, type DeviceTool, elementOf } from '../compile/compiled-device.ts';
+import { outcomeOf } from '../compile/step-outcome.ts';
+import { propertiesOf } from '../values/converter.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperature-unit.ts';
 
 // Status of the Interaction Model (Core §8.10.1).
@@ -30,7 +32,7 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
     risk: tool.risk,
     target: `${device.id}/${step.endpoint}/${step.cluster}/${elementOf(step)}`,
     device: device.id,
-    ...compiled.outcomeOf(step),
+    ...outcomeOf(step, compiled),
   }));
 }
 
@@ -72,7 +74,7 @@ async function act(
 /** A refusal of a value as out of range, with what the device states of its range: the caller cannot know it otherwise. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
-  const known = (tool.parameters.properties ?? {}) as Record<string, JsonSchema>;
+  const known = propertiesOf(tool.parameters);
   const ranges = Object.entries(params).flatMap(([name, value]) =>
     typeof value === 'number' && typeof known[name]?.description === 'string' ? [`${name}: ${known[name].description}`] : [],
   );
@@ -90,7 +92,7 @@ async function withRelativeTarget(
   const shown = new Set(tool.values.map((value) => value.name));
   const expected = (live?: LiveValues): JsonObject => {
     const outcomes = plan.steps.flatMap((step) =>
-      step.kind === 'invoke' ? Object.entries(compiled.outcomeOf(step, live).values ?? {}) : [],
+      step.kind === 'invoke' ? Object.entries(outcomeOf(step, compiled, live).values ?? {}) : [],
     );
     return Object.fromEntries(outcomes.filter(([name]) => shown.has(name)));
   };

@@ -1,6 +1,6 @@
 import type { Json, JsonSchema } from '../../core/json.ts';
 
-/** Kinds of raw values, as the JSON Schema of an attribute or field tells them. */
+/** Kinds of raw values, by the JSON Schema of an attribute or field. */
 export type RawKind = 'boolean' | 'integer' | 'number' | 'enum' | 'bitmap' | 'octets' | 'text' | 'list' | 'struct' | 'any';
 
 /** One name that a device gives to one of its modes, inputs, levels … */
@@ -11,35 +11,45 @@ export interface Choice {
   readonly name: string;
 }
 
-/** What a converter may look at besides the value. */
+/** The facts beside the value that a converter may use. */
 export interface ConversionContext {
   /** Schema of the raw value. */
   readonly schema: JsonSchema;
-  /** Raw limits of the live device, where it states narrower ones. */
+  /** Raw limits of the device, where it reports narrower ones. */
   readonly min?: number;
   readonly max?: number;
   readonly unit?: string;
   /** Flag of a bitmap. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
-  /** Words of people in place of names of the standard. */
+  /** People's words for names of the standard. */
   readonly rename?: Readonly<Record<string, string>>;
 }
 
-/** Turns raw Matter values into people's and back. `null` never reaches it. */
+/** Converts raw Matter values to human units and back. `null` never reaches it. */
 export interface Converter {
   /** Unit of the human value, where the converter fixes it. */
   readonly unit?: string;
-  /** Raw values that it fits. */
+  /** Kinds of raw values that it converts. */
   readonly takes: readonly RawKind[];
   toHuman(raw: Json, context: ConversionContext): Json;
-  /** Throws VALIDATION_ERROR for what has no raw form. */
+  /** Throws VALIDATION_ERROR for a value without a raw form. */
   toRaw(human: Json, context: ConversionContext): Json;
   /** Schema of the human value, with bounds. */
   schema(context: ConversionContext): JsonSchema;
 }
 
-/** Which kind of value a raw schema describes; nullability is left aside. */
+/** The members of an object schema; none for any other schema. */
+export function propertiesOf({ properties = {} }: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return properties as Record<string, JsonSchema>;
+}
+
+/** The names of the required members of an object schema. */
+export function requiredOf({ required }: JsonSchema): readonly string[] {
+  return Array.isArray(required) ? required : [];
+}
+
+/** The kind of value that a raw schema describes, whether it may be null or not. */
 export function rawKind(schema: JsonSchema): RawKind {
   if (enumNames(schema).length > 0) return 'enum';
   const types = typesOf(schema);
@@ -52,7 +62,7 @@ export function rawKind(schema: JsonSchema): RawKind {
   return 'any';
 }
 
-/** The names that an enum's schema allows, also where numbers unknown to the model are let through. */
+/** The names that the schema of an enum allows, also where it allows numbers that the model does not name. */
 export function enumNames(schema: JsonSchema): readonly string[] {
   return [schema, ...branchesOf(schema)]
     .flatMap((branch) => (Array.isArray(branch.enum) ? branch.enum : []))
@@ -78,7 +88,7 @@ export function rawBounds(context: ConversionContext): { readonly min: number; r
   const min = stated('minimum') ?? Number.NEGATIVE_INFINITY;
   const max = stated('maximum') ?? Number.POSITIVE_INFINITY;
   const narrow = { min: Math.max(min, context.min ?? min), max: Math.min(max, context.max ?? max) };
-  // A device whose limits leave nothing is wrong about them; the standard's range still holds.
+  // Limits that leave no value are a mistake of the device; the range of the standard still holds.
   return narrow.min <= narrow.max ? narrow : { min, max };
 }
 
@@ -92,7 +102,7 @@ function typesOf(schema: JsonSchema): readonly unknown[] {
 }
 
 function objectKind(schema: JsonSchema): RawKind {
-  const members = Object.values((schema.properties ?? {}) as Record<string, JsonSchema>);
+  const members = Object.values(propertiesOf(schema));
   const isFlagOrField = (member: JsonSchema): boolean => member.type === 'boolean' || member.type === 'integer';
   const hasFlag = members.some((member) => member.type === 'boolean');
   return hasFlag && schema.required === undefined && members.every(isFlagOrField) ? 'bitmap' : 'struct';

@@ -2,7 +2,7 @@ import { snakeCase } from '../../core/devices/matter-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
-import { type Choice, type ConversionContext, type Converter, enumNames, numberOf, rawBounds } from './converter.ts';
+import { type Choice, type ConversionContext, type Converter, enumNames, numberOf, propertiesOf, rawBounds } from './converter.ts';
 
 /** `EmergencyHeat` ↔ `emergency_heat`; numbers that the model does not name become `value_<n>`. */
 const enumConverter: Converter = {
@@ -96,8 +96,7 @@ function noSuchName(human: Json, names: readonly string[]): never {
 }
 
 function flagNames(context: ConversionContext): readonly string[] {
-  const members = (context.schema.properties ?? {}) as Record<string, { type?: unknown }>;
-  return Object.entries(members).flatMap(([name, member]) => (member.type === 'boolean' ? [name] : []));
+  return Object.entries(propertiesOf(context.schema)).flatMap(([name, member]) => (member.type === 'boolean' ? [name] : []));
 }
 
 function schemaMember(context: ConversionContext): string {

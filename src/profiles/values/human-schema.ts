@@ -1,9 +1,9 @@
 import { withDefaultOptions } from '../../core/devices/device-model.ts';
 import { snakeCase } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isSchemaObject, mapSchema, visitSchema } from '../../tools/schema/schema-walk.ts';
-import { isLineNumber, MATTER_SECRET_NAMES } from '../../tools/schema/secrets.ts';
-import { enumNames, isNullable, rawKind } from './converter.ts';
+import { mapSchema } from '../../tools/schema/schema-walk.ts';
+import { isLineNumber, MATTER_SECRET_NAMES, withSecretMembers } from '../../tools/schema/secrets.ts';
+import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from './converter.ts';
 
 /** A schema that allows null as well. */
 export function orNullSchema(schema: JsonSchema): JsonSchema {
@@ -17,12 +17,11 @@ export function orNullSchema(schema: JsonSchema): JsonSchema {
 
 const described = new WeakMap<JsonSchema, JsonSchema>();
 
-/** A raw object schema whose every property has a description: its own, or its name and unit. Made once per schema. */
+/** A raw object schema in which each property has a description: its own, or its name and unit. Made once per schema. */
 export function withDescriptions(schema: JsonSchema): JsonSchema {
   const known = described.get(schema);
   if (known) return known;
-  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
-  const entries = Object.entries(properties).map(([name, property]) => [
+  const entries = Object.entries(propertiesOf(schema)).map(([name, property]) => [
     name,
     { ...property, description: rawDescription(name, property) },
   ]);
@@ -31,7 +30,7 @@ export function withDescriptions(schema: JsonSchema): JsonSchema {
   return result;
 }
 
-/** What a raw value is, for people: the model's words, unit and range. */
+/** A description of a raw value for people: the model's words, and the unit. */
 export function rawDescription(name: string, schema: JsonSchema): string {
   const own = typeof schema.description === 'string' ? schema.description : name;
   const unit =
@@ -45,43 +44,37 @@ function scaleText(schema: JsonSchema): string {
   return `${Number(scale.toPrecision(4))} `;
 }
 
-/** Raw request fields with what the command demands and nobody has to think about: empty bitmaps, and null where null is a value. */
-export function completeFields(schema: JsonSchema, fields: JsonObject): JsonObject {
-  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
-  const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
-  const missing = required.flatMap((name): [string, Json][] => {
-    const property = properties[name];
-    if (name in fields || property === undefined) return [];
+/** The required fields that no caller has to give: empty bitmaps, and null where null is a value. */
+export function emptyFields(schema: JsonSchema): JsonObject {
+  const fields = requiredOf(schema).flatMap((name): [string, Json][] => {
+    const property = propertiesOf(schema)[name];
+    if (property === undefined) return [];
     if (rawKind(property) === 'bitmap') return [[name, {}]];
     return isNullable(property) ? [[name, null]] : [];
   });
-  return { ...fields, ...Object.fromEntries(missing) };
+  return Object.fromEntries(fields);
 }
 
-/** Raw request fields as a caller may leave them: options that are missing are empty, names of enums are spelled as the schema does. */
+/** Raw request fields of a caller, with empty options for those that are missing and the names of enums in the spelling of the schema. */
 export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObject {
-  const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
-  return withDefaultOptions(spelledNames(schema, fields) as JsonObject, required);
+  return withDefaultOptions(spelledNames(schema, fields) as JsonObject, requiredOf(schema));
 }
 
-/** A raw value whose names of enums may be given in any case, or as people's tools spell them (`emergency_heat`). */
+/** The raw value with the names of enums in the spelling of the schema, from any case or from snake_case (`emergency_heat`). */
 export function spelledNames(schema: JsonSchema, value: Json): Json {
   if (typeof value === 'string') return enumNames(schema).find((name) => isSameName(name, value)) ?? value;
   if (Array.isArray(value)) return value.map((item) => spelledNames((schema.items ?? {}) as JsonSchema, item));
   if (!isJsonObject(value)) return value;
-  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
-  const entries = Object.entries(value).map(([name, member]) => [
-    name,
-    Object.hasOwn(properties, name) ? spelledNames(properties[name] ?? {}, member) : member,
-  ]);
-  return Object.fromEntries(entries) as JsonObject;
+  const properties = propertiesOf(schema);
+  const own = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined) ?? {};
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelledNames(own(name), member)]));
 }
 
 function isSameName(name: string, given: string): boolean {
   return name.toLowerCase() === given.toLowerCase() || snakeCase(name) === given.toLowerCase();
 }
 
-/** Puts a value at a path with dots. */
+/** The object with a value at a path with dots. */
 export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
   const [head = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...object, [head]: value };
@@ -89,12 +82,7 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-/** The value at a path with dots. */
-export function valueAt(object: JsonObject, path: string): Json | undefined {
-  return path.split('.').reduce<Json | undefined>((at, name) => (isJsonObject(at) ? at[name] : undefined), object);
-}
-
-/** A value that fits the human schema of one parameter, for examples; undefined when there is none at hand. */
+/** A value that fits the human schema of a parameter, for examples; undefined for a schema that has no default, names or numbers. */
 export function sampleOf(schema: JsonSchema): Json | undefined {
   if (schema.default !== undefined) return schema.default as Json;
   const [name] = enumNames(schema);
@@ -108,25 +96,16 @@ export function sampleOf(schema: JsonSchema): Json | undefined {
 
 const lowerCase: ReadonlySet<string> = new Set(MATTER_SECRET_NAMES.map((name) => name.toLowerCase()));
 
-/** A schema of the model with the fields marked that carry secrets, however deep they lie. */
+/** A schema of the model in which fields that carry secrets are marked, at any depth. */
 export function withSecretsMarked(schema: JsonSchema): JsonSchema {
   let hasSome = false;
-  visitSchema(schema, ({ properties }) => {
-    hasSome ||= isSchemaObject(properties) && Object.keys(properties).some(isSecretName);
-  });
-  // Most have none, and are shared by all devices.
-  if (!hasSome) return schema;
-  return mapSchema(schema, (part) => (isSchemaObject(part.properties) ? { ...part, properties: marked(part.properties) } : part));
-}
-
-function isSecretName(name: string): boolean {
-  return lowerCase.has(name.toLowerCase());
-}
-
-function marked(properties: JsonSchema): JsonSchema {
-  const members = Object.entries(properties).map(([name, property]) => {
-    const isSecret = isSecretName(name) && isSchemaObject(property) && !isLineNumber(name, property);
-    return [name, isSecret ? { ...property, 'x-secret': true } : property];
-  });
-  return Object.fromEntries(members);
+  const marked = mapSchema(schema, (part) =>
+    withSecretMembers(part, (name, member) => {
+      const isSecret = lowerCase.has(name.toLowerCase()) && !isLineNumber(name, member);
+      hasSome ||= isSecret;
+      return isSecret;
+    }),
+  );
+  // All devices share the schemas, and most have no secrets.
+  return hasSome ? marked : schema;
 }

@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import { propertiesOf } from './converter.ts';
 
 /** Units in which people give and read temperatures. */
 export const TEMPERATURE_UNITS = ['celsius', 'fahrenheit'] as const;
@@ -24,10 +25,11 @@ export function fahrenheitToCelsius(fahrenheit: number): number {
 
 /** True for a tool that takes a temperature, so that callers choose its unit. */
 export function takesTemperature(parameters: JsonSchema): boolean {
-  return celsiusNames(parameters).length > 0 && !(PARAMETER in propertiesOf(parameters));
+  const properties = propertiesOf(parameters);
+  return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
 }
 
-/** The parameters with a choice of unit; bounds of both units move into the description, `inCelsius` checks them. */
+/** The parameters with a choice of unit; bounds in both units move into the description, and `inCelsius` checks them. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
     name,
@@ -42,7 +44,7 @@ export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   return { ...parameters, properties: { ...Object.fromEntries(properties), [PARAMETER]: unit } };
 }
 
-/** Which unit the caller chose. */
+/** The unit that the caller chose. */
 export function unitOf(params: JsonObject): TemperatureUnit {
   return params[PARAMETER] === 'fahrenheit' ? 'fahrenheit' : 'celsius';
 }
@@ -60,7 +62,7 @@ export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObjec
   );
 }
 
-/** A value of that schema in the caller's unit. */
+/** A value with the unit `valueUnit` in the caller's unit. */
 export function inCallerUnit(value: Json, valueUnit: string, unit: TemperatureUnit): Json {
   return unit === 'fahrenheit' && valueUnit === '°C' && typeof value === 'number' ? celsiusToFahrenheit(value) : value;
 }
@@ -69,7 +71,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   if (typeof value !== 'number') return value;
   const celsius = given.unit === 'fahrenheit' ? fahrenheitToCelsius(value) : value;
   const { minimum = celsius, maximum = celsius } = given.schema as { minimum?: number; maximum?: number };
-  // Half a hundredth of slack: 86 °F is 30 °C, and no caller should fail on rounding.
+  // A tolerance of half a hundredth: 86 °F is 30 °C, and rounding must not make a call fail.
   if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
   const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
   const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
@@ -79,11 +81,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   throw new AtmoError(
     'VALIDATION_ERROR',
     `${name}: ${value} ${sign} is out of range; this device takes ${show(minimum)} to ${show(maximum)} ${sign}${hint}`,
-    {
-      pointer: `/${name}`,
-      minimum: show(minimum),
-      maximum: show(maximum),
-    },
+    { pointer: `/${name}`, minimum: show(minimum), maximum: show(maximum) },
   );
 }
 
@@ -95,14 +93,6 @@ function withoutBounds(schema: JsonSchema): JsonSchema {
   return { ...rest, description: `${text} (${celsiusRange(minimum, maximum)})` };
 }
 
-function celsiusNames(parameters: JsonSchema): readonly string[] {
-  return Object.entries(propertiesOf(parameters)).flatMap(([name, schema]) => (isCelsius(schema) ? [name] : []));
-}
-
 function isCelsius(schema: JsonSchema): boolean {
   return schema['x-unit'] === '°C';
-}
-
-function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
-  return (schema.properties ?? {}) as Record<string, JsonSchema>;
 }

@@ -4,6 +4,7 @@ import type { Effect } from '../../../src/core/auth/authorizer.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { outcomeOf } from '../../../src/profiles/compile/step-outcome.ts';
 import { NodeBounds } from '../../../src/profiles/home/node-bounds.ts';
 import { toolEffects } from '../../../src/profiles/tools/run-device-tool.ts';
 import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
@@ -38,12 +39,14 @@ function compiledWith(description: DeviceDescription, live: Live = {}) {
 
 function invoked(description: DeviceDescription, path: string, given: { readonly fields?: JsonObject; readonly live?: Live } = {}) {
   const [cluster = '', command = ''] = path.split('.');
-  return compiledWith(description, given.live).outcomeOf({ kind: 'invoke', endpoint: 1, cluster, command, fields: given.fields ?? {} });
+  const step = { kind: 'invoke', endpoint: 1, cluster, command, fields: given.fields ?? {} } as const;
+  return outcomeOf(step, compiledWith(description, given.live));
 }
 
 function written(description: DeviceDescription, path: string, given: { readonly value: Json; readonly live?: Live }) {
   const [cluster = '', attribute = ''] = path.split('.');
-  return compiledWith(description, given.live).outcomeOf({ kind: 'write', endpoint: 1, cluster, attribute, value: given.value });
+  const step = { kind: 'write', endpoint: 1, cluster, attribute, value: given.value } as const;
+  return outcomeOf(step, compiledWith(description, given.live));
 }
 
 /** Everything that may end with the heating setpoint at `wanted` °C, whatever it is called. */
@@ -252,7 +255,7 @@ describe('what commands set', () => {
 
   test('reading sets nothing', () => {
     const compiled = compiledWith(LIGHT);
-    expect(compiled.outcomeOf({ kind: 'read', endpoint: 1, cluster: 'OnOff', attribute: 'OnOff' })).toEqual({});
+    expect(outcomeOf({ kind: 'read', endpoint: 1, cluster: 'OnOff', attribute: 'OnOff' }, compiled)).toEqual({});
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { outcomeOf } from '../../../src/profiles/compile/step-outcome.ts';
 import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';
 import { allSettled, runDeviceTool } from '../../../src/profiles/tools/run-device-tool.ts';
 import { compiledIn, described, runTool, toolOf, validator } from '../device-fixtures.ts';
@@ -105,7 +106,7 @@ describe('a relative action', () => {
   test('an effect that holds a value from a rule is the same before and after the call', () => {
     const { compiled } = homeOf(MICROWAVE, { 'MicrowaveOvenControl.CookTime': 30 });
     const [step] = toolOf(compiled, 'add_time').plan({ seconds: 30 }).steps;
-    expect(step && compiled.outcomeOf(step)).toEqual({ values: { cook_seconds: 60 } });
+    expect(step && outcomeOf(step, compiled)).toEqual({ values: { cook_seconds: 60 } });
   });
 });
 
