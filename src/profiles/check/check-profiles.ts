@@ -1,14 +1,12 @@
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
-import type { JsonSchema } from '../../core/json.ts';
 import { ProfileSchemaCheck, type ProfileSchemas, type RawProfileFile } from '../files/load-profiles.ts';
 import type { CapabilityFile, DeviceFile, ValueEntry } from '../files/profile-format.ts';
 import { elementsOf, matchKey } from '../files/profile-set.ts';
 import { rawKind } from '../values/converter.ts';
-import { memberOf } from '../values/converters.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
-import { CheckReport, type ProfileProblem, type StandardClusterModel } from './profile-problem.ts';
+import { CheckReport, namesOf, type ProfileProblem, type StandardClusterModel } from './profile-problem.ts';
 
-/** All mistakes in a set of profile files: form first, and meaning for those whose form is right. Empty when all is well. */
+/** All mistakes in a set of profile files: in the form first, and in the meaning of files whose form is right. */
 export function checkProfiles(
   files: readonly RawProfileFile[],
   schemas: ProfileSchemas,
@@ -17,11 +15,12 @@ export function checkProfiles(
   const schemaCheck = new ProfileSchemaCheck(schemas);
   const ofForm = files.map((file) => ({ file, problems: schemaCheck.problems(file) }));
   const right = ofForm.filter(({ problems }) => problems.length === 0).map(({ file }) => file);
+  const capabilities = capabilitiesOf(right);
   return [
     ...ofForm.flatMap(({ problems }) => problems),
-    ...capabilitiesOf(right).flatMap((one) => checkCapability(one.file, one.content, model)),
-    ...twoUsualOnes(capabilitiesOf(right)),
-    ...checkDevices(right, model),
+    ...capabilities.flatMap((one) => checkCapability(one.file, one.content, model)),
+    ...twoUsualOnes(capabilities),
+    ...checkDevices(right, { capabilities: new Map(capabilities.map(({ file, content }) => [file.id, content])), model }),
   ];
 }
 
@@ -49,23 +48,16 @@ function twoUsualOnes(capabilities: readonly CheckedCapability[]): readonly Prof
   );
 }
 
-/** Mistakes in the meaning of a capability file: does the standard have what it names, and do converters fit? */
+/** Mistakes in the meaning of a capability file: names that the standard lacks, and converters that do not fit. */
 function checkCapability(file: RawProfileFile, content: CapabilityFile, model: StandardClusterModel): readonly ProfileProblem[] {
   const report = new CheckReport(file.path);
-  const cluster = model.cluster(content.cluster);
-  if (!cluster) {
-    report.unknown('/cluster', content.cluster, model.clusterNames);
-    return report.problems;
-  }
+  const cluster = report.cluster('/cluster', content.cluster, model);
+  if (!cluster) return report.problems;
   for (const [name, value] of Object.entries(content.values ?? {})) checkValue(report, `/values/${name}`, { value, cluster, model });
   for (const [name, tool] of Object.entries(content.tools ?? {})) checkTool(report, { name, tool, content, cluster, model });
   for (const [event, { titleBy }] of Object.entries(content.events ?? {})) {
-    const found = named(cluster.events, event);
-    if (!found) report.unknown(`/events/${event}`, event, namesOf(cluster.events));
-    const members = (found?.schema.properties ?? {}) as Record<string, never>;
-    if (found && titleBy && memberOf(members, titleBy.member) === undefined) {
-      report.unknown(`/events/${event}/titleBy/member`, titleBy.member, Object.keys(members));
-    }
+    const found = report.find(`/events/${event}`, event, cluster.events);
+    if (found && titleBy) report.field(`/events/${event}/titleBy/member`, titleBy.member, found.schema);
   }
   checkRisks(report, content, cluster);
   return report.problems;
@@ -77,27 +69,13 @@ function checkValue(
   given: { readonly value: ValueEntry; readonly cluster: ClusterDescription; readonly model: StandardClusterModel },
 ): void {
   const { value } = given;
-  const home = value.cluster === undefined ? given.cluster : given.model.cluster(value.cluster);
-  if (!home) {
-    report.unknown(`${pointer}/cluster`, value.cluster ?? '', given.model.clusterNames);
-    return;
-  }
-  const attribute = named(home.attributes, value.attribute);
-  if (!attribute) {
-    report.unknown(`${pointer}/attribute`, value.attribute, namesOf(home.attributes));
-    return;
-  }
-  const properties = (attribute.schema.properties ?? {}) as Record<string, never>;
-  const isFlag = value.member !== undefined && rawKind(attribute.schema) === 'bitmap';
-  const member = value.member === undefined ? undefined : (memberOf(properties, value.member) as JsonSchema | undefined);
-  if (value.member !== undefined && !member) {
-    report.unknown(`${pointer}/member`, value.member, Object.keys(properties));
-    return;
-  }
-  if (value.readingUnless !== undefined && !named(given.cluster.attributes, value.readingUnless)) {
-    report.unknown(`${pointer}/readingUnless`, value.readingUnless, namesOf(given.cluster.attributes));
-  }
-  checkConversion(report, pointer, { entry: value, schema: isFlag ? attribute.schema : (member ?? attribute.schema) });
+  const home = value.cluster === undefined ? given.cluster : report.cluster(`${pointer}/cluster`, value.cluster, given.model);
+  const attribute = home && report.find(`${pointer}/attribute`, value.attribute, home.attributes);
+  if (!attribute) return;
+  const member = value.member === undefined ? attribute.schema : report.field(`${pointer}/member`, value.member, attribute.schema);
+  if (!member) return;
+  if (value.readingUnless !== undefined) report.find(`${pointer}/readingUnless`, value.readingUnless, given.cluster.attributes);
+  checkConversion(report, pointer, { entry: value, schema: rawKind(attribute.schema) === 'bitmap' ? attribute.schema : member });
   if (value.choices) checkChoices(report, pointer, { choices: value.choices, cluster: home, model: given.model });
 }
 
@@ -105,25 +83,17 @@ function checkRisks(report: CheckReport, content: CapabilityFile, cluster: Clust
   const elements = [...namesOf(cluster.commands), ...namesOf(cluster.attributes.filter((attribute) => attribute.writable))];
   const used = new Set(Object.values(content.tools ?? {}).flatMap(elementsOf));
   for (const element of Object.keys(content.risks ?? {})) {
-    if (!elements.includes(element)) report.unknown(`/risks/${element}`, element, elements);
+    report.requireKnown(`/risks/${element}`, element, elements);
     if (used.has(element))
       report.add(`/risks/${element}`, `a tool of this file already says the risk of ${element}`, 'remove one of the two');
   }
   if (content.variant) return;
   const stated = new Set([...used, ...Object.keys(content.risks ?? {})]);
   for (const { name, privilege } of cluster.commands) {
-    // What only administrators may do is dangerous without being asked.
+    // Commands for administrators are dangerous without a stated risk.
     if (privilege === 'administer' || stated.has(name)) continue;
     report.add('/risks', `the risk of the command ${name} is stated nowhere`, `add "${name}": "low", "medium" or "dangerous"`);
   }
-}
-
-function named<Item extends { readonly name: string }>(items: readonly Item[], name: string): Item | undefined {
-  return items.find((item) => item.name === name);
-}
-
-function namesOf(items: readonly { readonly name: string }[]): readonly string[] {
-  return items.map((item) => item.name);
 }
 
 interface DeviceContext {
@@ -132,18 +102,16 @@ interface DeviceContext {
 }
 
 /** Mistakes in the meaning of device files: types, capabilities, tools, and two files for one device. */
-function checkDevices(files: readonly RawProfileFile[], model: StandardClusterModel): readonly ProfileProblem[] {
-  const capabilities = new Map(
-    files.filter((file) => file.kind === 'capabilities').map((file) => [file.id, file.content as CapabilityFile]),
-  );
+function checkDevices(files: readonly RawProfileFile[], context: DeviceContext): readonly ProfileProblem[] {
+  const { capabilities, model } = context;
   const first = new Map<string, string>();
   return files
     .filter((file) => file.kind === 'devices')
     .flatMap((file) => {
       const report = new CheckReport(file.path);
       const content = file.content as DeviceFile;
-      checkMatch(report, content, model);
-      checkCapabilities(report, content, { capabilities, model });
+      if (content.match.deviceType !== undefined) report.find('/match/deviceType', content.match.deviceType, model.deviceTypes);
+      checkCapabilities(report, content, context);
       checkTools(report, content, capabilities);
       const key = matchKey(content.match);
       const other = first.get(key);
@@ -153,26 +121,13 @@ function checkDevices(files: readonly RawProfileFile[], model: StandardClusterMo
     });
 }
 
-function checkMatch(report: CheckReport, content: DeviceFile, model: StandardClusterModel): void {
-  const { deviceType } = content.match;
-  if (deviceType === undefined || model.deviceTypes.some((type) => type.name === deviceType)) return;
-  report.unknown(
-    '/match/deviceType',
-    deviceType,
-    model.deviceTypes.map((type) => type.name),
-  );
-}
-
 function checkCapabilities(report: CheckReport, content: DeviceFile, { capabilities, model }: DeviceContext): void {
   const type = model.deviceTypes.find((one) => one.name === content.match.deviceType);
   const seen = new Map<string, string>();
   content.capabilities.forEach((id, index) => {
     const pointer = `/capabilities/${index}`;
     const cluster = capabilities.get(id)?.cluster;
-    if (cluster === undefined) {
-      report.unknown(pointer, id, [...capabilities.keys()]);
-      return;
-    }
+    if (!report.requireKnown(pointer, id, [...capabilities.keys()]) || cluster === undefined) return;
     const other = seen.get(cluster);
     if (other !== undefined) report.add(pointer, `${id} and ${other} are both about ${cluster}`, 'name one of them');
     seen.set(cluster, id);
@@ -187,8 +142,8 @@ function checkTools(report: CheckReport, content: DeviceFile, capabilities: Read
   const own = content.capabilities.flatMap((id) => Object.keys(capabilities.get(id)?.tools ?? {}));
   const usual = [...capabilities.values()].filter((one) => !one.variant).flatMap((one) => Object.keys(one.tools ?? {}));
   const tools = content.capabilities.length > 0 ? own : usual;
-  for (const name of Object.keys(content.overrides ?? {})) if (!tools.includes(name)) report.unknown(`/overrides/${name}`, name, tools);
+  for (const name of Object.keys(content.overrides ?? {})) report.requireKnown(`/overrides/${name}`, name, tools);
   const values = content.capabilities.flatMap((id) => Object.keys(capabilities.get(id)?.values ?? {}));
-  for (const name of Object.keys(content.titles ?? {})) if (!values.includes(name)) report.unknown(`/titles/${name}`, name, values);
-  for (const name of content.without ?? []) if (!tools.includes(name)) report.unknown('/without', name, tools);
+  for (const name of Object.keys(content.titles ?? {})) report.requireKnown(`/titles/${name}`, name, values);
+  for (const name of content.without ?? []) report.requireKnown('/without', name, tools);
 }

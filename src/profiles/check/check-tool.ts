@@ -2,18 +2,18 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { snakeCase } from '../../core/devices/matter-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import type { Json, JsonSchema } from '../../core/json.ts';
+import type { JsonSchema } from '../../core/json.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { fieldAt } from '../compile/cluster-view.ts';
 import { chooseConverter } from '../compile/compile-value.ts';
 import type { CapabilityFile, ChoicesEntry, ParamEntry, ToolEntry, ValueEntry } from '../files/profile-format.ts';
 import { RECIPES } from '../recipes/recipes.ts';
-import { enumNames, isNullable, rawKind } from '../values/converter.ts';
+import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from '../values/converter.ts';
 import { type Shorthand, schemaOfShorthand } from '../values/parameter-shorthand.ts';
 import { reasonableBounds } from '../values/reasonable-bounds.ts';
 import type { CheckReport, StandardClusterModel } from './profile-problem.ts';
 
-/** First words that tell what a tool does; a tool's name starts with one of them. */
+/** Verbs: the name of a tool starts with one of them. */
 const VERBS = new Set(
   `add adjust calibrate cancel change close disable enable fast get go latch launch lock make move mute open pause play read recall
   remove reset resume rewind run seek select send set skip sleep start step stop store suppress test toggle turn unbolt unlatch unlock
@@ -36,85 +36,78 @@ export function checkTool(report: CheckReport, given: CheckedTool): void {
   if (!VERBS.has(name.split('_')[0] ?? '')) {
     report.add(pointer, `a tool's name starts with a verb; ${JSON.stringify(name)} does not`, `use one of ${[...VERBS].join(', ')}`);
   }
-  for (const feature of tool.features ?? []) {
-    if (!cluster.features.includes(feature)) report.unknown(`${pointer}/features`, feature, cluster.features);
-  }
+  for (const feature of tool.features ?? []) report.requireKnown(`${pointer}/features`, feature, cluster.features);
   if (tool.command !== undefined) checkCommand(report, pointer, given);
   if (tool.write !== undefined) checkWrite(report, pointer, given);
   if (tool.recipe !== undefined && RECIPES[tool.recipe].cluster !== cluster.name) {
     report.add(`${pointer}/recipe`, `${tool.recipe} is for ${RECIPES[tool.recipe].cluster}`, 'use another recipe');
   }
   for (const [param, { notAbove }] of Object.entries(tool.params ?? {})) {
-    if (notAbove === undefined || notAbove in (tool.params ?? {})) continue;
-    report.unknown(`${pointer}/params/${param}/notAbove`, notAbove, Object.keys(tool.params ?? {}));
+    if (notAbove !== undefined) report.requireKnown(`${pointer}/params/${param}/notAbove`, notAbove, Object.keys(tool.params ?? {}));
   }
   checkValueNames(report, pointer, given);
 }
 
-function checkCommand(report: CheckReport, pointer: string, { tool, cluster, model }: CheckedTool): void {
+function checkCommand(report: CheckReport, pointer: string, given: CheckedTool): void {
+  const { tool, cluster, model } = given;
   const name = tool.command ?? '';
-  if (!cluster.commands.some((command) => command.name === name)) {
-    report.unknown(
-      `${pointer}/command`,
-      name,
-      cluster.commands.map((command) => command.name),
-    );
-    return;
-  }
+  const command = report.find(`${pointer}/command`, name, cluster.commands);
+  if (!command) return;
   const features = tool.features?.filter((feature) => cluster.features.includes(feature));
-  const narrowed = features === undefined ? cluster : model.cluster(cluster.name, features);
-  const schema = narrowed?.commands.find((command) => command.name === name)?.parameters ?? {};
-  const known = cluster.commands.find((command) => command.name === name)?.parameters ?? schema;
-  for (const [param, entry] of Object.entries(tool.params ?? {})) {
-    checkParam(report, `${pointer}/params/${param}`, {
-      entry,
-      slot: fieldAt(known, entry.field)?.schema,
-      cluster,
-      model,
-      names: propertyNames(known),
-    });
-  }
-  for (const [field, value] of Object.entries(tool.fixed ?? {})) {
-    checkFixed(report, `${pointer}/fixed/${field}`, { value, slot: fieldAt(known, field)?.schema, names: propertyNames(known) });
-  }
+  const narrow = features && model.cluster(cluster.name, features)?.commands.find((one) => one.name === name);
+  checkSlots(report, pointer, {
+    given,
+    slotOf: (field) => fieldAt(command.parameters, field)?.schema,
+    names: Object.keys(propertiesOf(command.parameters)),
+  });
   const filled = [...Object.values(tool.params ?? {}).map((entry) => entry.field), ...Object.keys(tool.fixed ?? {})].map(topName);
-  for (const field of unfilled(schema, filled)) {
+  for (const field of unfilled(features ? (narrow?.parameters ?? {}) : command.parameters, filled)) {
     report.add(pointer, `${name} demands the field ${field}, and nothing fills it`, 'add a parameter or a fixed value');
   }
 }
 
-function checkWrite(report: CheckReport, pointer: string, { tool, cluster, model }: CheckedTool): void {
-  const writable = cluster.attributes.filter((attribute) => attribute.writable);
-  const names = writable.map((attribute) => attribute.name);
-  for (const name of tool.write ?? []) if (!names.includes(name)) report.unknown(`${pointer}/write`, name, names);
-  const slotOf = (field: string): JsonSchema | undefined =>
-    tool.write?.includes(field) ? writable.find((attribute) => attribute.name === field)?.schema : undefined;
-  for (const [param, entry] of Object.entries(tool.params ?? {})) {
-    checkParam(report, `${pointer}/params/${param}`, { entry, slot: slotOf(entry.field), cluster, model, names: tool.write ?? [] });
+function checkWrite(report: CheckReport, pointer: string, given: CheckedTool): void {
+  const names = given.tool.write ?? [];
+  const writable = given.cluster.attributes.filter((attribute) => attribute.writable);
+  for (const name of names) report.find(`${pointer}/write`, name, writable);
+  const written = writable.filter((attribute) => names.includes(attribute.name));
+  checkSlots(report, pointer, { given, slotOf: (field) => written.find(({ name }) => name === field)?.schema, names });
+}
+
+/** Checks the parameters and fixed values of a tool against the fields or attributes that they fill. */
+function checkSlots(
+  report: CheckReport,
+  pointer: string,
+  { given, slotOf, names }: { given: CheckedTool; slotOf: (field: string) => JsonSchema | undefined; names: readonly string[] },
+): void {
+  for (const [param, entry] of Object.entries(given.tool.params ?? {})) {
+    checkParam(report, `${pointer}/params/${param}`, { ...given, entry, slot: slotOf(entry.field), names });
   }
-  for (const [field, value] of Object.entries(tool.fixed ?? {})) {
-    checkFixed(report, `${pointer}/fixed/${field}`, { value, slot: slotOf(field), names: tool.write ?? [] });
+  for (const [field, value] of Object.entries(given.tool.fixed ?? {})) {
+    const slot = slotOf(field);
+    if (!slot) report.requireKnown(`${pointer}/fixed/${field}`, field, names);
+    else if (!ajv.validate(slot, value)) {
+      const fix = `use ${enumNames(slot).join(', ') || 'a raw value of its schema'}`;
+      report.add(`${pointer}/fixed/${field}`, `the value ${ajv.errorsText()}`, fix);
+    }
   }
 }
 
-function checkParam(
-  report: CheckReport,
-  pointer: string,
-  given: {
-    readonly entry: ParamEntry;
-    readonly slot: JsonSchema | undefined;
-    readonly cluster: ClusterDescription;
-    readonly model: StandardClusterModel;
-    readonly names: readonly string[];
-  },
-): void {
-  const { entry, slot, cluster } = given;
+/** A parameter, the schema of the field or attribute that it fills, and the names of all those. */
+interface CheckedParam extends Pick<CheckedTool, 'cluster' | 'model'> {
+  readonly entry: ParamEntry;
+  readonly slot: JsonSchema | undefined;
+  readonly names: readonly string[];
+}
+
+function checkParam(report: CheckReport, pointer: string, given: CheckedParam): void {
+  const { entry, slot, cluster, model } = given;
   if (!slot) {
-    report.unknown(`${pointer}/field`, entry.field, given.names);
+    report.requireKnown(`${pointer}/field`, entry.field, given.names);
     return;
   }
   checkConversion(report, pointer, { entry, schema: slot });
-  if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster, model: given.model });
+  if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster, model });
   if (entry.narrow !== undefined) checkShorthand(report, `${pointer}/narrow`, entry.narrow);
   checkBounds(report, pointer, { entry, schema: slot });
   checkLimits(report, pointer, given);
@@ -122,41 +115,28 @@ function checkParam(
 }
 
 /** An offer names attributes with their values, clusters, and names that the parameter has. */
-function checkOffered(
-  report: CheckReport,
-  pointer: string,
-  given: {
-    readonly entry: ParamEntry;
-    readonly slot?: JsonSchema | undefined;
-    readonly cluster: ClusterDescription;
-    readonly model: StandardClusterModel;
-  },
-): void {
-  const { cluster, model } = given;
-  const own = enumNames(given.slot ?? {}).map((name) => given.entry.rename?.[snakeCase(name)] ?? snakeCase(name));
+function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, cluster, model }: CheckedParam): void {
+  const own = enumNames(slot).map((name) => entry.rename?.[snakeCase(name)] ?? snakeCase(name));
   const requireAll = (names: readonly string[], known: readonly string[]): void => {
-    for (const name of names) if (!known.includes(name)) report.unknown(pointer, name, known);
+    for (const name of names) report.requireKnown(pointer, name, known);
   };
-  for (const entry of [given.entry.offered ?? []].flat()) {
-    if (typeof entry !== 'string' && 'cluster' in entry) {
-      requireAll([entry.cluster], model.clusterNames);
-      requireAll(entry.names, own);
+  for (const offer of [entry.offered ?? []].flat()) {
+    if (typeof offer !== 'string' && 'cluster' in offer) {
+      report.cluster(pointer, offer.cluster, model);
+      requireAll(offer.names, own);
       continue;
     }
-    const from = typeof entry === 'string' ? entry : entry.from;
-    requireAll(
-      [from],
-      cluster.attributes.map((attribute) => attribute.name),
-    );
-    if (typeof entry === 'string') continue;
+    const from = typeof offer === 'string' ? offer : offer.from;
+    report.find(pointer, from, cluster.attributes);
+    if (typeof offer === 'string') continue;
     // Some values are only for devices without a feature, which the cluster with all of them hides.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
-    requireAll(Object.keys(entry.names), wide.flatMap(enumNames).map(snakeCase));
-    requireAll(Object.values(entry.names).flat(), own);
+    requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
+    requireAll(Object.values(offer.names).flat(), own);
   }
 }
 
-/** A number with a unit of power, temperature or time has bounds of reason: those of its type are no help to anybody. */
+/** A parameter with a unit such as W, °C or s needs sensible bounds: those of its type allow nonsense. */
 function checkBounds(
   report: CheckReport,
   pointer: string,
@@ -184,34 +164,20 @@ function boundsOf(narrow: Shorthand | undefined): { readonly minimum?: number; r
   }
 }
 
-function checkLimits(
-  report: CheckReport,
-  pointer: string,
-  { entry, cluster, model }: { readonly entry: ParamEntry; readonly cluster: ClusterDescription; readonly model: StandardClusterModel },
-): void {
-  const { limits } = entry;
+function checkLimits(report: CheckReport, pointer: string, { entry: { limits }, cluster, model }: CheckedParam): void {
   if (!limits) return;
-  const home = limits.cluster === undefined ? cluster : model.cluster(limits.cluster);
-  if (!home) {
-    report.unknown(`${pointer}/limits/cluster`, limits.cluster ?? '', model.clusterNames);
-    return;
-  }
+  const home = limits.cluster === undefined ? cluster : report.cluster(`${pointer}/limits/cluster`, limits.cluster, model);
+  if (!home) return;
   for (const path of [limits.min ?? [], limits.max ?? [], limits.below ?? []].flat()) {
     const [name = '', ...members] = path.split('.');
-    const attribute = home.attributes.find((one) => one.name === name);
-    if (!attribute) {
-      report.unknown(
-        `${pointer}/limits`,
-        name,
-        home.attributes.map((one) => one.name),
-      );
-    } else if (members.length > 0 && !fieldAt(itemsOf(attribute.schema), members.join('.'))) {
+    const attribute = report.find(`${pointer}/limits`, name, home.attributes);
+    if (attribute && members.length > 0 && !fieldAt(itemsOf(attribute.schema), members.join('.'))) {
       report.add(`${pointer}/limits`, `${name} has no member ${members.join('.')}`, 'name a member of the attribute');
     }
   }
 }
 
-/** A schema whose lists stand for their items, so that one path leads through both. */
+/** The schema with each list replaced by its items, so that one path leads through both. */
 function itemsOf(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }
@@ -224,35 +190,19 @@ function checkShorthand(report: CheckReport, pointer: string, shorthand: Shortha
   }
 }
 
-function checkFixed(
-  report: CheckReport,
-  pointer: string,
-  given: { readonly value: Json; readonly slot: JsonSchema | undefined; readonly names: readonly string[] },
-): void {
-  if (!given.slot) {
-    report.unknown(pointer, pointer.split('/').at(-1) ?? '', given.names);
-    return;
-  }
-  if (ajv.validate(given.slot, given.value)) return;
-  report.add(pointer, `the value ${ajv.errorsText()}`, `use ${enumNames(given.slot).join(', ') || 'a raw value of its schema'}`);
-}
-
-/** State, target, shows and read speak of the file's own values. */
+/** State, read, shows and target name values of the file. */
 function checkValueNames(report: CheckReport, pointer: string, { tool, content, cluster }: CheckedTool): void {
   const values = Object.keys(content.values ?? {});
-  const require = (place: string, name: string): void => {
-    if (!values.includes(name)) report.unknown(`${pointer}/${place}`, name, values);
-  };
-  for (const name of [...(tool.state ?? [])]) require('state', name);
-  for (const name of tool.read ?? []) require('read', name);
+  for (const name of tool.state ?? []) report.requireKnown(`${pointer}/state`, name, values);
+  for (const name of tool.read ?? []) report.requireKnown(`${pointer}/read`, name, values);
   for (const [param, name] of Object.entries(tool.shows ?? {})) {
-    require(`shows/${param}`, name);
-    if (!(param in (tool.params ?? {}))) report.unknown(`${pointer}/shows`, param, Object.keys(tool.params ?? {}));
+    report.requireKnown(`${pointer}/shows/${param}`, name, values);
+    report.requireKnown(`${pointer}/shows`, param, Object.keys(tool.params ?? {}));
   }
   for (const [name, wanted] of Object.entries(tool.target ?? {})) {
-    require(`target/${name}`, name);
+    report.requireKnown(`${pointer}/target/${name}`, name, values);
     const allowed = humanNames(content, name, cluster);
-    if (allowed.length > 0 && !allowed.includes(String(wanted))) report.unknown(`${pointer}/target/${name}`, String(wanted), allowed);
+    if (allowed.length > 0) report.requireKnown(`${pointer}/target/${name}`, String(wanted), allowed);
   }
 }
 
@@ -265,10 +215,8 @@ function humanNames(content: CapabilityFile, name: string, cluster: ClusterDescr
 }
 
 function unfilled(schema: JsonSchema, filled: readonly string[]): readonly string[] {
-  const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
-  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
-  return required.filter((field) => {
-    const property = properties[field] ?? {};
+  return requiredOf(schema).filter((field) => {
+    const property = propertiesOf(schema)[field] ?? {};
     return !filled.includes(field.toLowerCase()) && rawKind(property) !== 'bitmap' && !isNullable(property);
   });
 }
@@ -277,37 +225,18 @@ function topName(path: string): string {
   return (path.split('.')[0] ?? path).toLowerCase();
 }
 
-function propertyNames(schema: JsonSchema): readonly string[] {
-  return Object.keys((schema.properties ?? {}) as object);
-}
-
-/** A choice's list has to be there, with the members that it takes id and name from. */
+/** The list of a choice has to exist, with the members that hold id and name. */
 export function checkChoices(
   report: CheckReport,
   pointer: string,
-  given: { readonly choices: ChoicesEntry; readonly cluster: ClusterDescription; readonly model: StandardClusterModel },
+  { choices, cluster, model }: { readonly choices: ChoicesEntry } & Pick<CheckedTool, 'cluster' | 'model'>,
 ): void {
-  const { choices, model } = given;
-  const cluster = choices.cluster === undefined ? given.cluster : model.cluster(choices.cluster);
-  if (!cluster) {
-    report.unknown(`${pointer}/choices/cluster`, choices.cluster ?? '', model.clusterNames);
-    return;
-  }
-  const list = cluster.attributes.find((attribute) => attribute.name === choices.from);
-  if (!list) {
-    report.unknown(
-      `${pointer}/choices/from`,
-      choices.from,
-      cluster.attributes.map((attribute) => attribute.name),
-    );
-    return;
-  }
+  const home = choices.cluster === undefined ? cluster : report.cluster(`${pointer}/choices/cluster`, choices.cluster, model);
+  const list = home && report.find(`${pointer}/choices/from`, choices.from, home.attributes);
+  if (!list) return;
   const items = (list.schema.items ?? {}) as JsonSchema;
-  const members = Object.keys((items.properties ?? {}) as object);
-  if (choices.id !== undefined && !fieldAt(items, choices.id)) report.unknown(`${pointer}/choices/id`, choices.id, members);
-  for (const label of choices.label?.split('|') ?? []) {
-    if (!fieldAt(items, label)) report.unknown(`${pointer}/choices/label`, label, members);
-  }
+  if (choices.id !== undefined) report.field(`${pointer}/choices/id`, choices.id, items);
+  for (const label of choices.label?.split('|') ?? []) report.field(`${pointer}/choices/label`, label, items);
 }
 
 /** A converter has to fit the kind of value, and a unit must not contradict it. */
@@ -317,10 +246,7 @@ export function checkConversion(
   given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices' | 'member' | 'rename'>; readonly schema: JsonSchema },
 ): void {
   const { entry, schema } = given;
-  for (const name of Object.keys(entry.rename ?? {})) {
-    const known = enumNames(schema).map(snakeCase);
-    if (!known.includes(name)) report.unknown(`${pointer}/rename`, name, known);
-  }
+  for (const name of Object.keys(entry.rename ?? {})) report.requireKnown(`${pointer}/rename`, name, enumNames(schema).map(snakeCase));
   const converter = chooseConverter(entry, schema);
   const kind = rawKind(schema);
   if (!converter.takes.includes(kind)) {

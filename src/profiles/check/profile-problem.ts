@@ -1,4 +1,7 @@
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
+import type { JsonSchema } from '../../core/json.ts';
+import { fieldAt } from '../compile/cluster-view.ts';
+import { propertiesOf } from '../values/converter.ts';
 
 /** One mistake in a profile file. */
 export interface ProfileProblem {
@@ -14,7 +17,7 @@ export function formatProblem(problem: ProfileProblem): string {
   return `${problem.file}${problem.pointer === '' ? '' : ` at ${problem.pointer}`}: ${problem.problem}\n    fix: ${problem.fix}`;
 }
 
-/** Collects what is wrong in one file. */
+/** Collects the mistakes in one file. */
 export class CheckReport {
   readonly #file: string;
   readonly problems: ProfileProblem[] = [];
@@ -27,12 +30,42 @@ export class CheckReport {
     this.problems.push({ file: this.#file, pointer, problem, fix });
   }
 
-  /** Reports a name that is not among those known, with the nearest of them. */
-  unknown(pointer: string, name: string, known: readonly string[]): void {
+  /** Returns the item of this name, or reports that none has it. */
+  find<Item extends { readonly name: string }>(pointer: string, name: string, items: readonly Item[]): Item | undefined {
+    const found = items.find((item) => item.name === name);
+    if (!found) this.#unknown(pointer, name, namesOf(items));
+    return found;
+  }
+
+  /** Returns true for a known name, and reports any other. */
+  requireKnown(pointer: string, name: string, known: readonly string[]): boolean {
+    const isKnown = known.includes(name);
+    if (!isKnown) this.#unknown(pointer, name, known);
+    return isKnown;
+  }
+
+  /** Returns the cluster of the standard, or reports that there is none. */
+  cluster(pointer: string, name: string, model: StandardClusterModel): ClusterDescription | undefined {
+    return this.requireKnown(pointer, name, model.clusterNames) ? model.cluster(name) : undefined;
+  }
+
+  /** Returns the schema of a member, by a path with dots in any case, or reports that the object schema lacks it. */
+  field(pointer: string, path: string, schema: JsonSchema): JsonSchema | undefined {
+    const found = fieldAt(schema, path);
+    if (!found) this.#unknown(pointer, path, Object.keys(propertiesOf(schema)));
+    return found?.schema;
+  }
+
+  #unknown(pointer: string, name: string, known: readonly string[]): void {
     const near = nearest(name, known);
     const fix = near === undefined ? `use one of ${known.slice(0, 12).join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
     this.add(pointer, `${JSON.stringify(name)} does not exist`, known.length === 0 ? 'remove it' : fix);
   }
+}
+
+/** The names of clusters, attributes, commands or types. */
+export function namesOf(items: readonly { readonly name: string }[]): readonly string[] {
+  return items.map((item) => item.name);
 }
 
 /** The known name that shares most letter pairs with `name`; undefined when none comes close. */
@@ -49,7 +82,7 @@ function likeness(a: string, b: string): number {
   return (2 * shared) / Math.max(1, left.size + right.size);
 }
 
-/** What the check has to know of the standard; matter/ has it. */
+/** Port: the clusters and device types of the standard. */
 export interface StandardClusterModel {
   readonly clusterNames: readonly string[];
   /** With all its features and elements, or narrowed to some features. */
