@@ -11,7 +11,7 @@ import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
 import { allSettled, runDeviceTool, type Settlement, toolEffects } from './run-device-tool.ts';
 
-/** What tools over classes of devices work with. */
+/** The parts that tools over classes of devices use. */
 export interface ClassToolPorts {
   readonly devices: CompiledDevices;
   readonly names: DeviceNames;
@@ -31,7 +31,7 @@ export const EXAMPLE_DEVICE = '<device id>';
 /** `device_id` of a class tool. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 
-/** What all class tools declare. */
+/** The common declaration of class tools. */
 export const CLASS_TOOL = {
   category: 'acting',
   permissions: ['device:control:{device_id}'],
@@ -60,7 +60,7 @@ export function withDeviceId<Params extends { readonly device_id: string }>(
   return { ...params, device_id: ports.names.resolve(params.device_id, caller) } as unknown as JsonObject;
 }
 
-/** The compiled device; DEVICE_NOT_FOUND when it went away meanwhile. */
+/** The compiled device; DEVICE_NOT_FOUND when it was removed meanwhile. */
 export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: string }): CompiledDevice {
   const compiled = ports.devices.get(parseDeviceId(params.device_id));
   if (compiled) return compiled;
@@ -75,17 +75,19 @@ export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonOb
 interface DelegatedAnswer {
   readonly state: JsonObject;
   readonly settlement: Settlement;
-  /** What the last of the device's tools answered. */
+  /** The result of the last of the device's tools. */
   readonly answer: JsonObject;
 }
 
-/** How a class tool works through the device's own tools: what it declares, and `run`. */
+/** The declaration and the handlers of a class tool that works through the device's own tools. */
 export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
-  // Whoever is not known gets no device named that would fit better.
+  // Without a caller, messages name no other device.
   const discreet = visibleTo(ports, { canSee: () => false });
+  const run = (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
+    runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context);
   return {
     declared: {
       canonicalize: (params: Request, caller: CallerView): JsonObject => {
@@ -99,12 +101,16 @@ export function delegating<Request extends { readonly device_id: string }>(
         return delegationsOf(discreet, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
       },
     },
-    run: (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
-      runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context),
+    run,
+    /** The handler of a tool that returns state and settlement. */
+    answer: async (params: Request, context: ToolContext) => {
+      const { state, settlement } = await run(params, context);
+      return { success: true, state, ...settlement };
+    },
   };
 }
 
-/** The same ports with only those devices listed that a caller may know of. */
+/** The same ports, whose list of devices holds only those that the caller may see. */
 function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
   const { devices } = ports;
   const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));

@@ -63,14 +63,11 @@ function turnOnLight(ports: ClassToolPorts): RegisteredTool {
       examples: [{ description: 'Dimmed and red', params: { device_id: EXAMPLE_DEVICE, brightness: 40, color: 'red' } }],
       ...work.declared,
     },
-    async (params, context) => {
-      const { state, settlement } = await work.run(params, context);
-      return { success: true, state, ...settlement };
-    },
+    work.answer,
   );
 }
 
-/** `turn_off_light`, the other half. */
+/** `turn_off_light`. */
 function turnOffLight(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, offDelegations);
   return defineTool(
@@ -85,32 +82,23 @@ function turnOffLight(ports: ClassToolPorts): RegisteredTool {
       examples: [{ description: 'Off', params: { device_id: EXAMPLE_DEVICE } }],
       ...work.declared,
     },
-    async (params, context) => {
-      const { state, settlement } = await work.run(params, context);
-      return { success: true, state, ...settlement };
-    },
+    work.answer,
   );
 }
 
 function onDelegations(ports: ClassToolPorts, request: LightRequest): readonly Delegation[] {
-  if (request.brightness === 0) return offDelegations(ports, request);
+  const { brightness, color } = request;
+  if (brightness === 0) return offDelegations(ports, request);
   const compiled = lightOf(ports, request);
-  return lightEndpoints(compiled).flatMap((endpoint) => [
-    request.brightness === undefined
-      ? delegate(ports, requireTool(compiled, endpoint, { action: 'turn_on', wish: 'be turned on' }), {})
-      : delegate(
-          ports,
-          requireTool(compiled, endpoint, { action: 'set_brightness', wish: 'be dimmed; leave brightness out' }),
-          dimming(compiled, endpoint, request.brightness),
-        ),
-    ...(request.color === undefined
-      ? []
-      : [
-          delegate(ports, requireTool(compiled, endpoint, { action: 'set_color', wish: 'change its color; leave color out' }), {
-            color: request.color,
-          }),
-        ]),
-  ]);
+  return lightEndpoints(compiled).flatMap((endpoint) => {
+    const tool = (action: string, wish: string) => requireTool(compiled, endpoint, { action, wish });
+    const dimmed = (percent: number) => {
+      const dimmer = tool('set_brightness', 'be dimmed; leave brightness out');
+      return delegate(ports, dimmer, dimming(dimmer, percent));
+    };
+    const light = brightness === undefined ? delegate(ports, tool('turn_on', 'be turned on'), {}) : dimmed(brightness);
+    return color === undefined ? [light] : [light, delegate(ports, tool('set_color', 'change its color; leave color out'), { color })];
+  });
 }
 
 function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly Delegation[] {
@@ -120,22 +108,16 @@ function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly 
   );
 }
 
-/** A light whose lowest level is above what is asked for shines at its lowest. */
-function dimming(compiled: CompiledDevice, endpoint: number, brightness: number): JsonObject {
-  const schema = (toolAt(compiled, endpoint, 'set_brightness')?.parameters.properties ?? {}) as {
-    brightness?: { minimum?: number; maximum?: number };
-  };
-  const { minimum = brightness, maximum = brightness } = schema.brightness ?? {};
+/** A brightness below the lowest of a light becomes the lowest. */
+function dimming({ parameters }: DeviceTool, brightness: number): JsonObject {
+  const { minimum = brightness, maximum = brightness }: { minimum?: number; maximum?: number } = propertiesOf(parameters).brightness ?? {};
   return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
 }
 
 function lightOf(ports: ClassToolPorts, request: { readonly device_id: string }): CompiledDevice {
   const compiled = deviceOf(ports, request);
+  const isLight = (device: CompiledDevice) => lightEndpoints(device).length > 0;
   return isLight(compiled) ? compiled : notFitting(ports, compiled, { what: 'a light', fits: isLight });
-}
-
-function isLight(compiled: CompiledDevice): boolean {
-  return lightEndpoints(compiled).length > 0;
 }
 
 function lightEndpoints(compiled: CompiledDevice): readonly number[] {
@@ -144,13 +126,9 @@ function lightEndpoints(compiled: CompiledDevice): readonly number[] {
 }
 
 function requireTool(compiled: CompiledDevice, endpoint: number, wanted: { readonly action: string; readonly wish: string }): DeviceTool {
-  const tool = toolAt(compiled, endpoint, wanted.action);
+  const tool = compiled.tools.find((one) => one.endpoint === endpoint && isAction(one, wanted.action));
   if (tool) return tool;
   throw new AtmoError('NOT_SUPPORTED', `${compiled.device.id} cannot ${wanted.wish}`, { device: compiled.device.id });
-}
-
-function toolAt(compiled: CompiledDevice, endpoint: number, action: string): DeviceTool | undefined {
-  return compiled.tools.find((tool) => tool.endpoint === endpoint && isAction(tool, action));
 }
 
 interface CoverRequest {
@@ -182,24 +160,18 @@ function setCover(ports: ClassToolPorts): RegisteredTool {
       examples: [{ description: 'Half open', params: { device_id: EXAMPLE_DEVICE, open_percent: 50 } }],
       ...work.declared,
     },
-    async (params, context) => {
-      const { state, settlement } = await work.run(params, context);
-      return { success: true, state, ...settlement };
-    },
+    work.answer,
   );
 }
 
 /** By position where the cover knows it; else fully open or closed, whichever is nearer. */
 function coverDelegations(ports: ClassToolPorts, request: CoverRequest): readonly Delegation[] {
   const compiled = deviceOf(ports, request);
-  const position = coverTool(compiled, 'set_position');
+  const toolOf = (device: CompiledDevice, action: string) => toolFor(device, 'window-covering', action);
+  const position = toolOf(compiled, 'set_position');
   if (position) return [delegate(ports, position, { open_percent: request.open_percent })];
-  const end = coverTool(compiled, request.open_percent >= 50 ? 'open' : 'close');
-  return end ? [delegate(ports, end, {})] : notFitting(ports, compiled, { what: 'a cover', fits: (device) => !!coverTool(device, 'open') });
-}
-
-function coverTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
-  return toolFor(compiled, 'window-covering', action);
+  const end = toolOf(compiled, request.open_percent >= 50 ? 'open' : 'close');
+  return end ? [delegate(ports, end, {})] : notFitting(ports, compiled, { what: 'a cover', fits: (device) => !!toolOf(device, 'open') });
 }
 
 const SETPOINT = { heat: 'heat', cool: 'cool', auto: 'both', off: undefined } as const;
@@ -253,22 +225,24 @@ function setThermostat(ports: ClassToolPorts): RegisteredTool {
 
 function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest): readonly Delegation[] {
   const compiled = deviceOf(ports, request);
-  const setMode = thermostatTool(compiled, 'set_mode');
-  const setTemperature = thermostatTool(compiled, 'set_temperature');
+  const toolOf = (device: CompiledDevice, action: string) => toolFor(device, 'thermostat', action);
+  const setMode = toolOf(compiled, 'set_mode');
+  const setTemperature = toolOf(compiled, 'set_temperature');
   if (!setMode || !setTemperature)
-    return notFitting(ports, compiled, { what: 'a thermostat', fits: (device) => !!thermostatTool(device, 'set_temperature') });
+    return notFitting(ports, compiled, { what: 'a thermostat', fits: (device) => !!toolOf(device, 'set_temperature') });
   const { mode, target_temp: temperature, unit } = request;
   if (mode === undefined && temperature === undefined) {
     throw new AtmoError('VALIDATION_ERROR', 'Give target_temp, mode, or both. Example: {"target_temp": 21.5}');
   }
-  const setpoint = mode === undefined || !takes(setTemperature, 'setpoint') ? undefined : SETPOINT[mode];
+  const takesSetpoint = 'setpoint' in propertiesOf(setTemperature.parameters);
+  const setpoint = mode === undefined || !takesSetpoint ? undefined : SETPOINT[mode];
   return [
     ...(mode === undefined ? [] : [delegate(ports, setMode, { mode })]),
     ...(temperature === undefined ? [] : [delegate(ports, setTemperature, { temperature, unit, ...(setpoint && { setpoint }) })]),
   ];
 }
 
-/** A mistake in the temperature under the name that the caller gave it. */
+/** Names a mistake in the temperature by the parameter of this tool. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();
@@ -277,12 +251,4 @@ function withParameterName<Result>(make: () => Result): Result {
     const message = thrown.message.replace(/^temperature:/, 'target_temp:');
     throw new AtmoError(thrown.code, message, { ...thrown.details, pointer: '/target_temp' }, { cause: thrown });
   }
-}
-
-function thermostatTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
-  return toolFor(compiled, 'thermostat', action);
-}
-
-function takes(tool: DeviceTool, parameter: string): boolean {
-  return parameter in propertiesOf(tool.parameters);
 }

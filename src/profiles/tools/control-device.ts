@@ -26,7 +26,7 @@ interface ControlRequest {
 /** `control_device`: any of a device's own tools by its action. Permission and risk are that tool's. */
 export function controlDevice(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, (_, request: ControlRequest) => [delegationOf(ports, request)]);
-  const tool = defineTool(
+  return defineTool(
     {
       ...CLASS_TOOL,
       capabilities: ['device_control'],
@@ -71,7 +71,6 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
       };
     },
   );
-  return tool;
 }
 
 function delegationOf(ports: ClassToolPorts, request: ControlRequest): Delegation {
@@ -90,9 +89,6 @@ function unknownAction(compiled: CompiledDevice, command: string): never {
   throw new AtmoError(
     'VALIDATION_ERROR',
     `The ${compiled.noun} ${compiled.device.id} has no action ${JSON.stringify(command.slice(0, 80))}; ${hint}`,
-    {
-      pointer: '/command',
-      allowed: actions,
-    },
+    { pointer: '/command', allowed: actions },
   );
 }

@@ -31,7 +31,7 @@ const IGNORED_WHILE_OFF: Settlement = notCompared(
   'the device is off, and while it is off it acknowledges this command and ignores it; turn it on first, or give optionsMask and optionsOverride {"executeIfOff": true}',
 );
 
-/** What the generic tool works with. */
+/** The parts that the generic tool uses. */
 export interface MatterToolPorts {
   readonly devices: CompiledDevices;
   readonly names: DeviceNames;
@@ -56,7 +56,7 @@ interface Request {
  * unlocking. A refusal by the device answers `success: false` with the Matter status.
  */
 export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
-  const tool = defineTool(
+  return defineTool(
     {
       name: 'control_matter_device',
       isDestructive: true,
@@ -103,7 +103,6 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
     },
     (params, context) => run(ports, params, context.signal),
   );
-  return tool;
 }
 
 const RETURNS: JsonSchema = {
@@ -259,82 +258,60 @@ function readable(cluster: ClusterDescription): readonly string[] {
   return cluster.attributes.filter((attribute) => attribute.readPrivilege === 'view').map((attribute) => attribute.name);
 }
 
-function elementOf(ports: MatterToolPorts, request: Request, device: DeviceId): MatterElement {
-  const description = ports.devices.describe(device);
-  if (!description) throw new AtmoError('DEVICE_NOT_FOUND', `The device ${device} is gone; list the devices to see what there is`);
-  return findElement(description, request);
-}
-
 /** A command or attribute of a device, found by its name. */
 type MatterElement = { readonly endpoint: number; readonly cluster: ClusterDescription } & (
   | { readonly kind: 'command'; readonly command: CommandDescription }
   | { readonly kind: 'attribute'; readonly attribute: AttributeDescription }
 );
 
-/** Names as a caller wrote them. */
-export interface ElementQuery {
-  readonly endpoint?: number;
-  readonly cluster: string;
-  readonly command?: string;
-  readonly attribute?: string;
-}
-
 /**
- * Finds it in any letter case and with or without underscores. Without an endpoint: 1 where it has the cluster, else the
- * first that has. NOT_SUPPORTED names what the device has instead, VALIDATION_ERROR when neither or both are asked for.
+ * Finds the command or attribute of a request by its name in any letter case, with or without underscores. Without an endpoint: 1
+ * where it has the cluster, else the first that has. NOT_SUPPORTED names the elements that the device has, VALIDATION_ERROR rejects
+ * neither or both of command and attribute.
  */
-function findElement(description: DeviceDescription, query: ElementQuery): MatterElement {
+function elementOf(ports: MatterToolPorts, query: Request, device: DeviceId): MatterElement {
+  const description = ports.devices.describe(device);
+  if (!description) throw new AtmoError('DEVICE_NOT_FOUND', `The device ${device} is gone; list the devices to see what there is`);
   if ((query.command === undefined) === (query.attribute === undefined)) {
     throw new AtmoError('VALIDATION_ERROR', 'Give either command or attribute. Example: {"cluster": "OnOff", "command": "On"}');
   }
   const { endpoint, cluster } = findCluster(description, query);
   const where = `${cluster.name} on endpoint ${endpoint} of ${description.device.id}`;
   if (query.command !== undefined) {
-    return {
-      kind: 'command',
-      endpoint,
-      cluster,
-      command: named(cluster.commands, query.command) ?? absent('command', query.command, { where, known: cluster.commands }),
-    };
+    return { kind: 'command', endpoint, cluster, command: named('command', query.command, { where, known: cluster.commands }) };
   }
-  const name = query.attribute ?? '';
   return {
     kind: 'attribute',
     endpoint,
     cluster,
-    attribute: named(cluster.attributes, name) ?? absent('attribute', name, { where, known: cluster.attributes }),
+    attribute: named('attribute', query.attribute ?? '', { where, known: cluster.attributes }),
   };
 }
 
-function findCluster(
-  description: DeviceDescription,
-  query: ElementQuery,
-): { readonly endpoint: number; readonly cluster: ClusterDescription } {
+function findCluster(description: DeviceDescription, query: Request): { readonly endpoint: number; readonly cluster: ClusterDescription } {
   const all = description.endpoints.flatMap(({ endpoint, clusters }) => clusters.map((cluster) => ({ endpoint, cluster })));
-  const fits = all.filter(({ cluster }) => plain(cluster.name) === plain(query.cluster));
-  const found =
-    query.endpoint === undefined
-      ? (fits.find(({ endpoint }) => endpoint === 1) ?? fits[0])
-      : fits.find(({ endpoint }) => endpoint === query.endpoint);
-  if (found) return found;
   const here = query.endpoint === undefined ? all : all.filter(({ endpoint }) => endpoint === query.endpoint);
+  const fits = here.filter(({ cluster }) => plain(cluster.name) === plain(query.cluster));
+  const found = fits.find(({ endpoint }) => endpoint === 1) ?? fits[0];
+  if (found) return found;
   const where = query.endpoint === undefined ? description.device.id : `endpoint ${query.endpoint} of ${description.device.id}`;
   return absent('cluster', query.cluster, { where, known: here.map(({ cluster }) => cluster) });
 }
 
-function named<Item extends { readonly name: string }>(items: readonly Item[], name: string): Item | undefined {
-  return items.find((item) => plain(item.name) === plain(name));
+interface SearchedItems<Item> {
+  readonly where: string;
+  readonly known: readonly Item[];
+}
+
+function named<Item extends { readonly name: string }>(what: string, name: string, place: SearchedItems<Item>): Item {
+  return place.known.find((item) => plain(item.name) === plain(name)) ?? absent(what, name, place);
 }
 
 function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '').replaceAll('-', '');
 }
 
-function absent(
-  what: string,
-  name: string,
-  place: { readonly where: string; readonly known: readonly { readonly name: string }[] },
-): never {
+function absent(what: string, name: string, place: SearchedItems<{ readonly name: string }>): never {
   const known = [...new Set(place.known.map((item) => item.name))];
   const [near] = nearestTexts(name, known);
   const hint = near === undefined ? `it has ${known.slice(0, 20).join(', ') || 'none'}` : `did you mean ${near}?`;

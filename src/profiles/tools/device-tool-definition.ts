@@ -52,7 +52,7 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
   };
 }
 
-/** What a tool is about: its capability, else its cluster, whose words say less: a speaker's volume is a LevelControl too. */
+/** Tags of the subject: the capability, else the cluster, which says less: the volume of a speaker is a LevelControl too. */
 function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }
@@ -66,13 +66,13 @@ function describe(device: Device, tool: DeviceTool): string {
   return `${sentence}${part}${area}${danger}`;
 }
 
-/** Which of several endpoints it means, by the name that the device gives it. */
+/** A sentence about the endpoint of a tool that several endpoints have, with the label of the device. */
 function partOf({ part, numbered, endpoint }: DeviceTool): string {
   if (numbered === undefined) return '';
   return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;
 }
 
-/** Shapes of answers are the same for all tools over the same values. */
+/** Schema of the result; it is the same for all tools over the same values. */
 function returnsOf(tool: DeviceTool): JsonSchema {
   const properties = Object.fromEntries(tool.values.map((value) => [value.name, value.schema]));
   const state = { type: 'object', properties, additionalProperties: false, description: 'What the device says now' };

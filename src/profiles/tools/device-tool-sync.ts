@@ -22,10 +22,10 @@ import { deviceToolDefinition } from './device-tool-definition.ts';
 import { ReadingRecorder } from './reading-recorder.ts';
 import { runDeviceTool, toolEffects } from './run-device-tool.ts';
 
-// The first reports of a device come in a burst; its limits are looked at once they are all there.
+// The first reports of a device come in a burst; the device is compiled again once, after the burst.
 const SETTLE_MS = 250;
 
-/** What the synchronisation works with. */
+/** The parts that the synchronisation uses. */
 export interface DeviceToolPorts {
   readonly directory: DeviceDirectory;
   readonly access: DeviceAccess;
@@ -40,17 +40,17 @@ export interface DeviceToolPorts {
 
 interface Entry {
   readonly compiled: CompiledDevice;
-  /** Key of a tool → what is registered for it. */
+  /** Key of a tool → its registered tool. */
   readonly tools: ReadonlyMap<string, RegisteredTool>;
 }
 
 /**
- * Keeps the registry and the reading store in step with the devices: tools come, change and go with them, stay while a
- * device is away, and keep every name that they ever had as an alias.
+ * Registers the tools of the devices and describes their sensors, each time when a device is added, changes or is removed. The tools
+ * of an unreachable device stay, and every former name of a tool is an alias.
  */
 export class DeviceToolSync implements Service, CompiledDevices {
   readonly #ports: DeviceToolPorts;
-  readonly #feed: ReadingRecorder;
+  readonly #recorder: ReadingRecorder;
   readonly #entries = new Map<DeviceId, Entry>();
   readonly #pending = new Map<DeviceId, () => void>();
   #stops: readonly (() => void)[] = [];
@@ -58,7 +58,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
 
   constructor(ports: DeviceToolPorts) {
     this.#ports = ports;
-    this.#feed = new ReadingRecorder(ports);
+    this.#recorder = new ReadingRecorder(ports);
   }
 
   async start(): Promise<void> {
@@ -71,8 +71,8 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 
   /**
-   * Makes the tools of all devices that are there. To be called once they all are, since of several new ones of one name it is
-   * not the first to be seen that takes it.
+   * Makes the tools of all devices. To be called once all devices are known, since their order does not decide which of several new
+   * ones takes a name.
    */
   open(): void {
     const { directory, names, logger } = this.#ports;
@@ -96,9 +96,9 @@ export class DeviceToolSync implements Service, CompiledDevices {
     this.#pending.clear();
   }
 
-  /** Makes the tools of a device anew after its names were changed from outside. */
+  /** Makes the tools of a device anew, also after the owner changed its names. */
   refresh(id: DeviceId): void {
-    this.#update(id);
+    if (this.#isOpen) this.#enter(this.#compile(id));
   }
 
   get(id: DeviceId): CompiledDevice | undefined {
@@ -122,12 +122,12 @@ export class DeviceToolSync implements Service, CompiledDevices {
       return;
     }
     if (change.kind === 'removed') this.#remove(device.id);
-    else this.#update(device.id);
+    else this.refresh(device.id);
     events.emit(`device.${change.kind}`, device.id, { name: device.name, device_types: device.deviceTypes });
   }
 
   #onReport(report: AttributeReading): void {
-    this.#feed.take(report);
+    this.#recorder.take(report);
     const { device, endpoint, cluster, attribute } = report.path;
     const isLimit = this.#entries.get(device)?.compiled.dependsOn.has(`${endpoint}/${cluster}/${attribute}`) ?? false;
     if (!isLimit || this.#pending.has(device)) return;
@@ -135,7 +135,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       device,
       this.#ports.clock.after(SETTLE_MS, () => {
         this.#pending.delete(device);
-        this.#update(device);
+        this.refresh(device);
       }),
     );
   }
@@ -156,21 +156,18 @@ export class DeviceToolSync implements Service, CompiledDevices {
     });
   }
 
-  #update(id: DeviceId): void {
-    if (this.#isOpen) this.#enter(this.#compile(id));
-  }
-
   #enter(compiled: CompiledDevice | undefined): void {
     if (!compiled) return;
     const { id } = compiled.device;
     const before = this.#entries.get(id);
     const names = this.#nameTools(compiled);
-    const tools = new Map(compiled.tools.map((tool) => [tool.key, this.#registered(compiled, tool, nameIn(names, tool))]));
-    this.#entries.set(id, { compiled, tools });
-    this.#replace(id, before);
+    const registered = (tool: DeviceTool) => this.#registered(compiled, tool, names.get(tool.key) ?? { name: tool.action, aliases: [] });
+    const entry = { compiled, tools: new Map(compiled.tools.map((tool) => [tool.key, registered(tool)])) };
+    this.#entries.set(id, entry);
+    this.#replace(before, entry);
     const readings = this.#ports.names.nameReadings(id, compiled.readings);
     this.#save(id);
-    this.#feed.set(compiled, readings);
+    this.#recorder.set(compiled, readings);
   }
 
   #compile(id: DeviceId): CompiledDevice | undefined {
@@ -179,7 +176,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     if (!description) return undefined;
     const known = attributesOf(description);
     return compileDevice(description, profiles, (endpoint, cluster, attribute) => {
-      // What a device has not got is no live value; asking for it is NOT_SUPPORTED.
+      // Access to an attribute that the device lacks is NOT_SUPPORTED.
       if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
@@ -205,7 +202,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** The state directory is from a hub that kept no ids of readings: what they were then they stay. */
+  /** Keeps the ids of readings in a state directory of a hub that stored none. */
   #adoptReadings(devices: readonly Device[]): void {
     for (const { id } of devices) {
       const readings = this.#compile(id)?.readings ?? [];
@@ -214,7 +211,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** The state directory is from a hub that kept no names: what the tools were called then stays theirs. */
+  /** Keeps the names of tools in a state directory of a hub that stored none. */
   #adoptUnclaimedNames(devices: readonly Device[]): void {
     const prefixes = unclaimedPrefixes(devices);
     const { names } = this.#ports;
@@ -224,9 +221,9 @@ export class DeviceToolSync implements Service, CompiledDevices {
       const isAlone = devices.filter((other) => plainPrefix(other) === plainPrefix(device)).length === 1;
       const tools = this.#compile(device.id)?.tools ?? [];
       const named = tools.map((tool): [string, readonly string[]] => {
-        const forms = [tool.formerAction ?? tool.numbered ?? tool.action, ...(tool.alias === undefined ? [] : [tool.alias])];
+        const forms = [tool.formerAction ?? tool.numbered ?? tool.action, tool.alias ?? []].flat();
         const plain = forms.map((form) => unclaimedToolName(prefix, form));
-        // Where a name was taken when it came, as by another device of its name, a tool had the other one.
+        // Where another device of its name had taken a name first, the tool had the second one.
         const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
         return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
       });
@@ -234,10 +231,9 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  #replace(id: DeviceId, before: Entry | undefined): void {
-    const after = this.#entries.get(id)?.tools ?? new Map<string, RegisteredTool>();
-    for (const [key, tool] of before?.tools ?? []) if (after.get(key)?.id !== tool.id) this.#ports.registry.unregister(tool.id);
-    for (const [key, tool] of after) this.#register(tool, before?.tools.get(key));
+  #replace(before: Entry | undefined, { tools }: Entry): void {
+    for (const [key, tool] of before?.tools ?? []) if (tools.get(key)?.id !== tool.id) this.#ports.registry.unregister(tool.id);
+    for (const [key, tool] of tools) this.#register(tool, before?.tools.get(key));
   }
 
   #register(tool: RegisteredTool, old: RegisteredTool | undefined): void {
@@ -247,7 +243,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     try {
       this.#ports.registry.register(tool, { replace: true });
     } catch (error) {
-      // One tool that a device's odd description makes impossible must not take the others away.
+      // One tool that the description of a device makes impossible must not prevent the others.
       this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
     }
   }
@@ -257,7 +253,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     this.#pending.get(id)?.();
     this.#pending.delete(id);
     this.#entries.delete(id);
-    this.#feed.remove(id);
+    this.#recorder.remove(id);
   }
 
   #registered(compiled: CompiledDevice, tool: DeviceTool, { name, aliases }: NamedTool): RegisteredTool {
@@ -289,11 +285,7 @@ function toolToName({ key, action, alias, numbered }: DeviceTool): ToolToName {
   return { key, action, shortForms: [alias, numbered].filter((form) => form !== undefined && form !== action) as readonly string[] };
 }
 
-function nameIn(names: ReadonlyMap<string, NamedTool>, { key, action }: DeviceTool): NamedTool {
-  return names.get(key) ?? { name: action, aliases: [] };
-}
-
-/** `<endpoint>/<cluster>/<attribute>` of all that a device has. */
+/** `<endpoint>/<cluster>/<attribute>` of all attributes of a device. */
 function attributesOf({ endpoints }: DeviceDescription): ReadonlySet<string> {
   const paths = endpoints.flatMap(({ endpoint, clusters }) =>
     clusters.flatMap(({ name, attributes }) => attributes.map((attribute) => `${endpoint}/${name}/${attribute.name}`)),

@@ -12,62 +12,60 @@ interface RecordedSensor {
   readonly reading: DeviceReading;
 }
 
-/** Keeps the reading store fed with what devices report, in human units. */
+interface RecorderPorts {
+  readonly access: DeviceAccess;
+  readonly readings: ReadingStore;
+  readonly events: EventBus;
+}
+
+/** Records the reports of devices in the reading store, in human units. */
 export class ReadingRecorder {
-  readonly #access: DeviceAccess;
-  readonly #store: ReadingStore;
-  readonly #events: EventBus;
-  /** `endpoint/cluster/attribute` → what is read from it, by device. */
+  readonly #ports: RecorderPorts;
+  /** By device: `endpoint/cluster/attribute` → its sensors. */
   readonly #sensors = new Map<DeviceId, ReadonlyMap<string, readonly RecordedSensor[]>>();
 
-  constructor(collaborators: { readonly access: DeviceAccess; readonly readings: ReadingStore; readonly events: EventBus }) {
-    this.#access = collaborators.access;
-    this.#store = collaborators.readings;
-    this.#events = collaborators.events;
+  constructor(ports: RecorderPorts) {
+    this.#ports = ports;
   }
 
-  /** Announces a device's sensors under the paths that their keys have, takes back those that it lost, and records what is known already. */
+  /** Describes a device's sensors under the paths of their keys, removes those that it lost, and records the cached values. */
   set(compiled: CompiledDevice, paths: ReadonlyMap<string, string>): void {
     const { device } = compiled;
+    const { access, readings } = this.#ports;
     const sensors = compiled.readings.map((reading) => {
       return { id: parseSensorId(`${device.id}/${paths.get(reading.key) ?? reading.path}`), reading };
     });
-    const kept = new Set(sensors.map(({ id }) => id));
-    for (const { id } of this.#sensorsOf(device.id)) if (!kept.has(id)) this.#store.describe(id, null);
+    const present = new Set(sensors.map(({ id }) => id));
+    for (const { id } of this.#sensorsOf(device.id)) if (!present.has(id)) readings.describe(id, null);
     this.#sensors.set(
       device.id,
       Map.groupBy(sensors, ({ reading }) => keyOf(reading)),
     );
     for (const { id, reading } of sensors) this.#describe(compiled, id, reading);
-    this.#store.setReachability(device.id, device.reachability);
-    for (const { reading } of sensors) {
-      const known = this.#access.cached({
-        device: device.id,
-        endpoint: reading.endpoint,
-        cluster: reading.cluster,
-        attribute: reading.attribute,
-      });
+    readings.setReachability(device.id, device.reachability);
+    for (const { endpoint, cluster, attribute } of compiled.readings) {
+      const known = access.cached({ device: device.id, endpoint, cluster, attribute });
       if (known) this.take(known);
     }
   }
 
-  /** Takes all sensors of a device away; their history stays. */
+  /** Removes all sensors of a device; their history stays. */
   remove(device: DeviceId): void {
-    for (const { id } of this.#sensorsOf(device)) this.#store.describe(id, null);
+    for (const { id } of this.#sensorsOf(device)) this.#ports.readings.describe(id, null);
     this.#sensors.delete(device);
   }
 
-  /** Records a report and tells it. */
+  /** Records a report and emits it as `sensor.reading`. */
   take(report: AttributeReading): void {
     for (const { id, reading } of this.#sensors.get(report.path.device)?.get(keyOf(report.path)) ?? []) {
       const value = readingValue(reading.toHuman(report.value));
-      this.#store.record(id, value, report.atMs);
-      this.#events.emit('sensor.reading', id, { value, unit: reading.unit, kind: reading.kind, at_ms: report.atMs || null });
+      this.#ports.readings.record(id, value, report.atMs);
+      this.#ports.events.emit('sensor.reading', id, { value, unit: reading.unit, kind: reading.kind, at_ms: report.atMs || null });
     }
   }
 
   #describe({ device }: CompiledDevice, id: SensorId, reading: DeviceReading): void {
-    this.#store.describe(id, {
+    this.#ports.readings.describe(id, {
       id,
       device: device.id,
       name: reading.path.replace('/', '_'),
@@ -83,7 +81,7 @@ export class ReadingRecorder {
   }
 }
 
-/** A title after other words; abbreviations such as HEPA stay as they are. */
+/** A title in the middle of a sentence; abbreviations such as HEPA stay in capitals. */
 function inSentence(title: string): string {
   return title.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 }

@@ -15,7 +15,7 @@ import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperatur
 // Status of the Interaction Model (Core §8.10.1).
 const CONSTRAINT_ERROR = 0x87;
 
-/** What a tool's run needs from outside. */
+/** Access to devices for one call. */
 export interface DeviceCall {
   readonly access: DeviceAccess;
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ export interface DeviceCall {
   readonly nowMs: number;
 }
 
-/** What a call of a device's tool really does, one entry for each command, write or read. */
+/** The effects of a call of a device's tool, one for each command, write or read. */
 export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
   const { device } = compiled;
   const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
@@ -36,17 +36,17 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
   }));
 }
 
-/** Values of a state that a message names; all of them stand in the details. */
-const MAX_SAID = 6;
+/** Values of a state that a message names; the details hold all of them. */
+const MAX_NAMED_VALUES = 6;
 
-/** What a tool that acts answers. */
+/** The result of a tool that acts. */
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool: its commands and writes in order, then one read of what its state shows. Answers `{state, target, settled}` in human
- * units, with `settled_reason` where nothing could be compared; for reading tools `{state, age_seconds, reachability}`. A relative
- * command, such as toggle, has its target worked out from a read right before it. Errors are those of DeviceAccess; a response that
- * says no is CLUSTER_STATUS too.
+ * Runs a tool: its commands and writes in order, then one read of the values of its state. Returns `{state, target, settled}` in human
+ * units, with `settled_reason` where nothing could be compared; for reading tools `{state, age_seconds, reachability}`. The target of a
+ * relative command, such as toggle, is derived from a read right before it. Errors are those of DeviceAccess; a refusal in a response
+ * is CLUSTER_STATUS too.
  */
 export async function runDeviceTool(
   compiled: CompiledDevice,
@@ -71,7 +71,7 @@ async function act(
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
-/** A refusal of a value as out of range, with what the device states of its range: the caller cannot know it otherwise. */
+/** A refusal of a value as out of range, with the ranges in the schema of the tool, which the device has stated. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
   const known = propertiesOf(tool.parameters);
@@ -82,7 +82,7 @@ function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): 
   return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
 }
 
-/** A plan that names no state, with the state that follows from the one that the device shows now, where one follows. */
+/** Adds the target to a plan without one, where it follows from the present state of the device. */
 async function withRelativeTarget(
   compiled: CompiledDevice,
   { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
@@ -102,17 +102,17 @@ async function withRelativeTarget(
   return { ...plan, target: expected((endpoint, cluster, attribute) => now.get(`${endpoint}/${cluster}/${attribute}`)) };
 }
 
-/** Carries out a plan's steps in order and answers the last response. */
-export async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Promise<JsonObject | null> {
+/** Carries out the steps of a plan in order and returns the last response. */
+async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Promise<JsonObject | null> {
   let response: JsonObject | null = null;
   for (const step of plan.steps) response = (await carryOutStep(device, step, call)) ?? response;
   return response;
 }
 
-/** InvalidInState (Core §8.10), and the same said by a response. */
+/** InvalidInState (Core §8.10), and the same status in a response. */
 const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
 
-/** Throws the error of a command; where the state of the device forbids it, with that state, so that the next step is known. */
+/** Throws the error of a command; where the state of the device forbids the command, with that state, so that the caller can change it. */
 async function refusedInState(
   device: Device,
   { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
@@ -123,8 +123,8 @@ async function refusedInState(
   const readings = await call.access.read(pathsOf(device, tool.values), { signal: call.signal }).catch(() => undefined);
   if (!readings) throw thrown;
   const state = stateOf(tool.values, readings, 'celsius');
-  const said = Object.entries(state).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
-  const message = `${error.message}: ${said.slice(0, MAX_SAID).join(', ')}. Change that first, then try again`;
+  const shown = Object.entries(state).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const message = `${error.message}: ${shown.slice(0, MAX_NAMED_VALUES).join(', ')}. Change that first, then try again`;
   throw new AtmoError('CLUSTER_STATUS', message, { ...error.details, state }, { cause: error });
 }
 
@@ -150,13 +150,16 @@ async function stateAfter(
 ): Promise<ActResult> {
   const { tool, plan, unit } = run;
   const { values } = tool;
-  const target = Object.fromEntries(Object.entries(plan.target).map(([name, value]) => [name, shown(tool, name, { value, unit })]));
+  const unitOfValue = (name: string) => values.find((value) => value.name === name)?.unit ?? '';
+  const target = Object.fromEntries(
+    Object.entries(plan.target).map(([name, value]) => [name, inCallerUnit(value, unitOfValue(name), unit)]),
+  );
   if (values.length === 0) return { state: {}, target, ...settlementOf({}, { values, readings: [] }) };
   try {
     const readings = await access.read(pathsOf(device, values), { signal });
     return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
-    // The device has already acknowledged the command: that much is certain, and an error would say otherwise.
+    // The device has acknowledged the command, and an error would deny it.
     return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
   }
 }
@@ -167,13 +170,13 @@ async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Pr
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {
     state: stateOf(tool.values, readings, 'celsius'),
-    // One value of unknown age makes the whole as old as nobody knows.
+    // One value of unknown age makes the age of the whole unknown.
     age_seconds: oldestMs === 0 ? null : Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
     reachability: readings.find((reading) => reading.reachability !== 'reachable')?.reachability ?? 'reachable',
   };
 }
 
-/** What the subscription keeps fresh; undefined when something has to be asked. */
+/** The cached readings, which the subscription keeps up to date; undefined when a value has to be read from the device. */
 function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: DeviceAccess): readonly AttributeReading[] | undefined {
   if (tool.capability === undefined || tool.values.some((value) => value.hasToBeAsked)) return undefined;
   const readings = paths.flatMap((path) => access.cached(path) ?? []);
@@ -190,18 +193,13 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
   );
 }
 
-function shown(tool: DeviceTool, name: string, target: { readonly value: Json; readonly unit: TemperatureUnit }): Json {
-  const unit = tool.values.find((value) => value.name === name)?.unit ?? '';
-  return inCallerUnit(target.value, unit, target.unit);
-}
-
 /**
- * Whether a device shows what was asked for. True and false come from a comparison of its state with a target; without one it is
- * null, and the reason says in words why nothing was compared.
+ * Whether a device shows the target. True and false are the result of a comparison with its state; null means that nothing was
+ * compared, for the reason given.
  */
 export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
 
-/** Members of an answer that hold a settlement, for schemas. */
+/** Schemas of the members of a result that hold a settlement. */
 export const SETTLEMENT_PROPERTIES = {
   settled: {
     type: ['boolean', 'null'],
@@ -216,7 +214,7 @@ const UNREAD: Settlement = notCompared('the device acknowledged the action, and 
 
 const NOTHING_NAMED = notCompared('this action names no state in which the device has to be afterwards');
 
-/** Compares what the device shows with each value of the target; `readings` stand in the order of `values`. */
+/** Compares the readings with each value of the target; `readings` stand in the order of `values`. */
 function settlementOf(
   target: JsonObject,
   { values, readings }: { readonly values: readonly CompiledValue[]; readonly readings: readonly AttributeReading[] },
@@ -235,7 +233,7 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** The settlement of a whole call that took several actions: that of the action that is farthest from its target. */
+/** The settlement of a call of several actions: that of the action that is farthest from its target. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };
@@ -247,11 +245,11 @@ export function notCompared(why: string): Settlement {
   return { settled: null, settled_reason: `Nothing was compared: ${why}` };
 }
 
-/** What devices answer when they did what they were told. `Exhausted` is a log that came whole (Core §11.11.4.2). */
+/** Statuses of success. `Exhausted` is that of a complete log (Core §11.11.4.2). */
 const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);
 
 /**
- * Throws CLUSTER_STATUS where a response says no although the interaction succeeded: the `status` of ChangeToModeResponse,
+ * Throws CLUSTER_STATUS for a response that refuses although the interaction succeeded: the `status` of ChangeToModeResponse,
  * SelectAreasResponse and the like, the `commandResponseState` of OperationalCommandResponse (Application Clusters §1.14.7.5).
  */
 export function requireAcceptance(what: string, response: JsonObject | null): void {
@@ -267,11 +265,9 @@ export function requireAcceptance(what: string, response: JsonObject | null): vo
 
 function refusalOf(response: JsonObject): { readonly status: Json; readonly text: string } | undefined {
   const state = response.commandResponseState;
-  if (isJsonObject(state)) return refused(state.errorStateId, state.errorStateDetails ?? state.errorStateLabel);
-  return refused(response.status, response.statusText);
-}
-
-function refused(status: Json | undefined, text: Json | undefined): { readonly status: Json; readonly text: string } | undefined {
+  const [status, text] = isJsonObject(state)
+    ? [state.errorStateId, state.errorStateDetails ?? state.errorStateLabel]
+    : [response.status, response.statusText];
   if (status === undefined || ACCEPTED.has(status)) return undefined;
   return { status, text: typeof text === 'string' ? plain(text) : '' };
 }
