@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -52,6 +53,22 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
 /** The text of a file; undefined when there is none. Throws what the file system says. */
 export function readTextIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** The names of the JSON files in a folder, sorted; none when there is no folder. */
+export function jsonFilesIn(folder: string): readonly string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => name.endsWith('.json')).sort();
+}
+
+/** The JSON of a file of the owner, or of its text. CONFIG_INVALID names a file that is not JSON. */
+export function parseJsonFile(path: string, text?: string): unknown {
+  try {
+    return JSON.parse(text ?? readFileSync(path, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown reason';
+    throw new AtmoError('CONFIG_INVALID', `${path} cannot be read as JSON: ${reason}`);
+  }
 }
 
 /** Puts `text` in place of a file, mode 0600, so that after a power cut either the old or the new text is there. */

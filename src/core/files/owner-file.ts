@@ -6,7 +6,7 @@ import type { HubProblems } from '../health.ts';
 import { tryParseJson } from '../json.ts';
 import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
-import { attemptWrite, readTextIfExists } from './file-system.ts';
+import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
 /** Where the text that counted last is kept: the file alone cannot tell "none" from "lost". */
 export interface AcceptedText {
@@ -195,9 +195,9 @@ interface OwnerFolderParts<Content> {
   readonly path: string;
   /** Files that are there, below the folder. */
   readonly names: readonly string[];
-  /** Throws for a text with mistakes. */
-  readonly parse: (text: string, path: string) => Content;
-  /** What only one of the files may be about; undefined for a file that stands beside all others. */
+  /** Throws for JSON with mistakes. */
+  readonly parse: (json: unknown, path: string) => Content;
+  /** The subject that only one file may have; undefined for a file that stands beside all others. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }
@@ -263,7 +263,7 @@ function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, n
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],
     read: readTextIfExists,
-    parse: (text, one) => (text.trim() === EMPTY_JSON ? undefined : parse(text, one)),
+    parse: (text, one) => (text.trim() === EMPTY_JSON ? undefined : parse(parseJsonFile(one, text), one)),
     takenOf,
     nothing: { purpose: 'to be without it', text: EMPTY_JSON },
   });

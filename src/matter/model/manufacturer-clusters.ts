@@ -1,4 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
 import {
   AttributeElement,
   type ClusterModel as Cluster,
@@ -13,22 +12,19 @@ import {
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Privilege } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { jsonFilesIn } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import type { JsonSchema } from '../../core/json.ts';
 
 /** The owner's models of manufacturers' clusters. CONFIG_INVALID names a file with a mistake of which nothing was ever taken. */
 export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText): OwnerFolder<ClusterModel> {
-  const names = existsSync(path) ? readdirSync(path).filter((name) => name.endsWith('.json')) : [];
-  return readOwnerFolder<ClusterModel>({ path, names, parse, subjectOf: ({ id }) => String(id), takenOf });
-}
-
-function parse(text: string, path: string): ClusterModel {
-  try {
-    return manufacturerModel(JSON.parse(text), path);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new AtmoError('CONFIG_INVALID', `${path} is no JSON: ${error.message}`);
-  }
+  return readOwnerFolder<ClusterModel>({
+    path,
+    names: jsonFilesIn(path),
+    parse: manufacturerModel,
+    subjectOf: ({ id }) => String(id),
+    takenOf,
+  });
 }
 
 type Id = number | string;

@@ -1,40 +1,24 @@
-/**
- * Clusters that set up, name, group or examine a node instead of using it. They make no tools of a device: the hub's own
- * tools use them, with the permission `admin:device:<id>`.
- */
-const ADMINISTRATIVE: ReadonlySet<string> = new Set([
-  'AccessControl',
+/** Clusters that set up, name or examine their own node. */
+const OF_OWN_NODE = [
   'AdministratorCommissioning',
   'BasicInformation',
-  'Binding',
   'BridgedDeviceBasicInformation',
-  'CommissionerControl',
   'Descriptor',
   'DiagnosticLogs',
-  'EcosystemInformation',
   'EthernetNetworkDiagnostics',
   'FixedLabel',
   'GeneralCommissioning',
   'GeneralDiagnostics',
-  'GroupKeyManagement',
-  'Groupcast',
   'Groups',
   'IcdManagement',
   'Identify',
-  'JointFabricAdministrator',
-  'JointFabricDatastore',
   'Label',
   'LocalizationConfiguration',
   'NetworkCommissioning',
-  'OperationalCredentials',
   'OtaSoftwareUpdateProvider',
-  'OtaSoftwareUpdateRequestor',
   'PowerSourceConfiguration',
   'PowerTopology',
   'SoftwareDiagnostics',
-  'ThreadBorderRouterManagement',
-  'ThreadNetworkDiagnostics',
-  'ThreadNetworkDirectory',
   'TimeFormatLocalization',
   'TimeSynchronization',
   'TlsCertificateManagement',
@@ -43,15 +27,9 @@ const ADMINISTRATIVE: ReadonlySet<string> = new Set([
   'UserLabel',
   'WiFiNetworkDiagnostics',
   'WiFiNetworkManagement',
-]);
-
-/** True for a cluster that administers the node. */
-export function isAdministrative(cluster: string): boolean {
-  return ADMINISTRATIVE.has(cluster);
-}
-
-/** Clusters whose attributes speak of other devices: whom this one is bound to, shares a group, a fabric or a network with. */
-const ABOUT_OTHERS: ReadonlySet<string> = new Set([
+];
+/** Clusters whose attributes describe other devices: bound ones, and those of the same group, fabric or network. */
+const OF_OTHER_DEVICES = [
   'AccessControl',
   'Binding',
   'CommissionerControl',
@@ -65,9 +43,18 @@ const ABOUT_OTHERS: ReadonlySet<string> = new Set([
   'ThreadBorderRouterManagement',
   'ThreadNetworkDiagnostics',
   'ThreadNetworkDirectory',
-]);
+];
+const ADMINISTRATIVE: ReadonlySet<string> = new Set([...OF_OWN_NODE, ...OF_OTHER_DEVICES]);
 
-/** True for a cluster that nobody may read who is only to know of its own device. */
+/**
+ * True for a cluster that administers a node instead of using it. It makes no tools of a device: the hub's own tools use it, with the
+ * permission `admin:device:<id>`.
+ */
+export function isAdministrative(cluster: string): boolean {
+  return ADMINISTRATIVE.has(cluster);
+}
+
+/** True for a cluster that needs more than the permission to read its own device. */
 export function describesOtherDevices(cluster: string): boolean {
-  return ABOUT_OTHERS.has(cluster);
+  return OF_OTHER_DEVICES.includes(cluster);
 }

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { AtmoError, systemCode } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { jsonFilesIn, parseJsonFile } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import type { ProfileProblem } from '../check/profile-problem.ts';
@@ -11,16 +12,16 @@ import { matchKey, type ProfileFiles, ProfileSet } from './profile-set.ts';
 /** The owner's own profile files. */
 export interface OwnProfiles {
   readonly path: string;
-  /** Where the texts that were taken last are kept. */
+  /** Stores the texts that were accepted last. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** Is called where files are not as they were and what was taken of them last counts. */
+  /** Is called when files are missing or have mistakes, so that their accepted texts stay in force. */
   readonly onStale: (faults: readonly string[]) => void;
 }
 
 /**
- * The hub's profiles: its own directory, and the owner's on top. Our files were checked when the release was made, the
- * owner's are checked here: CONFIG_INVALID with file, path and fix where nothing was ever taken of the file. `bundled` takes the place
- * of our directory's files where they were packed into the program.
+ * The hub's profiles, with the owner's in place of those of the same name. The hub's files are checked for each release, the owner's
+ * here: CONFIG_INVALID with file, path and fix for a file of which no text was ever accepted. `bundled` replaces the files of the
+ * directory where they are packed into the program.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
   const files = options.bundled ?? profileFilesOf(readProfileDirectory(directory));
@@ -36,24 +37,25 @@ export function loadProfiles(directory: string, options: { readonly own?: OwnPro
   return set;
 }
 
-/** What counts of the owner's files. `makeCheck` is called where there are any. */
+/** The owner's files that are in force. `makeCheck` is called when there are any. */
 export function readOwnProfiles(
   { path, takenOf }: Omit<OwnProfiles, 'onStale'>,
   makeCheck: () => ProfileSchemaCheck,
 ): OwnerFolder<RawProfileFile> {
   let check: ProfileSchemaCheck | undefined;
-  const parse = (text: string, file: string): RawProfileFile => {
-    const [kind] = PROFILE_KINDS.filter((one) => file.startsWith(join(path, one, '/')));
-    const profile = parseProfile(kind ?? 'devices', file, text);
+  const parse = (content: unknown, file: string): RawProfileFile => {
+    const kind = PROFILE_KINDS.find((one) => file.startsWith(join(path, one, '/'))) ?? 'devices';
+    const profile = { kind, id: basename(file, '.json'), path: file, content };
     check ??= makeCheck();
     const [problem] = check.problems(profile);
     if (problem) throw new AtmoError('CONFIG_INVALID', `${problem.file}${problem.pointer}: ${problem.problem}; ${problem.fix}`);
     return profile;
   };
-  return readOwnerFolder({ path, names: profileNames(path), parse, subjectOf, takenOf });
+  const names = PROFILE_KINDS.flatMap((kind) => jsonFilesIn(join(path, kind)).map((name) => join(kind, name)));
+  return readOwnerFolder({ path, names, parse, subjectOf, takenOf });
 }
 
-/** Two files of devices may not match alike, and a cluster has one capability that is not a variant. */
+/** Two device files may not match the same devices, and a cluster has one capability that is not a variant. */
 function subjectOf({ kind, content }: RawProfileFile): string | undefined {
   if (kind === 'devices') return matchKey((content as DeviceFile).match);
   const { cluster, variant } = content as CapabilityFile;
@@ -62,7 +64,7 @@ function subjectOf({ kind, content }: RawProfileFile): string | undefined {
 
 const PROFILE_KINDS = ['capabilities', 'devices'] as const;
 
-/** One profile file as it lies on the disk, unchecked. */
+/** One profile file, unchecked. */
 export interface RawProfileFile {
   readonly kind: (typeof PROFILE_KINDS)[number];
   /** File name without `.json`. */
@@ -71,56 +73,23 @@ export interface RawProfileFile {
   readonly content: unknown;
 }
 
-/** All files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is no JSON. */
+/** All files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is not JSON. */
 export function readProfileDirectory(directory: string): readonly RawProfileFile[] {
-  return PROFILE_KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))));
+  return PROFILE_KINDS.flatMap((kind) =>
+    jsonFilesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))),
+  );
 }
 
-/** Paths of all files of a profile directory, below it. */
-function profileNames(directory: string): readonly string[] {
-  return PROFILE_KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => join(kind, name)));
-}
-
-/** One file; the kind is its folder's name. */
+/** Reads one file; the kind is the name of its folder. */
 export function readProfileFile(kind: RawProfileFile['kind'], path: string): RawProfileFile {
-  try {
-    return parseProfile(kind, path, readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw error instanceof AtmoError ? error : noJson(path, error);
-  }
+  return { kind, id: basename(path, '.json'), path, content: parseJsonFile(path) };
 }
 
-/** The text of a file. CONFIG_INVALID names a file that is no JSON. */
-function parseProfile(kind: RawProfileFile['kind'], path: string, text: string): RawProfileFile {
-  const id = path.replace(/^.*[/\\]/, '').replace(/\.json$/, '');
-  try {
-    return { kind, id, path, content: JSON.parse(text) };
-  } catch (error) {
-    throw noJson(path, error);
-  }
-}
-
-function noJson(path: string, error: unknown): AtmoError {
-  const reason = error instanceof Error ? error.message : 'unknown reason';
-  return new AtmoError('CONFIG_INVALID', `${path} cannot be read as JSON: ${reason}`);
-}
-
-/** Files that were checked before, as the form that ProfileSet takes; later files replace earlier ones of the same id. */
+/** Checked files in the form that ProfileSet takes; later files replace earlier ones of the same id. */
 export function profileFilesOf(files: readonly RawProfileFile[]): ProfileFiles {
   const of = (kind: RawProfileFile['kind']) =>
     Object.fromEntries(files.filter((file) => file.kind === kind).map((file) => [file.id, file.content]));
   return { capabilities: of('capabilities'), devices: of('devices') } as ProfileFiles;
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => name.endsWith('.json'))
-      .sort();
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** The two schemas of profile files. */

@@ -1,7 +1,7 @@
 import type { ClusterDescription, DeviceDescription } from '../../core/devices/device-model.ts';
 import { readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import { slug } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
 import { propertiesOf, rawKind, requiredOf } from '../values/converter.ts';
 import { isAdministrative } from './administrative-clusters.ts';
@@ -10,7 +10,7 @@ import type { ProfileSet } from './profile-set.ts';
 
 /**
  * Ready-to-paste files for a device: a device file for the product, and a capability file for each application cluster
- * that no profile knows. What a person has to decide carries careful values: medium risk, the model's own names.
+ * that no profile knows. Decisions that a person has to review have careful values: medium risk, the names of the model.
  */
 export function draftProfile(description: DeviceDescription, profiles: ProfileSet): readonly DraftFile[] {
   const { device } = description;
@@ -53,7 +53,7 @@ function draftCapability(cluster: ClusterDescription): DraftFile {
   };
 }
 
-function draftTool(command: string, parameters: Readonly<Record<string, unknown>>): JsonObject {
+function draftTool(command: string, parameters: JsonSchema): JsonObject {
   const required = requiredOf(parameters);
   const fields = Object.keys(propertiesOf(parameters));
   const params = fields.map((field) => {

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { jsonFilesIn } from '../../../src/core/files/file-system.ts';
 import { acceptedTextsInStore, readOwnerFolder, reportStaleFolder } from '../../../src/core/files/owner-file.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -28,11 +29,8 @@ interface Thing {
 function start(): readonly [words: string, told: string] {
   const { contents, faults, keep } = readOwnerFolder<Thing>({
     path,
-    names: readdirSync(dir).includes('things') ? readdirSync(path).filter((name) => name.endsWith('.json')) : [],
-    parse: (text, file) => {
-      if (!text.endsWith('}')) throw new Error(`${file} is cut off`);
-      return JSON.parse(text) as Thing;
-    },
+    names: jsonFilesIn(path),
+    parse: (json) => json as Thing,
     subjectOf: ({ about }) => about,
     takenOf: acceptedTextsInStore(store, dir),
   });
@@ -43,6 +41,7 @@ function start(): readonly [words: string, told: string] {
 
 const save = (name: string, about: string, word: string) => writeFileSync(join(path, name), JSON.stringify({ about, word }));
 const GONE = 'a.json is gone; to be without it, write "null" into it; when the hub has taken that, the file may be removed';
+const CUT_OFF = 'a.json cannot be read as JSON: Unterminated string in JSON at position 12 (line 1 column 13)';
 
 describe('a folder of files of the owner', () => {
   beforeEach(() => {
@@ -61,7 +60,7 @@ describe('a folder of files of the owner', () => {
     ['gone', () => rmSync(join(path, 'a.json')), GONE],
     ['empty', () => writeFileSync(join(path, 'a.json'), ''), 'a.json is empty; to be without it, write "null" into it'],
     ['zeros', () => writeFileSync(join(path, 'a.json'), '\0\0\0'), 'a.json is empty; to be without it, write "null" into it'],
-    ['cut off', () => writeFileSync(join(path, 'a.json'), '{"about":"la'), 'a.json cannot be read: a.json is cut off'],
+    ['cut off', () => writeFileSync(join(path, 'a.json'), '{"about":"la'), CUT_OFF],
   ])('goes on with what a file said that is %s, and tells it at every start until it is back', (_what, damage, told) => {
     damage();
     expect(start()).toEqual(['two,one', told]);
@@ -105,7 +104,7 @@ describe('a folder of files of the owner', () => {
 test('a file with mistakes of which nothing was ever taken is thrown, and the others are not taken either', () => {
   save('a.json', 'lamp', 'one');
   writeFileSync(join(path, 'b.json'), '{');
-  expect(start).toThrow('b.json is cut off');
+  expect(start).toThrow('b.json cannot be read as JSON: ');
   rmSync(join(path, 'a.json'));
   rmSync(join(path, 'b.json'));
   expect(start()).toEqual(['', '']);
