@@ -53,6 +53,13 @@ export interface Connector {
   readonly service?: Service;
 }
 
+/** The events of a connection that reconnects by itself. */
+export interface ConnectionEvents {
+  /** Is called after the first connection, and again after each break. */
+  readonly onReady: () => void;
+  readonly onDown: (reason: string) => void;
+}
+
 /** The tool over a service; without the service the tool is listed, and its calls say to set `setting` in the configuration. */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   // Definitions do not read the service. Only the handler does, which `unconfigured` replaces.

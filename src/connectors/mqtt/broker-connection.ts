@@ -5,44 +5,43 @@ import type { Logger } from '../../core/logger.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { certificateFailure } from '../http-client/connection-failure.ts';
 
-/** A message of a topic, as it came. */
+/** A received message. */
 export interface MqttMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
-  /** Kept by the broker from before: it tells what was, and is no wish of now. */
+  /** True for a message that the broker stored earlier: it is no command of now. */
   readonly isRetained: boolean;
 }
 
-/** What the broker tells for a client that goes away without a word (MQTT 5.0 §3.1.2.5). */
+/** The message that the broker publishes after a client vanished (MQTT 5.0 §3.1.2.5). */
 interface MqttWill {
   readonly topic: string;
   readonly payload: string;
 }
 
-/** Port: one connection to the broker of the house, made on the first use and made again whenever it breaks. */
+/** Port: one connection to the broker, which the first use makes, and which reconnects after each break. */
 export interface MqttConnection extends AsyncDisposable {
   /**
-   * Resolves when the broker took the message (QoS 1), and where it can tell, when somebody listens to the topic. Errors:
-   * SERVICE_UNAVAILABLE (no connection; the message is not kept for later), SERVICE_REFUSED, OUTCOME_UNKNOWN (sent and not answered).
+   * Resolves when the broker took the message (QoS 1) and, where the broker knows it, the topic has a subscriber. Errors:
+   * SERVICE_UNAVAILABLE (no connection; the message is not stored for later), SERVICE_REFUSED, OUTCOME_UNKNOWN (sent and not confirmed).
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
-  /** Lets the broker keep a state; an empty one takes it away. Nothing happens while there is no connection. */
+  /** Lets the broker store a state; an empty payload deletes it. Does nothing without a connection. */
   retain(topic: string, payload: string): void;
-  /** Tells whoever listens now. Nothing happens while there is no connection. */
+  /** Sends to the present subscribers. Does nothing without a connection. */
   publish(topic: string, payload: string): void;
-  /** Connects and stays connected; `onUp` runs after each time that it succeeded, with nothing subscribed yet. */
+  /** Connects and reconnects; `onUp` is called after each connection, which has no subscriptions yet. */
   open(listeners: MqttListeners, will: MqttWill): void;
-  /** Until the connection breaks; then `onUp` has to say it again. */
+  /** Lasts until the connection breaks; `onUp` has to repeat it. */
   subscribe(filters: readonly string[]): void;
 }
 
-/** Who hears what happens on a link. */
 interface MqttListeners {
   readonly onUp: () => void;
   readonly onMessage: (message: MqttMessage) => void;
 }
 
-/** Where the broker is, and who the hub is there. */
+/** The address of the broker, and the credentials of the hub there. */
 interface BrokerAddress {
   readonly url: string;
   readonly clientId: string;
@@ -55,45 +54,47 @@ interface BrokerAddress {
 const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
-/** Commands and announcements of our own are short; a broker would pass on messages of up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
+/** Commands and announcements are short; a broker would deliver messages of up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
 const MAX_PACKET_BYTES = 65_536;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 const STOPPING = 'the hub is stopping';
 
-/** The link over MQTT 5.0. Nothing is kept for later: what could not be sent is not sent when the connection is back. */
+/** A connection over MQTT 5.0. It stores nothing: a message that could not be sent is not sent after a reconnection. */
 export class BrokerConnection implements MqttConnection {
   readonly #logger: Logger;
-  readonly #place: BrokerAddress;
+  readonly #address: BrokerAddress;
   #client: Promise<MqttClient> | undefined;
   #connected: MqttClient | undefined;
   #listeners: MqttListeners | undefined;
   #problem = 'no answer';
   #isEnded = false;
 
-  constructor(logger: Logger, place: BrokerAddress) {
+  constructor(logger: Logger, address: BrokerAddress) {
     this.#logger = logger;
-    this.#place = place;
+    this.#address = address;
   }
 
   async deliver(topic: string, payload: string, signal: AbortSignal): Promise<void> {
     const client = await this.#untilConnected(signal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    let answer: Packet | undefined;
-    const hear = (packet: Packet) => {
-      if (packet.cmd === 'puback') answer = packet;
+    let ack: Packet | undefined;
+    const onPacket = (packet: Packet) => {
+      if (packet.cmd === 'puback') ack = packet;
     };
     const giveUp = () => reject(notAcknowledged(topic));
-    client.on('packetreceive', hear);
+    client.on('packetreceive', onPacket);
     signal.addEventListener('abort', giveUp, { once: true });
-    // The client calls back within the handling of the very packet that answers, so that the last one heard is ours.
+    // The client calls back while it handles the PUBACK of this message, so that the last one is ours.
     client.publish(topic, payload, { qos: 1 }, (error) => (error ? reject(publishError(topic, error)) : resolve()));
     try {
       await promise;
     } finally {
-      client.off('packetreceive', hear);
+      client.off('packetreceive', onPacket);
       signal.removeEventListener('abort', giveUp);
     }
-    if (answer && 'reasonCode' in answer && answer.reasonCode === NO_MATCHING_SUBSCRIBERS) throw noSubscribers(topic);
+    if (ack && 'reasonCode' in ack && ack.reasonCode === NO_MATCHING_SUBSCRIBERS) {
+      throw new AtmoError('SERVICE_REFUSED', `Nobody listens to ${topic} at the MQTT broker`, { topic });
+    }
   }
 
   retain(topic: string, payload: string): void {
@@ -147,9 +148,9 @@ export class BrokerConnection implements MqttConnection {
   }
 
   async #connect(will?: MqttWill): Promise<MqttClient> {
-    // The package is CommonJS: in the bundle it has no named exports.
+    // A CommonJS package: in the bundle it has no named exports.
     const { default: mqtt } = await import('mqtt');
-    const client = mqtt.connect(clientOptions(this.#place, will));
+    const client = mqtt.connect(clientOptions(this.#address, will));
     client.on('connect', () => this.#onUp(client));
     client.on('close', () => this.#onDown(client));
     client.on('error', (error) => this.#onProblem(errorReason(error)));
@@ -160,20 +161,20 @@ export class BrokerConnection implements MqttConnection {
   #onUp(client: MqttClient): void {
     this.#connected = client;
     this.#problem = 'no answer';
-    this.#logger.info('mqtt.connected', { broker: this.#place.url });
+    this.#logger.info('mqtt.connected', { broker: this.#address.url });
     this.#listeners?.onUp();
   }
 
   #onDown(client: MqttClient): void {
-    if (this.#connected && !this.#isEnded) this.#logger.warn('mqtt.disconnected', { broker: this.#place.url });
+    if (this.#connected && !this.#isEnded) this.#logger.warn('mqtt.disconnected', { broker: this.#address.url });
     this.#connected = undefined;
-    // What was not answered would be sent once more when the connection is back, long after its caller was told.
+    // The client would send unconfirmed messages again after a reconnection, long after their callers got an error.
     for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id));
   }
 
-  /** Told once, not at each attempt. */
+  /** Logs a problem once, and not at each attempt. */
   #onProblem(problem: string): void {
-    if (problem !== this.#problem) this.#logger.warn('mqtt.unreachable', { broker: this.#place.url, problem });
+    if (problem !== this.#problem) this.#logger.warn('mqtt.unreachable', { broker: this.#address.url, problem });
     this.#problem = problem;
   }
 }
@@ -182,14 +183,14 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   const { protocol: scheme, hostname, port } = new URL(url);
   const protocol = scheme === 'mqtts:' ? 'mqtts' : 'mqtt';
   return {
-    // Not as text: the package would read it with a function of Node that warns.
+    // Not as a URL: the package would parse it with a deprecated function of Node.
     protocol,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     protocolVersion: 5,
     properties: { maximumPacketSize: MAX_PACKET_BYTES },
     clientId,
-    // The broker keeps nothing for the hub while it is away: a command of an hour ago is none.
+    // The broker stores nothing for the hub while it is away: a command of an hour ago is void.
     clean: true,
     resubscribe: false,
     queueQoSZero: false,
@@ -204,39 +205,30 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   };
 }
 
-/** A code of the broker is its answer; anything else is that the connection ended first. */
-function publishError(topic: string, error: Error): unknown {
-  return 'code' in error && typeof error.code === 'number' ? publishRefused(topic, error) : notAcknowledged(topic);
+/** A code is the response of the broker (MQTT 5.0 §2.4); any other error is that of the connection. */
+function publishError(topic: string, error: Error): AtmoError {
+  if (!('code' in error) || typeof error.code !== 'number') return notAcknowledged(topic);
+  return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
 }
 
-/** Nobody listens to the topic (MQTT 5.0 §3.4.2.1). */
+/** The topic has no subscriber (MQTT 5.0 §3.4.2.1). */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 
-/** What went wrong with the connection, as `connect` and its stream tell it. */
+/** The code or message of an error of `connect` or its stream. */
 function errorReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
   const { code }: { code?: unknown } = error as object;
   return typeof code === 'string' && code !== '' ? code : error.message.slice(0, 200);
 }
 
-/** SERVICE_UNAVAILABLE: there was no connection to send anything over. */
+/** SERVICE_UNAVAILABLE: without a connection nothing was sent. */
 function notConnected(reason: string): AtmoError {
   const certificate = certificateFailure('The MQTT broker', reason);
   if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `The MQTT broker cannot be reached (${reason}); nothing was sent`, { reason });
 }
 
-/** OUTCOME_UNKNOWN: the message went out, and no answer came. */
+/** OUTCOME_UNKNOWN: the message was sent and not confirmed. */
 function notAcknowledged(topic: string): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', `The MQTT broker did not say whether it took the message to ${topic}`);
-}
-
-/** SERVICE_REFUSED: the broker took it for nobody. */
-function noSubscribers(topic: string): AtmoError {
-  return new AtmoError('SERVICE_REFUSED', `Nobody listens to ${topic} at the MQTT broker`, { topic });
-}
-
-/** SERVICE_REFUSED: the broker said no, with a code of MQTT 5.0 §2.4. */
-function publishRefused(topic: string, error: Error): AtmoError {
-  return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
 }

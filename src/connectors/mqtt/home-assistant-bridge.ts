@@ -1,61 +1,53 @@
-import { type Clock, isoTime, repeat } from '../../core/clock.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
-import type { ReadingStore, SensorInfo } from '../../core/devices/sensor-readings.ts';
+import { isoTime, repeat } from '../../core/clock.ts';
+import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
+import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { EventBus, HubEvent } from '../../core/events.ts';
+import type { HubEvent } from '../../core/events.ts';
 import { parseSensorId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { ConnectorContext } from '../connector.ts';
 import type { AgentCalls } from '../connector-agent.ts';
 import type { MqttConnection, MqttMessage } from './broker-connection.ts';
 import { type BridgeCommand, commandFor, controlRequirements } from './home-assistant-commands.ts';
-import { type BridgedHub, type BridgeTopics, retainedMessages, statePayload } from './home-assistant-messages.ts';
+import { type BridgeTopics, retainedMessages, statePayload } from './home-assistant-messages.ts';
 
-/** Whom the bridge works with. */
-interface BridgeCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'hub'> {
   readonly link: MqttConnection;
-  readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
-  readonly devices: Pick<DeviceDirectory, 'get'>;
-  readonly hub: BridgedHub;
   readonly topics: BridgeTopics;
-  /** Whether there is a tool, by namespace and name. */
+  /** True for the namespace and name of a registered tool. */
   readonly hasTool: (name: string) => boolean;
-  /** Absent where the owner takes no commands. */
+  /** Absent where the owner allows no commands. */
   readonly calls?: AgentCalls;
 }
 
-/** What comes together, such as a device with all its readings, is told together. */
+/** Changes of this time, such as those of all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
-/** Sensors that came or went without an event. */
+/** Finds sensors that came or went without an event. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
-const MAX_RUNNING = 16;
 
 /**
- * Shows the home on an MQTT broker in the words of Home Assistant, and runs what is commanded there where the owner allows it. The
- * broker keeps states; a command that it kept, or that came while the hub was away, is never run.
+ * Shows the home on an MQTT broker in the format of Home Assistant, and runs its commands where the owner allows it. The broker retains
+ * states. A command that it retained, or that came while the hub was away, never runs.
  */
 export class HomeAssistantBridge implements Service {
-  readonly #with: BridgeCollaborators;
-  /** What the broker keeps, by topic. */
-  readonly #kept = new Map<string, string>();
+  readonly #parts: BridgeCollaborators;
+  /** The messages that the broker retains, by topic. */
+  readonly #retained = new Map<string, string>();
   readonly #stopped = new AbortController();
-  #running = 0;
+  readonly #running = new ConcurrencyLimiter({ holder: 'The bridge', maxRunning: 16, maxWaiting: 0 });
   #isDue = false;
   #endings: (() => void)[] = [];
 
-  constructor(ports: BridgeCollaborators) {
-    this.#with = ports;
+  constructor(parts: BridgeCollaborators) {
+    this.#parts = parts;
   }
 
   /** CONFIG_INVALID for permissions that cannot be granted. */
   async start(): Promise<void> {
-    const { events, clock, link, topics, calls } = this.#with;
+    const { events, clock, link, topics, calls } = this.#parts;
     calls?.may('device:control');
-    this.#endings = [events.listen((event) => this.#onEvent(event)), repeat(clock, RECONCILE_MS, () => this.#compare())];
+    this.#endings = [events.listen((event) => this.#onEvent(event)), repeat(clock, RECONCILE_MS, () => this.#publishChanges())];
     const listeners = { onUp: () => this.#onUp(), onMessage: (message: MqttMessage) => this.#onMessage(message) };
     link.open(listeners, { topic: topics.status, payload: 'offline' });
   }
@@ -63,124 +55,115 @@ export class HomeAssistantBridge implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end of this.#endings.splice(0)) end();
     this.#stopped.abort(new AtmoError('CANCELLED', 'The hub is stopping'));
-    this.#with.link.retain(this.#with.topics.status, 'offline');
-    this.#with.calls?.[Symbol.dispose]();
+    this.#parts.link.retain(this.#parts.topics.status, 'offline');
+    this.#parts.calls?.[Symbol.dispose]();
   }
 
   #onUp(): void {
-    const { link, topics, calls } = this.#with;
-    this.#kept.clear();
+    const { link, topics, calls } = this.#parts;
     link.retain(topics.status, 'online');
-    this.#compare();
+    this.#publishAll();
     link.subscribe([topics.homeAssistantStatus, topics.discoveryFilter, ...(calls ? [topics.commandFilter] : [])]);
   }
 
   #onEvent({ type, subject }: HubEvent): void {
     if (type === 'sensor.reading') this.#onReading(subject);
-    else if (type.startsWith('device.') && type !== 'device.event') this.#gather();
+    else if (type.startsWith('device.') && type !== 'device.event') this.#scheduleChanges();
   }
 
   #onReading(id: string): void {
-    const { readings, topics } = this.#with;
+    const { readings, topics } = this.#parts;
     const reading = readings.current(parseSensorId(id));
     const topic = topics.state(id);
-    const before = this.#kept.get(topic);
-    // A first value says what kind of entity a sensor is.
-    if (!reading || before === undefined || before === 'None') this.#gather();
-    else this.#keep(topic, statePayload(reading));
+    const before = this.#retained.get(topic);
+    // The first value decides the kind of entity of a sensor.
+    if (!reading || before === undefined || before === 'None') this.#scheduleChanges();
+    else this.#retain(topic, statePayload(reading));
   }
 
-  #gather(): void {
+  #scheduleChanges(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     this.#endings.push(
-      this.#with.clock.after(DEBOUNCE_MS, () => {
+      this.#parts.clock.after(DEBOUNCE_MS, () => {
         this.#isDue = false;
         this.#endings.pop();
-        this.#compare();
+        this.#publishChanges();
       }),
     );
   }
 
-  /** Tells what differs from what the broker keeps, and takes back what is gone. */
-  #compare(): void {
-    const { readings, devices, hub, topics } = this.#with;
+  /** Publishes the differences to the retained messages, and clears those of things that are gone. */
+  #publishChanges(): void {
+    const { readings, devices, hub, topics } = this.#parts;
     const isControlled = (sensor: SensorInfo) => this.#isControlled(sensor);
     const states = retainedMessages({ readings: readings.sensors(), devices, hub, isControlled }, topics);
-    for (const [topic, payload] of states) this.#keep(topic, payload);
-    for (const topic of this.#kept.keys()) if (!states.has(topic)) this.#forget(topic);
+    for (const [topic, payload] of states) this.#retain(topic, payload);
+    for (const topic of this.#retained.keys()) if (!states.has(topic)) this.#clear(topic);
+  }
+
+  #publishAll(): void {
+    this.#retained.clear();
+    this.#publishChanges();
   }
 
   #isControlled(sensor: SensorInfo): boolean {
-    const { calls, devices, hasTool } = this.#with;
+    const { calls, devices, hasTool } = this.#parts;
     if (!calls) return false;
     const { permission, tool } = controlRequirements(sensor);
     const isThere = tool === undefined ? devices.get(sensor.device) !== undefined : hasTool(tool);
     return isThere && calls.may(permission);
   }
 
-  #keep(topic: string, payload: string): void {
-    if (this.#kept.get(topic) === payload) return;
-    this.#kept.set(topic, payload);
-    this.#with.link.retain(topic, payload);
+  #retain(topic: string, payload: string): void {
+    if (this.#retained.get(topic) === payload) return;
+    this.#retained.set(topic, payload);
+    this.#parts.link.retain(topic, payload);
   }
 
-  #forget(topic: string): void {
-    this.#kept.delete(topic);
-    this.#with.link.retain(topic, '');
+  #clear(topic: string): void {
+    this.#retained.delete(topic);
+    this.#parts.link.retain(topic, '');
   }
 
   #onMessage({ topic, payload, isRetained }: MqttMessage): void {
-    const { topics } = this.#with;
+    const { topics } = this.#parts;
     const sensor = topics.sensorOfCommand(topic);
     if (sensor !== undefined) {
       if (!isRetained) void this.#onCommand(topic, sensor, payload);
-    } else if (topics.isDiscovery(topic)) this.#onAnnouncement(topic, payload);
-    else if (topic === topics.homeAssistantStatus && !isRetained && textOf(payload) === 'online') this.#tellAgain();
-  }
-
-  /** Of a device that went while the hub was away. */
-  #onAnnouncement(topic: string, payload: Uint8Array): void {
-    if (payload.length > 0 && !this.#kept.has(topic)) this.#forget(topic);
-  }
-
-  #tellAgain(): void {
-    this.#kept.clear();
-    this.#compare();
+    } else if (topics.isDiscovery(topic)) {
+      // A device may have been removed while the hub was away.
+      if (payload.length > 0 && !this.#retained.has(topic)) this.#clear(topic);
+    } else if (topic === topics.homeAssistantStatus && !isRetained && textOf(payload) === 'online') this.#publishAll();
   }
 
   async #onCommand(topic: string, sensor: string, payload: Uint8Array): Promise<void> {
     try {
-      await this.#run(this.#commandOf(sensor, payload));
+      const { tool, params } = this.#commandOf(sensor, payload);
+      const { signal } = this.#stopped;
+      await this.#running.run(async () => {
+        signal.throwIfAborted();
+        await this.#parts.calls?.call(tool, params, signal);
+      }, signal);
     } catch (thrown) {
       this.#onFailure(topic, sensor, toAtmoError(thrown));
     }
   }
 
   #commandOf(id: string, payload: Uint8Array): BridgeCommand {
-    const reading = this.#with.readings.current(parseSensorId(id));
+    const reading = this.#parts.readings.current(parseSensorId(id));
     const command = reading && payload.length <= MAX_PAYLOAD_BYTES ? commandFor(reading.sensor, textOf(payload)) : undefined;
     if (command) return command;
     throw new AtmoError('VALIDATION_ERROR', 'There is nothing here that takes such a command');
   }
 
-  async #run({ tool, params }: BridgeCommand): Promise<void> {
-    if (this.#running >= MAX_RUNNING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_RUNNING} commands run at once`);
-    this.#running++;
-    try {
-      await this.#with.calls?.call(tool, params, this.#stopped.signal);
-    } finally {
-      this.#running--;
-    }
-  }
-
-  /** Who commanded believes that it worked, until the state is told again. */
+  /** Publishes the state again, since the sender of the command assumes that it worked. */
   #onFailure(topic: string, sensor: string, { code, message }: AtmoError): void {
     if (this.#stopped.signal.aborted) return;
-    const { link, topics, clock, logger } = this.#with;
+    const { link, topics, clock, logger } = this.#parts;
     logger.warn('mqtt.command_failed', { topic, code });
     link.publish(topics.errors, JSON.stringify({ topic, code, message, timestamp: isoTime(clock.now()) }));
-    const state = this.#kept.get(topics.state(sensor));
+    const state = this.#retained.get(topics.state(sensor));
     if (state !== undefined) link.retain(topics.state(sensor), state);
   }
 }

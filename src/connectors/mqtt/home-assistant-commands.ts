@@ -1,20 +1,20 @@
 import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import type { JsonObject } from '../../core/json.ts';
 
-/** The call that a command stands for. */
+/** The call for a command. */
 export interface BridgeCommand {
   readonly tool: string;
   readonly params: JsonObject;
 }
 
-/** What can be commanded; the reading that shows a thing is where it is set. */
+/** Kinds of commands; the reading of a state receives its commands. */
 export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
-/** What the lines of the board belong to; each output has tools of its own. */
+/** The device of the lines of the board; each output has tools of its own. */
 const BOARD_LINES = 'gpio';
-/** Maps: what the broker says is no name of a member. */
+/** Maps, since a text of the broker could be the name of a member of any object. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],
@@ -23,10 +23,10 @@ const COVER_ENDS = new Map([
   ['OPEN', PERCENT_MAX],
   ['CLOSE', 0],
 ]);
-/** Modes that `set_thermostat` takes, in the words of Home Assistant too. */
+/** The modes of `set_thermostat`, which Home Assistant names equally. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
-/** What is set where a reading is shown; undefined for readings that only tell. */
+/** The kind of command that a reading receives; undefined for a measurement. */
 export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
   if (device === BOARD_LINES && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
@@ -36,13 +36,13 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** What somebody needs who sets it: a permission, and a tool that is there only for what can be set; devices have theirs in common. */
+/** The permission for a command, and the tool that only outputs have; devices share their tools. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
 }
 
-/** The call for what was published for a reading; undefined when it is nothing that the reading's device can be told. */
+/** The call for a payload that was published for a reading; undefined where the reading receives no such command. */
 export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand | undefined {
   const kind = commandKindOf(sensor);
   return kind && COMMANDS[kind](sensor, payload.trim());
@@ -77,7 +77,7 @@ const COMMANDS: Readonly<Record<CommandKind, CommandParser>> = {
   },
 };
 
-/** Actions carry the same number of the endpoint as the readings do. */
+/** Actions have the same number of the endpoint as the readings. */
 function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
   const suffix = /_\d+$/.exec(name)?.[0] ?? '';
   return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };

@@ -1,20 +1,18 @@
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import type { Reading, SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { parseDeviceId, slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { ConnectorContext } from '../connector.ts';
 import { type CommandKind, commandKindOf, THERMOSTAT_MODES } from './home-assistant-commands.ts';
 import type { BridgeConfig } from './mqtt-config.ts';
 
-/** What the home on the broker is made from. */
-export interface HomeSnapshot {
+/** The state of the home for the broker. */
+interface HomeSnapshot extends Pick<ConnectorContext, 'devices' | 'hub'> {
   readonly readings: readonly Reading[];
-  readonly devices: Pick<DeviceDirectory, 'get'>;
-  readonly hub: BridgedHub;
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** Everything that the broker has to keep for the home as it is now: payloads by topic. */
+/** All messages that the broker retains for the home: payloads by topic. */
 export function retainedMessages(
   { readings, devices, hub, isControlled }: HomeSnapshot,
   topics: BridgeTopics,
@@ -34,9 +32,9 @@ export function retainedMessages(
 /** One entity of Home Assistant (home-assistant.io/integrations/mqtt, discovery). */
 interface HomeAssistantEntity {
   readonly component: 'sensor' | 'binary_sensor' | 'light' | 'switch' | 'climate' | 'cover';
-  /** The reading that it is made from. */
+  /** The reading of its state. */
   readonly main: Reading;
-  /** What only this component has; topics among it. */
+  /** Members of this component, such as topics. */
   readonly config: JsonObject;
 }
 
@@ -44,13 +42,13 @@ interface HomeAssistantEntity {
 interface BridgedDevice {
   readonly id: string;
   readonly readings: readonly Reading[];
-  /** Absent for what the board itself has. */
+  /** Absent for the board itself. */
   readonly device?: Device;
-  /** Whether commands for what a reading shows are taken. */
+  /** True for readings that receive commands. */
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** What Home Assistant shows of a device: what can be controlled as that, everything else as a sensor. */
+/** The entities of a device: one for each thing that can be controlled, and a sensor for each other reading. */
 function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
   const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
@@ -62,7 +60,7 @@ function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeA
 
 interface ControlledEntity {
   readonly entity: HomeAssistantEntity;
-  /** The readings that need no entity of their own any more. */
+  /** The readings that this entity shows. */
   readonly readings: readonly Reading[];
 }
 
@@ -93,7 +91,7 @@ function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics)
       brightness_state_topic: topics.state(brightness.sensor.id),
       brightness_command_topic: topics.command(brightness.sensor.id),
       brightness_scale: 100,
-      // Else a light that is dimmed is told two things at once.
+      // Otherwise a dimmed light receives two commands at once.
       on_command_type: 'brightness',
     }),
   };
@@ -133,17 +131,11 @@ function sensorEntity(main: Reading, topics: BridgeTopics): HomeAssistantEntity 
   return { component: isBinary ? 'binary_sensor' : 'sensor', main, config: { state_topic: topics.state(sensor.id), ...known } };
 }
 
-/** Whose home it is. */
-export interface BridgedHub {
-  readonly name: string;
-  readonly version: string;
-}
-
-/** Topic and payload with which Home Assistant learns of an entity. */
+/** Topic and payload that announce an entity to Home Assistant. */
 function discoveryMessage(
   entity: HomeAssistantEntity,
   device: BridgedDevice,
-  { topics, hub }: { readonly topics: BridgeTopics; readonly hub: BridgedHub },
+  { topics, hub }: Pick<HomeSnapshot, 'hub'> & { readonly topics: BridgeTopics },
 ): readonly [topic: string, payload: string] {
   const { component, main, config } = entity;
   const id = main.sensor.id.replaceAll('/', '_');
@@ -160,7 +152,7 @@ function discoveryMessage(
   return [topics.discovery(component, id), JSON.stringify(payload)];
 }
 
-/** What is the device itself has no name of its own (home-assistant.io, has_entity_name). */
+/** An entity that is the device itself has no name (home-assistant.io, has_entity_name). */
 function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
   const isDevice = component !== 'sensor' && component !== 'binary_sensor';
   const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
@@ -180,9 +172,9 @@ function deviceOf({ id, device, readings }: BridgedDevice, { node }: BridgeTopic
   };
 }
 
-/** Where the home stands on the broker. */
+/** The topics of the home on the broker. */
 export class BridgeTopics {
-  /** What tells this hub from others in topics and ids. */
+  /** Distinguishes this hub from others in topics and ids. */
   readonly node: string;
   readonly #base: string;
   readonly #discoveryPrefix: string;
@@ -199,22 +191,22 @@ export class BridgeTopics {
     return `${this.#base}/status`;
   }
 
-  /** Where commands that failed are told. */
+  /** Receives the errors of failed commands. */
   get errors(): string {
     return `${this.#base}/errors`;
   }
 
-  /** Where Home Assistant tells that it has started. */
+  /** Home Assistant publishes its start here. */
   get homeAssistantStatus(): string {
     return `${this.#discoveryPrefix}/status`;
   }
 
-  /** Every command. */
+  /** Matches every command. */
   get commandFilter(): string {
     return this.command('#');
   }
 
-  /** Every entity that a hub of this name ever announced. */
+  /** Matches every entity that a hub of this name ever announced. */
   get discoveryFilter(): string {
     return this.discovery('+', '+');
   }
@@ -231,13 +223,13 @@ export class BridgeTopics {
     return `${this.#base}/set/${sensor}`;
   }
 
-  /** The sensor that a command is about; undefined for topics that are none. */
+  /** The sensor of the topic of a command; undefined for other topics. */
   sensorOfCommand(topic: string): string | undefined {
     const prefix = this.command('');
     return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
   }
 
-  /** Where Home Assistant looks for an entity (home-assistant.io/integrations/mqtt, discovery topic). */
+  /** Announces an entity (home-assistant.io/integrations/mqtt, discovery topic). */
   discovery(component: string, entity: string): string {
     return `${this.#discoveryPrefix}/${component}/${this.node}/${entity}/config`;
   }
@@ -249,39 +241,31 @@ export class BridgeTopics {
   }
 }
 
-/** How Home Assistant shows readings: its device classes, for the units that it knows for them. */
-interface SensorClass {
-  readonly deviceClass: string;
-  readonly units: readonly string[];
-}
+/** Device class and its units by kind of the reading (home-assistant.io/integrations/sensor, device class). */
+const SENSOR_CLASSES: ReadonlyMap<string, readonly [deviceClass: string, ...units: string[]]> = new Map([
+  ['temperature', ['temperature', '°C', '°F', 'K']],
+  ['setpoint', ['temperature', '°C', '°F', 'K']],
+  ['humidity', ['humidity', '%']],
+  ['soil_moisture', ['moisture', '%']],
+  ['illuminance', ['illuminance', 'lx']],
+  ['pressure', ['pressure', 'hPa', 'kPa', 'Pa', 'bar', 'mbar']],
+  ['power', ['power', 'W', 'kW', 'mW']],
+  ['voltage', ['voltage', 'V', 'mV']],
+  ['battery_voltage', ['voltage', 'V', 'mV']],
+  ['current', ['current', 'A', 'mA']],
+  ['frequency', ['frequency', 'Hz', 'kHz']],
+  ['battery', ['battery', '%']],
+  ['co2', ['carbon_dioxide', 'ppm']],
+  ['carbon_monoxide', ['carbon_monoxide', 'ppm']],
+  ['pm1', ['pm1', 'µg/m³']],
+  ['pm25', ['pm25', 'µg/m³']],
+  ['pm10', ['pm10', 'µg/m³']],
+  ['nitrogen_dioxide', ['nitrogen_dioxide', 'µg/m³']],
+  ['ozone', ['ozone', 'µg/m³']],
+  ['time_left', ['duration', 's', 'min', 'h']],
+]);
 
-/** By kind of the reading (home-assistant.io/integrations/sensor, device class). */
-const SENSOR_CLASSES: ReadonlyMap<string, SensorClass> = new Map(
-  Object.entries({
-    temperature: { deviceClass: 'temperature', units: ['°C', '°F', 'K'] },
-    setpoint: { deviceClass: 'temperature', units: ['°C', '°F', 'K'] },
-    humidity: { deviceClass: 'humidity', units: ['%'] },
-    soil_moisture: { deviceClass: 'moisture', units: ['%'] },
-    illuminance: { deviceClass: 'illuminance', units: ['lx'] },
-    pressure: { deviceClass: 'pressure', units: ['hPa', 'kPa', 'Pa', 'bar', 'mbar'] },
-    power: { deviceClass: 'power', units: ['W', 'kW', 'mW'] },
-    voltage: { deviceClass: 'voltage', units: ['V', 'mV'] },
-    battery_voltage: { deviceClass: 'voltage', units: ['V', 'mV'] },
-    current: { deviceClass: 'current', units: ['A', 'mA'] },
-    frequency: { deviceClass: 'frequency', units: ['Hz', 'kHz'] },
-    battery: { deviceClass: 'battery', units: ['%'] },
-    co2: { deviceClass: 'carbon_dioxide', units: ['ppm'] },
-    carbon_monoxide: { deviceClass: 'carbon_monoxide', units: ['ppm'] },
-    pm1: { deviceClass: 'pm1', units: ['µg/m³'] },
-    pm25: { deviceClass: 'pm25', units: ['µg/m³'] },
-    pm10: { deviceClass: 'pm10', units: ['µg/m³'] },
-    nitrogen_dioxide: { deviceClass: 'nitrogen_dioxide', units: ['µg/m³'] },
-    ozone: { deviceClass: 'ozone', units: ['µg/m³'] },
-    time_left: { deviceClass: 'duration', units: ['s', 'min', 'h'] },
-  }),
-);
-
-/** Of readings that are true or false (home-assistant.io/integrations/binary_sensor, device class); `on` is what is told here. */
+/** Device class of readings that are true or false (home-assistant.io/integrations/binary_sensor, device class). */
 const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     occupancy: 'occupancy',
@@ -294,25 +278,25 @@ const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Members of the announcement of a measurement. Only what is counted up for ever may be summed, and that is energy. */
+/** Members of the announcement of a measurement. Only energy grows for ever, as a sum needs it. */
 function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
   if (unit === '') return {};
   if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };
-  const found = SENSOR_CLASSES.get(kind);
-  const isKnown = found?.units.includes(unit) === true;
-  return { ...(isKnown && { device_class: found.deviceClass }), unit_of_measurement: unit, state_class: 'measurement' };
+  const [deviceClass, ...units] = SENSOR_CLASSES.get(kind) ?? [];
+  const known = deviceClass !== undefined && units.includes(unit) && { device_class: deviceClass };
+  return { ...known, unit_of_measurement: unit, state_class: 'measurement' };
 }
 
-/** The class of what is true or false; none where Home Assistant has no word for it. */
+/** The class of a reading that is true or false; none where Home Assistant has none. */
 function binaryClass(kind: string): Readonly<Record<string, string>> {
   const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
   return deviceClass === undefined ? {} : { device_class: deviceClass };
 }
 
-/** Longest state that Home Assistant takes. */
+/** Bound of Home Assistant on a state. */
 const MAX_STATE = 255;
 
-/** A value as Home Assistant reads it; `None` is what it calls unknown. */
+/** A value in the format of Home Assistant; `None` stands for unknown. */
 export function statePayload({ value, sensor }: Pick<Reading, 'value' | 'sensor'>): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'ON' : 'OFF';

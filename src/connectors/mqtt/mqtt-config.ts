@@ -33,8 +33,8 @@ export const MQTT_SECTION = optionalSection(
   ['url'],
 );
 
-/** `connectors.mqtt.bridge`: the home on the broker, in the words of Home Assistant. */
+/** `connectors.mqtt.bridge`: the home on the broker, in the format of Home Assistant. */
 export type BridgeConfig = Settings<typeof BRIDGE>;
 
-/** `connectors.mqtt`: the broker of the house. */
+/** `connectors.mqtt`: the broker of the home. */
 export type MqttConfig = Settings<typeof MQTT_SECTION>;

@@ -1,32 +1,21 @@
-import { readSecret } from '../../core/config/config-section.ts';
-import type { EventBus, HubEvent } from '../../core/events.ts';
+import type { HubEvent } from '../../core/events.ts';
+import { present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 
-/** Events over NATS, where the owner configured a server. CONFIG_INVALID for a secret that is not there. */
-export function openNats({ env, nodeId, ...ground }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
+/** Events over NATS, where the owner configured a server. CONFIG_INVALID for a missing secret. */
+export function openNats({ env, nodeId, events, logger }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
   if (!nats) return { tools: [] };
-  const { servers, user, password, token, ...what } = nats;
-  const target = {
-    servers,
-    name: `atmosphere-edge ${nodeId}`,
-    ...(user !== undefined && { user }),
-    ...(password !== undefined && { pass: readSecret(password, env) }),
-    ...(token !== undefined && { token: readSecret(token, env) }),
-  };
-  return {
-    tools: [],
-    service: new NatsPublisher({ events: ground.events, logger: ground.logger, open: connectNats }, { ...what, target }),
-  };
+  const { servers, user, password, token, subjectPrefix, types } = nats;
+  const pass = optionalSecret(password, env);
+  const target = present({ servers, name: `atmosphere-edge ${nodeId}`, user, pass, token: optionalSecret(token, env) });
+  return { tools: [], service: new NatsPublisher({ events, logger, open: connectNats }, { subjectPrefix, types, target }) };
 }
 
-interface PublisherCollaborators {
-  readonly events: EventBus;
-  readonly logger: Logger;
-  readonly open: ConnectNats;
+interface PublisherCollaborators extends Pick<ConnectorContext, 'events' | 'logger'> {
+  readonly open: typeof connectNats;
 }
 
 interface PublisherOptions {
@@ -39,10 +28,10 @@ const MAX_PENDING = 1_000;
 
 /**
  * Publishes events under their type as the subject (such as `agi.tool.created`), each as a CloudEvents 1.0 JSON document. Core NATS
- * delivers at most once; while the server is away the newest thousand wait, and what is dropped before them is told in the log.
+ * delivers at most once. While the server is away the newest thousand events wait; the log has the number of dropped ones.
  */
 export class NatsPublisher implements Service {
-  readonly #with: PublisherCollaborators;
+  readonly #parts: PublisherCollaborators;
   readonly #options: PublisherOptions;
   #link: NatsConnection | undefined;
   #stop = () => {};
@@ -52,18 +41,18 @@ export class NatsPublisher implements Service {
   #lastProblem = '';
 
   constructor(parts: PublisherCollaborators, options: PublisherOptions) {
-    this.#with = parts;
+    this.#parts = parts;
     this.#options = options;
   }
 
-  /** Answers at once: a server that is away does not hold the hub up. */
+  /** Does not wait for the server. */
   async start(): Promise<void> {
-    const { events, open } = this.#with;
+    const { events, open } = this.#parts;
     const matches = this.#options.types.map((type) => (type.endsWith('*') ? type.slice(0, -1) : `${type}\0`));
     this.#stop = events.listen((event) => {
-      if (matches.some((start) => `${event.type}\0`.startsWith(start))) this.#take(event);
+      if (matches.some((start) => `${event.type}\0`.startsWith(start))) this.#onEvent(event);
     });
-    this.#link = await open(this.#options.target, { onReady: () => this.#ready(), onDown: (reason) => this.#down(reason) });
+    this.#link = await open(this.#options.target, { onReady: () => this.#onReady(), onDown: (reason) => this.#onDown(reason) });
     if (this.#isReady) this.#flush();
   }
 
@@ -72,22 +61,22 @@ export class NatsPublisher implements Service {
     await this.#link?.[Symbol.asyncDispose]();
   }
 
-  #ready(): void {
+  #onReady(): void {
     this.#isReady = true;
     this.#lastProblem = '';
-    this.#with.logger.info('nats.connected', { dropped: this.#dropped });
+    this.#parts.logger.info('nats.connected', { dropped: this.#dropped });
     this.#dropped = 0;
     this.#flush();
   }
 
-  #down(reason: string): void {
+  #onDown(reason: string): void {
     this.#isReady = false;
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
-    this.#with.logger.warn('nats.away', { problem: reason });
+    this.#parts.logger.warn('nats.away', { problem: reason });
   }
 
-  #take(event: HubEvent): void {
+  #onEvent(event: HubEvent): void {
     this.#waiting.push(event);
     if (this.#waiting.length > MAX_PENDING) {
       this.#waiting.shift();
@@ -97,21 +86,19 @@ export class NatsPublisher implements Service {
   }
 
   #flush(): void {
-    const link = this.#link;
-    if (!link || !this.#isReady) return;
-    const events = this.#waiting;
-    this.#waiting = [];
-    for (const event of events) link.publish(`${this.#options.subjectPrefix}${event.type}`, JSON.stringify(event));
+    if (!this.#link || !this.#isReady) return;
+    const { subjectPrefix } = this.#options;
+    for (const event of this.#waiting.splice(0)) this.#link.publish(`${subjectPrefix}${event.type}`, JSON.stringify(event));
   }
 }
 
-/** A connection to NATS that mends itself. */
+/** A connection to NATS that reconnects by itself. */
 interface NatsConnection extends AsyncDisposable {
   /** Sends, or throws while there is no connection. */
   publish(subject: string, text: string): void;
 }
 
-/** Who connects, and where. */
+/** The servers, and the credentials of the hub there. */
 interface NatsTarget {
   readonly servers: readonly string[];
   readonly name: string;
@@ -120,21 +107,11 @@ interface NatsTarget {
   readonly token?: string;
 }
 
-/** What is told about a connection. */
-export interface NatsConnectionEvents {
-  /** Now, and again after every break. */
-  readonly onReady: () => void;
-  readonly onDown: (reason: string) => void;
-}
-
-/** Opens a link; answers before there is a connection. */
-type ConnectNats = (target: NatsTarget, events: NatsConnectionEvents) => Promise<NatsConnection>;
-
 const RETRY_MS = 2_000;
 
-/** The link over `@nats-io/transport-node`, which is loaded here and nowhere else. */
-export const connectNats: ConnectNats = async ({ servers, ...who }, { onReady, onDown }) => {
-  // A CommonJS package: its names are members of `default`, in the bundle there alone.
+/** Makes a connection of the package `@nats-io/transport-node`, which only this function loads, and returns before it is open. */
+export async function connectNats({ servers, ...who }: NatsTarget, { onReady, onDown }: ConnectionEvents): Promise<NatsConnection> {
+  // A CommonJS package: in the bundle its names are members of `default` only.
   const { default: nats } = await import('@nats-io/transport-node');
   const options = {
     ...who,
@@ -158,7 +135,7 @@ export const connectNats: ConnectNats = async ({ servers, ...who }, { onReady, o
       if (!isOpen) return await made.close();
       connection = made;
       void watch(made);
-      // Only what no new try can mend ends it, such as a password that was changed: then we try from the beginning.
+      // The package gives up only for a permanent cause, such as a changed password: then the hub starts anew.
       void made.closed().then((error) => isOpen && again(error instanceof Error ? error.message : 'closed'));
       onReady();
     } catch (error) {
@@ -178,8 +155,8 @@ export const connectNats: ConnectNats = async ({ servers, ...who }, { onReady, o
     async [Symbol.asyncDispose]() {
       isOpen = false;
       clearTimeout(timer);
-      // What was published goes out, unless there is nowhere to.
+      // Published events are still sent, unless the server is away.
       await connection?.drain().catch(() => connection?.close());
     },
   };
-};
+}

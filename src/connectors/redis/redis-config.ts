@@ -17,5 +17,5 @@ export const REDIS_SECTION = optionalSection(
   ['url'],
 );
 
-/** Where tools and calls are mirrored to. */
+/** `connectors.redis`: the target of the mirror of tools and calls. */
 export type RedisConfig = Settings<typeof REDIS_SECTION>;

@@ -1,121 +1,112 @@
-import { type Clock, isoTime, repeat } from '../../core/clock.ts';
-import { readSecret } from '../../core/config/config-section.ts';
-import type { EventBus, HubEvent } from '../../core/events.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { isoTime, repeat } from '../../core/clock.ts';
+import type { HubEvent } from '../../core/events.ts';
+import { type JsonObject, present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/formats/hdn-record.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { RedisConfig } from './redis-config.ts';
 
-/** The mirror of tools and calls in Redis, where the owner configured one. CONFIG_INVALID for a password that is not there. */
-export function openRedis({ env, nodeId, ...ground }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
+/** The mirror of tools and calls in Redis, where the owner configured one. CONFIG_INVALID for a missing password. */
+export function openRedis({ env, nodeId, clock, logger, events, registry }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
   if (!redis) return { tools: [] };
-  const secret = redis.password === undefined ? {} : { secret: readSecret(redis.password, env) };
   const keys = new RegistryCommands(redis.prefix, nodeId);
-  return {
-    tools: [],
-    service: new RedisMirror(
-      { clock: ground.clock, logger: ground.logger, events: ground.events, registry: ground.registry, keys, open: connectRedis },
-      { ...redis, ...secret },
-    ),
-  };
+  const config = { ...redis, ...present({ secret: optionalSecret(redis.password, env) }) };
+  return { tools: [], service: new RedisMirror({ clock, logger, events, registry, keys, open: connectRedis }, config) };
 }
 
-interface MirrorCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+interface MirrorCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' | 'events'> {
   readonly registry: Pick<ToolRegistry, 'all' | 'onChange'>;
   readonly keys: RegistryCommands;
-  readonly open: ConnectRedis;
+  readonly open: typeof connectRedis;
 }
 
-/** Changes come in bursts: one transaction takes what gathered meanwhile. */
+type MirrorConfig = RedisConfig & { readonly secret?: string };
+
+/** Changes come in bursts: one transaction has all changes of this time. */
 const DEBOUNCE_MS = 250;
-/** A Redis that was wiped is filled again after at most this time. */
+/** An emptied Redis is filled again after at most this time. */
 const REFRESH_MS = 600_000;
-/** After Redis refused something, such as for want of memory. */
+/** Pause after Redis refused a transaction, such as for lack of memory. */
 const RETRY_MS = 5_000;
 const MAX_PENDING_CALLS = 1_000;
-const TOOLS_PER_TRANSACTION = 200;
+/** The commands of two hundred tools. */
+const COMMANDS_PER_TRANSACTION = 600;
 
 /**
- * Keeps the tools of this hub and its newest calls in Redis, for the monitors of the HTTP tool service. Only outward: nothing that stands
- * in Redis becomes a tool. Redis may be away for as long as it likes; calls beyond the newest thousand are then not pushed.
+ * Writes the tools of this hub and its newest calls to Redis, for the monitors of the HTTP tool service. It never reads tools from Redis.
+ * While Redis is away, the newest thousand calls wait and older ones are dropped.
  */
 export class RedisMirror implements Service {
-  readonly #with: MirrorCollaborators;
-  readonly #config: RedisConfig & { readonly secret?: string };
+  readonly #parts: MirrorCollaborators;
+  readonly #config: MirrorConfig;
   readonly #stops: (() => void)[] = [];
   #link: RedisConnection | undefined;
   #isReady = false;
   #isWriting = false;
-  #hasToolsToTell = true;
+  #areToolsChanged = true;
   #calls: UsageEntry[] = [];
-  /** When a tool came, in this run. */
+  /** Time at which a tool came in this run. */
   readonly #seenMs = new Map<string, number>();
-  #cancelGather: (() => void) | undefined;
+  #cancelWrite: (() => void) | undefined;
   #lastProblem = '';
 
-  constructor(parts: MirrorCollaborators, config: RedisConfig & { readonly secret?: string }) {
-    this.#with = parts;
+  constructor(parts: MirrorCollaborators, config: MirrorConfig) {
+    this.#parts = parts;
     this.#config = config;
   }
 
-  /** Answers at once: a Redis that is away does not hold the hub up. */
+  /** Does not wait for Redis. */
   async start(): Promise<void> {
-    const { clock, events, registry, open } = this.#with;
-    const toolsChanged = () => {
-      this.#hasToolsToTell = true;
-      this.#gather();
+    const { clock, events, registry, open, logger } = this.#parts;
+    const onToolsChanged = () => {
+      this.#areToolsChanged = true;
+      this.#scheduleWrite();
     };
-    this.#stops.push(registry.onChange(toolsChanged), repeat(clock, REFRESH_MS, toolsChanged));
-    if (this.#config.usage) this.#stops.push(events.listen((event) => this.#hear(event)));
+    this.#stops.push(registry.onChange(onToolsChanged), repeat(clock, REFRESH_MS, onToolsChanged));
+    if (this.#config.usage) this.#stops.push(events.listen((event) => this.#onEvent(event)));
     const onReady = () => {
       this.#isReady = true;
       this.#lastProblem = '';
-      this.#with.logger.info('redis.connected');
-      toolsChanged();
+      logger.info('redis.connected');
+      onToolsChanged();
     };
-    this.#link = await open(this.#config, { onReady, onDown: (reason) => this.#down(reason) });
+    const onDown = (reason: string) => {
+      this.#isReady = false;
+      this.#warn(reason);
+    };
+    this.#link = await open(this.#config, { onReady, onDown });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
-    this.#cancelGather?.();
+    this.#cancelWrite?.();
     this.#isReady = false;
     await this.#link?.[Symbol.asyncDispose]();
   }
 
-  #down(reason: string): void {
-    this.#isReady = false;
-    this.#tell(reason);
-  }
-
-  /** A Redis that is away says so every half second, and once is enough. */
-  #tell(reason: string): void {
+  /** Logs a problem once: while Redis is away, the same error comes every half second. */
+  #warn(reason: string): void {
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
-    this.#with.logger.warn('redis.away', { problem: reason });
+    this.#parts.logger.warn('redis.away', { problem: reason });
   }
 
-  #hear({ type, data }: HubEvent): void {
-    const call = usageOf(type, data, this.#with.clock.now());
+  #onEvent({ type, data }: HubEvent): void {
+    const call = usageOf(type, data, this.#parts.clock.now());
     if (!call) return;
     this.#calls.push(call);
     if (this.#calls.length > MAX_PENDING_CALLS) this.#calls.shift();
-    this.#gather();
+    this.#scheduleWrite();
   }
 
-  #gather(delayMs = DEBOUNCE_MS): void {
-    if (!this.#isReady || this.#cancelGather) return;
-    this.#cancelGather = this.#with.clock.after(delayMs, () => {
-      this.#cancelGather = undefined;
+  #scheduleWrite(delayMs = DEBOUNCE_MS): void {
+    if (!this.#isReady || this.#cancelWrite) return;
+    this.#cancelWrite = this.#parts.clock.after(delayMs, () => {
+      this.#cancelWrite = undefined;
       void this.#write();
     });
   }
@@ -126,21 +117,21 @@ export class RedisMirror implements Service {
     this.#isWriting = true;
     let delayMs = DEBOUNCE_MS;
     try {
-      if (this.#hasToolsToTell) await this.#writeTools(link);
+      if (this.#areToolsChanged) await this.#writeTools(link);
       await this.#writeCalls(link);
       this.#lastProblem = '';
     } catch (error) {
-      this.#tell(error instanceof Error ? error.message : String(error));
+      this.#warn(error instanceof Error ? error.message : String(error));
       delayMs = RETRY_MS;
     } finally {
       this.#isWriting = false;
     }
-    if (this.#hasToolsToTell || this.#calls.length > 0) this.#gather(delayMs);
+    if (this.#areToolsChanged || this.#calls.length > 0) this.#scheduleWrite(delayMs);
   }
 
   async #writeTools(link: RedisConnection): Promise<void> {
-    const { registry, keys, clock } = this.#with;
-    this.#hasToolsToTell = false;
+    const { registry, keys, clock } = this.#parts;
+    this.#areToolsChanged = false;
     try {
       const tools = registry.all();
       const present = new Set<string>(tools.map(({ id }) => id));
@@ -148,28 +139,23 @@ export class RedisMirror implements Service {
       for (const id of this.#seenMs.keys()) if (!present.has(id)) this.#seenMs.delete(id);
       for (const id of present) if (!this.#seenMs.has(id)) this.#seenMs.set(id, clock.now());
       const commands = [...gone.flatMap((id) => keys.drop(id)), ...tools.flatMap((tool) => keys.put(tool, this.#seenMs.get(tool.id) ?? 0))];
-      for (const some of batches(commands)) await link.transact(some);
+      while (commands.length > 0) await link.transact(commands.splice(0, COMMANDS_PER_TRANSACTION));
     } catch (error) {
-      this.#hasToolsToTell = true;
+      this.#areToolsChanged = true;
       throw error;
     }
   }
 
   async #writeCalls(link: RedisConnection): Promise<void> {
-    const calls = this.#calls;
+    const calls = this.#calls.splice(0);
     if (calls.length === 0) return;
-    this.#calls = [];
     try {
-      await link.transact(calls.flatMap((call) => this.#with.keys.usage(call)));
+      await link.transact(calls.flatMap((call) => this.#parts.keys.usage(call)));
     } catch (error) {
       this.#calls = [...calls, ...this.#calls].slice(-MAX_PENDING_CALLS);
       throw error;
     }
   }
-}
-
-function* batches(commands: readonly RedisCommand[]): Generator<readonly RedisCommand[]> {
-  for (let at = 0; at < commands.length; at += TOOLS_PER_TRANSACTION * 3) yield commands.slice(at, at + TOOLS_PER_TRANSACTION * 3);
 }
 
 const HISTORY_LENGTH = 500;
@@ -181,8 +167,8 @@ interface UsageEntry {
 }
 
 /**
- * The keys of the HTTP tool service: `tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
- * `tools:global:usage_history`; beside them `tools:node:<hub>`, the ids that this hub put there.
+ * Commands on the keys of the HTTP tool service: `tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
+ * `tools:global:usage_history`; and on `tools:node:<hub>`, the set of ids of this hub.
  */
 export class RegistryCommands {
   readonly #prefix: string;
@@ -193,7 +179,7 @@ export class RegistryCommands {
     this.#node = node;
   }
 
-  /** Set of the ids that this hub put there. */
+  /** The key of the set of ids of this hub. */
   get own(): string {
     return `${this.#prefix}tools:node:${this.#node}`;
   }
@@ -224,25 +210,19 @@ export class RegistryCommands {
   }
 }
 
-/** A finished call as its event tells it; undefined for other events. */
+/** The entry of a finished call; undefined for other events. */
 function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | undefined {
   const isFailed = type === 'agi.tool.failed';
   if (type !== 'agi.tool.result' && !isFailed) return undefined;
   const agent = typeof data.agent_id === 'string' ? data.agent_id : 'unknown';
-  const told: readonly [string, Json | undefined][] = [
-    ['duration_ms', data.duration_ms],
-    ['error', data.code],
-    ['trace_id', data.trace_id],
-  ];
-  const known = told.filter((pair): pair is [string, Json] => pair[1] !== undefined);
-  const entry = { ts: isoTime(atMs), type: isFailed ? 'failed' : 'result', tool: data.tool ?? null, agent, ...Object.fromEntries(known) };
-  return { agent, entry };
+  const call = { ts: isoTime(atMs), type: isFailed ? 'failed' : 'result', tool: data.tool ?? null, agent };
+  return { agent, entry: { ...call, ...present({ duration_ms: data.duration_ms, error: data.code, trace_id: data.trace_id }) } };
 }
 
-/** One change of Redis, as the command with its arguments. */
+/** A command with its arguments. */
 export type RedisCommand = readonly [name: string, ...args: string[]];
 
-/** A connection to Redis that mends itself. */
+/** A connection to Redis that reconnects by itself. */
 interface RedisConnection extends AsyncDisposable {
   /** Runs the commands as one transaction (MULTI), or none of them. Rejects while there is no connection. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
@@ -250,28 +230,20 @@ interface RedisConnection extends AsyncDisposable {
   members(key: string): Promise<readonly string[]>;
 }
 
-/** What is told about a connection. */
-export interface RedisConnectionEvents {
-  /** Now, and again after every break. */
-  readonly onReady: () => void;
-  readonly onDown: (reason: string) => void;
-}
-
-/** Opens a link; answers before there is a connection. */
-type ConnectRedis = (config: RedisConfig & { readonly secret?: string }, events: RedisConnectionEvents) => Promise<RedisConnection>;
-
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** The link over `@redis/client`, which is loaded here and nowhere else. */
-export const connectRedis: ConnectRedis = async ({ url, user, secret }, { onReady, onDown }) => {
-  // A CommonJS package: its names are members of `default`, in the bundle there alone.
+/** Makes a connection of the package `@redis/client`, which only this function loads, and returns before it is open. */
+export async function connectRedis(
+  { url, user, secret }: Pick<MirrorConfig, 'url' | 'user' | 'secret'>,
+  { onReady, onDown }: ConnectionEvents,
+): Promise<RedisConnection> {
+  // A CommonJS package: in the bundle its names are members of `default` only.
   const { default: redis } = await import('@redis/client');
   const client = redis.createClient({
     url,
-    ...(user !== undefined && { username: user }),
-    ...(secret !== undefined && { password: secret }),
-    // What cannot be sent now is sent as a whole when the connection is back; a queue of it would only grow.
+    ...present({ username: user, password: secret }),
+    // After a break the mirror writes all tools again; a queue of commands would only grow.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: INVOCATION_POLICY.connectTimeoutMs,
@@ -280,7 +252,7 @@ export const connectRedis: ConnectRedis = async ({ url, user, secret }, { onRead
   });
   client.on('ready', onReady);
   client.on('error', (error: Error) => onDown(error.message));
-  // Resolves with the first connection, which may never come.
+  // Resolves with the first connection, perhaps never.
   void client.connect().catch((error: Error) => onDown(error.message));
   return {
     async transact(commands) {
@@ -293,4 +265,4 @@ export const connectRedis: ConnectRedis = async ({ url, user, secret }, { onRead
       client.destroy();
     },
   };
-};
+}

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type NatsConnectionEvents, NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
+import type { ConnectionEvents } from '../../../src/connectors/connector.ts';
+import { NatsPublisher } from '../../../src/connectors/nats/nats-publisher.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../manual-clock.ts';
@@ -8,7 +9,7 @@ async function makePublisher(types: readonly string[]) {
   const events = new EventBus('test', new ManualClock());
   const sent: { subject: string; turn: unknown }[] = [];
   const infos: unknown[] = [];
-  let told: NatsConnectionEvents = { onReady: () => {}, onDown: () => {} };
+  let told: ConnectionEvents = { onReady: () => {}, onDown: () => {} };
   const publisher = new NatsPublisher(
     {
       events,

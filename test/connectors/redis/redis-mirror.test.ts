@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type RedisCommand,
-  type RedisConnectionEvents,
-  RedisMirror,
-  RegistryCommands,
-} from '../../../src/connectors/redis/redis-mirror.ts';
+import type { ConnectionEvents } from '../../../src/connectors/connector.ts';
+import { type RedisCommand, RedisMirror, RegistryCommands } from '../../../src/connectors/redis/redis-mirror.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
@@ -21,9 +17,9 @@ async function makeMirror({ usage = true } = {}) {
   const sent: RedisCommand[] = [];
   const warned: unknown[] = [];
   const world = { failure: undefined as string | undefined, members: [] as string[] };
-  let told: RedisConnectionEvents = { onReady: () => {}, onDown: () => {} };
+  let told: ConnectionEvents = { onReady: () => {}, onDown: () => {} };
   const logger = { ...silentLogger, warn: (_: string, fields: unknown) => void warned.push(fields) };
-  const open = async (_: unknown, link: RedisConnectionEvents) => {
+  const open = async (_: unknown, link: ConnectionEvents) => {
     told = link;
     return {
       async transact(commands: readonly RedisCommand[]) {
