@@ -11,18 +11,13 @@ export interface DatabaseOptions {
   readonly pageSizeBytes: number;
   /** The write-ahead log is copied into the file when it has this many pages. */
   readonly checkpointPages: number;
-  /** Beyond this the file answers STORAGE_FAILED, so that it cannot fill an SD card. */
+  /** Writes beyond this size fail with STORAGE_FAILED, so that the file cannot fill an SD card. */
   readonly maxBytes: number;
   /** SQL scripts; number n brings a file from version n - 1 to n. */
   readonly migrations: readonly string[];
 }
 
-interface Brackets {
-  readonly begin: StatementSync;
-  readonly commit: StatementSync;
-}
-
-const brackets = new WeakMap<DatabaseSync, Brackets>();
+const brackets = new WeakMap<DatabaseSync, { readonly begin: StatementSync; readonly commit: StatementSync }>();
 
 /**
  * Opens a database in WAL mode, checks it with quick_check and brings it to the newest version. Throws STORAGE_FAILED;
@@ -68,7 +63,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 }
 
 /** Compiled once: each call of a tool commits twice. */
-function bracketsOf(database: DatabaseSync): Brackets {
+function bracketsOf(database: DatabaseSync) {
   const known = brackets.get(database);
   if (known) return known;
   const compiled = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };

@@ -7,18 +7,16 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER, RESTORE_NAMES } from './state-files.ts';
 import { guardStorage } from './storage-error.ts';
 
-/** `aside`: what was there is moved away. `place`: what was unpacked is moved in. */
-type Step = 'aside' | 'place';
-
 interface Marker {
-  readonly step: Step;
-  /** Folder for what was there. */
+  /** `aside`: the old files are moved away. `place`: the unpacked files are moved in. */
+  readonly step: 'aside' | 'place';
+  /** Folder for the old files. */
   readonly aside: string;
 }
 
 /**
- * Puts what lies unpacked in `restore.new` in the place of the state, and that, if there is any, into a folder whose name it answers.
- * From here on the restore counts: a crash on the way is made good by `finishRestore`. The lock of the directory must be held.
+ * Replaces the state by the files in `restore.new` and returns the folder with the old files, if there were any. From here on the
+ * restore counts: after a crash `finishRestore` completes it. The caller must hold the lock of the directory.
  */
 export function moveRestoreIntoPlace(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
@@ -34,7 +32,7 @@ export function moveRestoreIntoPlace(stateDir: string, nowText: string): string 
   return existsSync(join(stateDir, aside)) ? aside : undefined;
 }
 
-/** Goes on with a restore that was interrupted while it put files in their places; does nothing otherwise. STORAGE_FAILED. */
+/** Completes a restore that was interrupted while it moved files; does nothing otherwise. Throws STORAGE_FAILED. */
 export function finishRestore(stateDir: string): void {
   guardStorage(stateDir, () => {
     const marker = readMarker(stateDir);
@@ -45,12 +43,12 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    // Were the marker to come back, there would be nothing left to do.
+    // A marker that comes back after a power cut leaves nothing to do.
     attemptWrite(() => syncPath(stateDir));
   });
 }
 
-/** Removes what a restore unpacked and did not place; what a disk does not let go now goes at a later start. */
+/** Removes unpacked files of a restore that moved none; those that the disk does not delete now go at a later start. */
 export function removeUnpackedRestore(stateDir: string): void {
   if (existsSync(join(stateDir, RESTORE_MARKER))) return;
   attemptWrite(() => {
@@ -58,7 +56,7 @@ export function removeUnpackedRestore(stateDir: string): void {
   });
 }
 
-/** The files are on the disk by themselves; which of them there are their folders say. */
+/** Syncs the folders; the files are synced already. */
 function syncFolders(folder: string): void {
   if (!existsSync(folder)) return;
   syncPath(folder);
@@ -77,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // It was moved before the crash; what is there now is the empty folder of a start that came to this point and no further.
+    // It was moved before the crash; now there is the empty folder of an interrupted start.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
@@ -88,7 +86,7 @@ function moveAside(stateDir: string, aside: string): void {
 function moveIn(stateDir: string): void {
   const folder = join(stateDir, RESTORE_FOLDER);
   if (!existsSync(folder)) return;
-  // A start that found the restore unfinished may have made empty folders of the same names: rename takes their place.
+  // An interrupted start may have made empty folders of the same names: rename replaces them.
   for (const name of readdirSync(folder)) renameSync(join(folder, name), join(stateDir, name));
   rmSync(folder, { recursive: true });
   syncPath(stateDir);
@@ -98,7 +96,7 @@ function mark(stateDir: string, marker: Marker): void {
   replaceFile(join(stateDir, RESTORE_MARKER), JSON.stringify(marker));
 }
 
-/** It was renamed into its place whole, so what is there is as it was written. */
+/** The marker was renamed into its place, so it is complete. */
 function readMarker(stateDir: string): Marker | undefined {
   const path = join(stateDir, RESTORE_MARKER);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Marker) : undefined;
@@ -107,12 +105,12 @@ function readMarker(stateDir: string): Marker | undefined {
 const SPACE = 'journal';
 const KEY = 'restored';
 
-/** Lets the next start know that its state comes from a backup. Times in ISO 8601. STORAGE_FAILED. */
+/** Leaves a note for the next start that its state comes from a backup. Times in ISO 8601. Throws STORAGE_FAILED. */
 export function writeRestoreNote(store: KeyValueStore, note: { readonly madeAt: string; readonly restoredAt: string }): void {
   store.set(SPACE, KEY, { made_at: note.madeAt, restored_at: note.restoredAt });
 }
 
-/** When the backup was made and put back, told once; undefined otherwise. */
+/** Returns the note about a restore once, and deletes it; undefined without one. */
 export function takeRestoreNote(store: KeyValueStore): JsonObject | undefined {
   const note = store.get(SPACE, KEY);
   if (!isJsonObject(note)) return undefined;

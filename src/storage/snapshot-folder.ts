@@ -15,12 +15,12 @@ export interface Snapshot {
 type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
-/** Each try is a new race with the transactions of this thread, which are over within a turn of it. */
+/** Each try competes with the transactions of this thread, which end within one turn of the event loop. */
 const TRIES = 10;
 /** `errcode` of SQLITE_OK. */
 const NO_ERROR = 0;
 
-/** The copies of one database, named `<database>.<time>.snapshot`; only whole, synced copies carry that name. */
+/** The copies of one database, named `<database>.<time>.snapshot`; only complete, synced copies have such a name. */
 export class SnapshotFolder {
   readonly #directory: string;
   readonly #prefix: string;
@@ -49,11 +49,11 @@ export class SnapshotFolder {
   }
 
   /**
-   * Copies an open database without holding it up (steps of some thousand pages beside the event loop, where
-   * VACUUM INTO would block it for the whole copy), then drops the oldest copies beyond the number kept.
+   * Copies an open database without blocking it (steps of some thousand pages beside the event loop, where VACUUM INTO would block it
+   * for the whole copy), then deletes the oldest copies above the limit.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    // A board without a battery clock may have told a later time before: the newest copy has to be the one with the highest.
+    // The clock of a board without a battery may have been later before: the newest copy has to have the highest time.
     const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
     const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
@@ -63,14 +63,14 @@ export class SnapshotFolder {
       renameSync(partial, path);
       syncPath(this.#directory);
     } finally {
-      // Half a copy would keep a full disk full.
+      // A partial copy would fill the disk.
       removeDatabase(partial);
     }
     for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
     return { path, takenMs };
   }
 
-  /** The newest copy that quick_check and `measure` find sound, with how far it is. */
+  /** The newest copy that quick_check and `measure` accept, with its progress. */
   newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
     for (const snapshot of this.list()) {
       const mark = markOf(snapshot.path, measure);
@@ -79,7 +79,7 @@ export class SnapshotFolder {
     return undefined;
   }
 
-  /** Puts a copy in the database's place, which must be empty; a crash on the way leaves it empty. */
+  /** Copies a snapshot to the path of the database, where no file may be; after a crash there is still none. */
   restore(snapshot: Snapshot, databasePath: string): void {
     const partial = `${databasePath}.partial`;
     copyFileSync(snapshot.path, partial);
@@ -89,7 +89,7 @@ export class SnapshotFolder {
   }
 }
 
-/** Undefined for a copy that is damaged. */
+/** The progress of a copy; undefined for a damaged one. */
 function markOf(path: string, measure: Measure): FileMark | undefined {
   try {
     using database = new DatabaseSync(path, { readOnly: true });
@@ -101,8 +101,8 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies it whole. The first step, in another thread, is refused while this one is within a transaction (SQLITE_BUSY of
- * sqlite3_backup_step), which Node tells as the error "not an error" of the copy; only later steps are repeated by Node itself.
+ * Copies a database. The first step, in another thread, is refused while this thread is within a transaction (SQLITE_BUSY of
+ * sqlite3_backup_step), which Node reports as the error "not an error" of the copy; Node itself repeats only later steps.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -110,15 +110,12 @@ async function copy(database: DatabaseSync, path: string): Promise<void> {
       await backup(database, path, { rate: PAGES_PER_STEP });
       return;
     } catch (error) {
-      if (!isNoError(error)) throw error;
+      const isBusy = error instanceof Error && 'errcode' in error && error.errcode === NO_ERROR;
+      if (!isBusy) throw error;
       if (tries === TRIES)
         throw new AtmoError('STORAGE_FAILED', `${path} cannot be made: something else holds its database; try again later`);
     }
   }
-}
-
-function isNoError(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === NO_ERROR;
 }
 
 function removeDatabase(path: string): void {

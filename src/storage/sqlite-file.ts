@@ -13,22 +13,18 @@ import type { FileAnchor, FileMark } from '../core/storage/file-anchor.ts';
 import { type DatabaseOptions, inTransaction, openChecked } from './checked-database.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';
-import { guardStorage, isDamage, storageProblem, toStorageError } from './storage-error.ts';
+import { guardStorage, guardStorageAsync, isDamage, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
 
 /** A snapshot that is due at start waits for the start to be over. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
- * One database file with its safety: checked at start and held against its anchor, a damaged one set aside as
- * `<name>.corrupt-<time>` and the newest sound snapshot put in its place, copied on a schedule when something changed. Every loss
- * is told in the log, as the event `hub.warning`, and as a problem of the hub.
+ * One database file: checked at the start and compared with its anchor; a damaged one is renamed to `<name>.corrupt-<time>` and replaced
+ * by the newest sound snapshot; snapshots are made on a schedule when something changed. Every loss is logged, emitted as `hub.warning`,
+ * and a problem of the hub.
  */
 export class SqliteFile implements Service {
-  readonly #collaborators: StorageServices;
-  readonly #options: SqliteFileOptions;
-  readonly #folder: SnapshotFolder;
-  /** Where the owner of the file says how far it is. */
-  readonly anchor: FileAnchor;
+  readonly #parts: FileParts;
   #opened: Opened | undefined;
   #cancelTimer: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
@@ -36,21 +32,25 @@ export class SqliteFile implements Service {
   #isRefusing = false;
 
   constructor(collaborators: StorageServices, options: SqliteFileOptions) {
-    this.#collaborators = collaborators;
-    this.#options = options;
-    this.#folder = new SnapshotFolder(options.snapshots.directory, options.path, options.snapshots.kept);
-    this.anchor = collaborators.fileAnchors.of(options.anchor);
+    const folder = new SnapshotFolder(options.snapshots.directory, options.path, options.snapshots.kept);
+    this.#parts = { ...collaborators, options, folder, anchor: collaborators.fileAnchors.of(options.anchor) };
+  }
+
+  /** Stores the progress of the file, which its user reports. */
+  get anchor(): FileAnchor {
+    return this.#parts.anchor;
   }
 
   async start(): Promise<void> {
     if (this.#opened) return;
-    this.#opened = guardStorage(this.#options.path, () => {
+    const { options, folder, clock } = this.#parts;
+    this.#opened = guardStorage(options.path, () => {
       this.#prepareFolder();
-      return new DatabaseOpening(this.#collaborators, this.#options, this.#folder).open();
+      return new DatabaseOpening(this.#parts).open();
     });
-    const newest = this.#folder.list()[0];
-    const { everyMs } = this.#options.snapshots;
-    const waitMs = newest ? everyMs - Math.max(0, this.#collaborators.clock.now() - newest.takenMs) : 0;
+    const newest = folder.list()[0];
+    const { everyMs } = options.snapshots;
+    const waitMs = newest ? everyMs - Math.max(0, clock.now() - newest.takenMs) : 0;
     this.#schedule(Math.max(FIRST_SNAPSHOT_MS, waitMs));
   }
 
@@ -66,20 +66,20 @@ export class SqliteFile implements Service {
   /** Runs work on the open database. Throws STORAGE_FAILED when the disk refuses, SHUTTING_DOWN when it is not open. */
   use<Result>(work: (database: DatabaseSync) => Result): Result {
     const database = this.#opened?.database;
-    if (!database) throw new AtmoError('SHUTTING_DOWN', `${this.#options.path} is not open: the hub is starting or stopping`);
-    return guardStorage(this.#options.path, () => work(database));
+    if (!database) throw new AtmoError('SHUTTING_DOWN', `${this.#parts.options.path} is not open: the hub is starting or stopping`);
+    return guardStorage(this.#parts.options.path, () => work(database));
   }
 
   /** Like `use`, for work that writes: a disk that refuses it is a problem of the hub until it takes a write again. */
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
-      if (this.#isRefusing) this.#collaborators.problems.clear(this.#writing);
+      if (this.#isRefusing) this.#parts.problems.clear(this.#writing);
       this.#isRefusing = false;
       return result;
     } catch (error) {
       const problem = storageProblem(error);
-      if (problem !== undefined) this.#collaborators.problems.raise(this.#writing, `${this.#name} cannot be written: ${problem}`);
+      if (problem !== undefined) this.#parts.problems.raise(this.#writing, `${this.#name} cannot be written: ${problem}`);
       this.#isRefusing ||= problem !== undefined;
       throw error;
     }
@@ -92,27 +92,24 @@ export class SqliteFile implements Service {
 
   /** Copies the database now. Throws STORAGE_FAILED. */
   async snapshot(): Promise<Snapshot> {
+    const { folder, clock, options } = this.#parts;
     const task = this.#running.then(async () => {
       const changes = this.#changes();
-      const taken = await this.use((database) => this.#folder.take(database, this.#collaborators.clock.now()));
+      const taken = await this.use((database) => folder.take(database, clock.now()));
       this.#changesInSnapshot = changes;
       return taken;
     });
     this.#running = task.catch(() => {});
-    try {
-      return await task;
-    } catch (error) {
-      throw toStorageError(error, this.#options.path);
-    }
+    return await guardStorageAsync(options.path, () => task);
   }
 
-  /** Copies an open database of which the newest snapshot lacks something; a failure is a warning. */
+  /** Copies an open database that changed since the newest snapshot; a failure is a warning. */
   async snapshotIfChanged(): Promise<void> {
+    const { path } = this.#parts.options;
     try {
       if (this.isOpen && this.#changes() !== this.#changesInSnapshot) await this.snapshot();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      emitWarning(this.#collaborators, this.#options.path, { warning: 'snapshot_failed', path: this.#options.path, reason });
+      emitWarning(this.#parts, path, { warning: 'snapshot_failed', path, reason: reasonOf(error) });
     }
   }
 
@@ -122,37 +119,35 @@ export class SqliteFile implements Service {
     if (!this.#opened) return;
     this.#opened.database.close();
     this.#opened = undefined;
-    // Closing brings everything onto the disk.
+    // Closing syncs everything.
     const mark = this.anchor.least();
     if (mark) this.anchor.synced(mark);
   }
 
   get #name(): string {
-    return basename(this.#options.path);
+    return basename(this.#parts.options.path);
   }
 
   get #writing(): string {
     return `${this.#name} writing`;
   }
 
-  /** A folder for copies that cannot be used costs the copies, not the hub. */
+  /** Without a usable folder the hub works without copies. */
   #prepareFolder(): void {
+    const { folder, options, problems } = this.#parts;
+    const path = options.snapshots.directory;
     try {
-      this.#folder.prepare();
+      folder.prepare();
     } catch (error) {
-      const reason = String(toStorageError(error, this.#options.snapshots.directory));
-      emitWarning(this.#collaborators, this.#options.path, {
-        warning: 'snapshots_not_kept',
-        path: this.#options.snapshots.directory,
-        reason,
-      });
-      this.#collaborators.problems.raise(`${this.#name} copies`, `No copies of ${this.#name} can be kept: ${reason}`);
+      const reason = String(toStorageError(error, path));
+      emitWarning(this.#parts, options.path, { warning: 'snapshots_not_kept', path, reason });
+      problems.raise(`${this.#name} copies`, `No copies of ${this.#name} can be kept: ${reason}`);
     }
   }
 
   #schedule(delayMs: number): void {
-    this.#cancelTimer = this.#collaborators.clock.after(delayMs, () => {
-      this.#schedule(this.#options.snapshots.everyMs);
+    this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
+      this.#schedule(this.#parts.options.snapshots.everyMs);
       void this.snapshotIfChanged();
     });
   }
@@ -162,44 +157,40 @@ export class SqliteFile implements Service {
   }
 }
 
-/** What every part of the journal works with. */
+/** The services that every part of the storage uses. */
 export interface StorageServices {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /** Those of the same state directory. */
+  /** The anchors of the same state directory. */
   readonly fileAnchors: Pick<StateAnchors, 'of'>;
 }
 
-/** Where copies of a database go, how often one is made, and how many are kept. */
-export interface SnapshotPlan {
-  readonly directory: string;
-  readonly everyMs: number;
-  readonly kept: number;
-}
-
-/** Form of a database file and what keeps it safe. */
+/** Format of a database file, its anchor, and its copies. */
 interface SqliteFileOptions extends DatabaseOptions {
   readonly anchor: AnchoredFile;
-  /** How far an open file or copy is. Throws STORAGE_FAILED with cause `damaged` when its content is not as it was written. */
+  /** Measures the progress of an open file or copy. Throws STORAGE_FAILED with cause `damaged` when its content was altered. */
   readonly measure: (database: DatabaseSync) => FileMark;
-  readonly snapshots: SnapshotPlan;
+  readonly snapshots: { readonly directory: string; readonly everyMs: number; readonly kept: number };
   /** For a damaged file without a sound snapshot: begin an empty one, or refuse to start. */
   readonly whenLost: 'start-anew' | 'refuse';
 }
 
-/** What a start did about a file that was damaged, missing, emptied or older than it had been. */
-type Recovery = 'restored' | 'begun-anew' | 'kept-older';
-
-/** A database that a start goes on with. */
-interface Opened {
-  readonly database: DatabaseSync;
-  /** Absent when the file was sound, or new. */
-  readonly recovery?: Recovery;
+interface FileParts extends StorageServices {
+  readonly options: SqliteFileOptions;
+  readonly folder: SnapshotFolder;
+  readonly anchor: FileAnchor;
 }
 
-/** A file that a start found and may use. */
+/** A database that is open for use. */
+interface Opened {
+  readonly database: DatabaseSync;
+  /** The remedy for a file that was damaged, missing, emptied or older than its anchor; absent when it was sound, or new. */
+  readonly recovery?: 'restored' | 'begun-anew' | 'kept-older';
+}
+
+/** A sound file. */
 interface Found {
   readonly database: DatabaseSync;
   readonly mark: FileMark;
@@ -207,25 +198,21 @@ interface Found {
 
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
-/** Finds what a start may go on with: the file itself, its newest sound copy, or an empty file. */
+/** Opens the file itself, its newest sound copy, or an empty file. */
 class DatabaseOpening {
-  readonly #collaborators: StorageServices;
+  readonly #parts: FileParts;
   readonly #options: SqliteFileOptions;
-  readonly #folder: SnapshotFolder;
-  readonly #anchor: FileAnchor;
 
-  constructor(collaborators: StorageServices, options: SqliteFileOptions, folder: SnapshotFolder) {
-    this.#collaborators = collaborators;
-    this.#options = options;
-    this.#folder = folder;
-    this.#anchor = collaborators.fileAnchors.of(options.anchor);
+  constructor(parts: FileParts) {
+    this.#parts = parts;
+    this.#options = parts.options;
   }
 
-  /** STORAGE_FAILED when the file is lost and must not begin anew. */
+  /** Throws STORAGE_FAILED when the file is lost and must not begin anew. */
   open(): Opened {
     const { path } = this.#options;
-    const expected = this.#anchor.least();
-    const wasThere = expected !== undefined || this.#folder.list().length > 0;
+    const expected = this.#parts.anchor.least();
+    const wasThere = expected !== undefined || this.#parts.folder.list().length > 0;
     const sizeBytes = fileSize(path);
     // SQLite would take an empty file for a new database.
     if (!sizeBytes && wasThere) return this.#recover(sizeBytes === undefined ? 'is missing' : 'is empty');
@@ -234,11 +221,9 @@ class DatabaseOpening {
       const found = this.#openFile();
       const loss = lossOf(found.mark, expected);
       if (loss === undefined) return this.#accept(found);
-      if (!loss.isOlder) {
-        found.database.close();
-        return this.#recover(loss.fault);
-      }
-      return this.#takeNewest(found, loss.fault);
+      if (loss.isOlder) return this.#openNewest(found, loss.fault);
+      found.database.close();
+      return this.#recover(loss.fault);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return this.#recover(error instanceof AtmoError ? String(error.details.finding ?? 'is damaged') : 'is damaged');
@@ -251,7 +236,7 @@ class DatabaseOpening {
     const isNew = !fileSize(path);
     const database = openChecked(this.#options);
     try {
-      // Before its anchor says that it is there.
+      // The file has to be on the disk before its anchor is.
       if (isNew) for (const made of [path, dirname(path)]) syncPath(made);
       return { database, mark: guardStorage(path, () => measure(database)) };
     } catch (error) {
@@ -260,26 +245,28 @@ class DatabaseOpening {
     }
   }
 
-  #accept({ database, mark }: Found, recovery?: Recovery): Opened {
-    this.#anchor.committed(mark);
-    if (this.#options.synchronous === 'FULL') this.#anchor.synced(mark);
+  #accept({ database, mark }: Found, recovery?: Opened['recovery']): Opened {
+    const { anchor } = this.#parts;
+    anchor.committed(mark);
+    if (this.#options.synchronous === 'FULL') anchor.synced(mark);
     return recovery === undefined ? { database } : { database, recovery };
   }
 
-  /** A file that is sound and older than it had been: itself or a copy, whatever is newer. */
-  #takeNewest(found: Found, fault: string): Opened {
-    const snapshot = this.#folder.newestSound(this.#options.measure);
+  /** Opens the file or a copy of it, whichever is newer. */
+  #openNewest(found: Found, fault: string): Opened {
+    const snapshot = this.#parts.folder.newestSound(this.#options.measure);
     if (snapshot && snapshot.mark.generation > found.mark.generation) {
       found.database.close();
       return this.#recover(fault);
     }
-    this.#tellLoss('database_older', fault, 'What was written last is lost');
+    this.#reportLoss('database_older', fault, 'What was written last is lost');
     return this.#accept(found, 'kept-older');
   }
 
   #recover(fault: string): Opened {
     const { path, whenLost } = this.#options;
-    const snapshot = this.#folder.newestSound(this.#options.measure);
+    const { folder } = this.#parts;
+    const snapshot = folder.newestSound(this.#options.measure);
     if (!snapshot && whenLost === 'refuse') {
       throw new AtmoError(
         'STORAGE_FAILED',
@@ -288,41 +275,41 @@ class DatabaseOpening {
       );
     }
     const setAside = this.#setAside();
-    if (snapshot) this.#folder.restore(snapshot, path);
+    if (snapshot) folder.restore(snapshot, path);
     const meaning = snapshot ? 'What was written after the snapshot is lost' : 'There was no sound snapshot: the file begins empty';
-    this.#tellLoss(snapshot ? 'database_restored' : 'database_lost', fault, meaning, {
-      ...(setAside === undefined ? {} : { setAside }),
-      ...(snapshot ? { snapshot: snapshot.path, snapshotTaken: isoTime(snapshot.takenMs) } : {}),
+    this.#reportLoss(snapshot ? 'database_restored' : 'database_lost', fault, meaning, {
+      ...(setAside !== undefined && { setAside }),
+      ...(snapshot && { snapshot: snapshot.path, snapshotTaken: isoTime(snapshot.takenMs) }),
     });
     return this.#accept(this.#openFile(), snapshot ? 'restored' : 'begun-anew');
   }
 
-  #tellLoss(warning: string, fault: string, meaning: string, data: JsonObject = {}): void {
+  #reportLoss(warning: string, fault: string, meaning: string, data: JsonObject = {}): void {
     const { path } = this.#options;
-    emitWarning(this.#collaborators, path, { warning, path, fault, ...data, meaning });
+    emitWarning(this.#parts, path, { warning, path, fault, ...data, meaning });
     const from = typeof data.snapshotTaken === 'string' ? `; the copy of ${data.snapshotTaken} is in its place` : '';
-    this.#collaborators.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
+    this.#parts.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
   }
 
   /** A log left beside a restored file would be replayed into it, so the side files go with the file. */
   #setAside(): string | undefined {
     const { path } = this.#options;
-    const target = `${path}.corrupt-${isoTime(this.#collaborators.clock.now()).replaceAll(':', '')}`;
+    const target = `${path}.corrupt-${isoTime(this.#parts.clock.now()).replaceAll(':', '')}`;
     const present = ['', ...SIDE_FILES].filter((suffix) => existsSync(path + suffix));
     for (const suffix of present) renameSync(path + suffix, target + suffix);
     return present.length > 0 ? target : undefined;
   }
 
-  /** A folder in the place of a file of SQLite's. */
+  /** Renames a folder in the place of a file of SQLite. */
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
-    emitWarning(this.#collaborators, path, { warning: 'no_file_set_aside', path, aside });
-    this.#collaborators.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
+    emitWarning(this.#parts, path, { warning: 'no_file_set_aside', path, aside });
+    this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 }
 
-/** Tells of a file in the log and as the event `hub.warning`. */
+/** Logs a warning about a file and emits it as `hub.warning`. */
 function emitWarning(
   { logger, events }: Pick<StorageServices, 'logger' | 'events'>,
   path: string,
@@ -332,13 +319,13 @@ function emitWarning(
   events.emit('hub.warning', basename(path), data);
 }
 
-/** Undefined for what is no file. */
+/** Size of a file; undefined where there is none. */
 function fileSize(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() ? found.size : undefined;
 }
 
-/** What is wrong with a file that is sound in itself; undefined when nothing is. */
+/** The difference of a sound file from its anchor; undefined without any. */
 function lossOf(found: FileMark, expected: FileMark | undefined): { readonly fault: string; readonly isOlder: boolean } | undefined {
   if (!expected || found.generation > expected.generation) return undefined;
   if (found.generation < expected.generation) {

@@ -9,17 +9,17 @@ import type { FileAnchor, FileMark } from '../core/storage/file-anchor.ts';
 interface Line {
   readonly committed: FileMark;
   readonly syncedGeneration: number;
-  /** The start of the machine in which the line was written. */
+  /** The boot of the machine in which the line was written. */
   readonly boot: string;
 }
 
-/** What the machine says and does, where it is not asked. */
+/** The machine's boot id and write function, for tests. */
 interface AnchorEnvironment {
   readonly boot?: string;
   readonly write?: WriteBytes;
 }
 
-/** The anchored files, by their paths below the state directory; each has the line of its place in this list, which only grows. */
+/** Paths of the anchored files below the state directory, in the order of their lines; the list only grows. */
 const FILES = ['state.db', 'history.db', 'audit.db', 'audit.front', 'matter/hub/storage.db'] as const;
 export type AnchoredFile = (typeof FILES)[number];
 
@@ -30,8 +30,8 @@ const NO_DIGEST = '-';
 
 /**
  * The file `anchors` of a state directory: a line of fixed length for each database, written in place after each commit by one
- * call that is never synced. So it costs some microseconds and is never ahead of what it anchors, except that after a power cut
- * the disk may hold a line and not the commit: a line of an earlier start of the machine counts for what was synced alone.
+ * call that is never synced. It costs some microseconds and is never ahead of its database, except that after a power cut the disk may
+ * hold a line and not the commit: of a line from an earlier boot of the machine only the synced generation counts.
  */
 export class StateAnchors implements Service {
   readonly #path: string;
@@ -50,7 +50,7 @@ export class StateAnchors implements Service {
     this.#writeBytes = write;
   }
 
-  /** A file that cannot be opened is told: what is anchored goes on without it. */
+  /** Opens the file. A file that cannot be opened is logged: the databases work without it. */
   async start(): Promise<void> {
     this.#open();
   }
@@ -86,7 +86,7 @@ export class StateAnchors implements Service {
       this.#put(this.#descriptor, Buffer.from(textOf(name, line), 'latin1'), FILES.indexOf(name) * LINE_BYTES);
       this.#isFailing = false;
     } catch (error) {
-      // An anchor that stays behind is no harm: what it is about is ahead of it then.
+      // An anchor may be behind its database.
       if (!this.#isFailing) this.#logger.warn('anchors_not_written', { path: this.#path, reason: String(error) });
       this.#isFailing = true;
     }
@@ -98,7 +98,6 @@ export class StateAnchors implements Service {
     try {
       const aside = setAsideUnlessFile(this.#path);
       if (aside !== undefined) this.#logger.warn('anchors_set_aside', { path: this.#path, aside });
-      // Opened for writing in place, and made where it is not there yet.
       this.#descriptor = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
       this.#read(this.#descriptor);
     } catch (error) {
@@ -114,10 +113,10 @@ export class StateAnchors implements Service {
       const text = bytes.toString('latin1', index * LINE_BYTES, (index + 1) * LINE_BYTES - 1);
       const line = parse(name, text);
       if (line) this.#lines.set(name, line);
-      // What it anchored is looked at by itself, and anchored anew.
+      // The database is checked by itself, and gets a new anchor.
       else if (text.trim() !== '') this.#logger.warn('anchor_damaged', { path: this.#path, file: name });
     }
-    // All of its room at once: later writes need none, also on a full disk.
+    // The file has its full size from the beginning, so that later writes succeed on a full disk.
     if (size === bytes.length) return;
     this.#put(descriptor, bytes, 0);
     fsyncSync(descriptor);
@@ -125,7 +124,7 @@ export class StateAnchors implements Service {
   }
 
   #put(descriptor: number, bytes: Uint8Array, position: number): void {
-    writeAll({ path: this.#path, descriptor, bytes, position, ...(this.#writeBytes && { write: this.#writeBytes }) });
+    writeAll({ path: this.#path, descriptor, bytes, position, write: this.#writeBytes });
   }
 }
 
@@ -149,7 +148,7 @@ function checkOf(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
 
-/** Changes with each start of the kernel. Where it cannot be read every start counts as a new one. */
+/** The boot id of the kernel. Where it cannot be read, each start of the hub counts as a new boot. */
 function bootOfMachine(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);

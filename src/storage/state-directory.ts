@@ -6,7 +6,7 @@ import { makePrivateFolder } from '../core/files/file-system.ts';
 import type { Logger } from '../core/logger.ts';
 import { guardStorage } from './storage-error.ts';
 
-/** Where a hub keeps what must last. All folders are its user's alone. */
+/** The folders of a hub's durable state, which only its user may open. */
 export interface StateDirectory {
   /** Holds the databases and the owner's token. */
   readonly root: string;
@@ -16,7 +16,7 @@ export interface StateDirectory {
   readonly snapshots: string;
 }
 
-/** Where a hub that runs as a service keeps its state (FHS 3.0 §5.8). */
+/** The state directory of a hub that runs as a service (FHS 3.0 §5.8). */
 export const SYSTEM_STATE_DIRECTORY = '/var/lib/atmosphere-edge';
 
 /** ATMO_STATE_DIR, else /var/lib/atmosphere-edge if this user can write it, else ~/.local/state/atmosphere-edge. */
@@ -27,8 +27,8 @@ export function defaultStateDirectory(env: NodeJS.ProcessEnv, system = SYSTEM_ST
 }
 
 /**
- * Makes the directory and its folders with mode 0700, and takes away what group and others may do with present ones.
- * Throws STORAGE_FAILED when it cannot be made, is no directory, or belongs to another user.
+ * Makes the directory and its folders with mode 0700, and removes the permissions of group and others from present ones. Throws
+ * STORAGE_FAILED when it cannot be made, is no directory, or belongs to another user.
  */
 export function prepareStateDirectory(path: string, logger: Logger): StateDirectory {
   const root = resolve(path);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toStorageError } from './storage-error.ts';
 
-/** What a hub keeps, by paths below its state directory with `/`. */
+/** The files of a hub, by paths below its state directory with `/`. */
 export interface StateFiles {
   readonly databases: readonly string[];
   readonly others: readonly string[];
@@ -12,13 +12,13 @@ export interface StateFiles {
 
 /** Folder in which a restore unpacks. */
 export const RESTORE_FOLDER = 'restore.new';
-/** File that is there while a restore puts files in their places. */
+/** File that exists while a restore moves files into their places. */
 export const RESTORE_MARKER = 'restore.pending';
-/** Beginning of the name of a folder with what a restore replaced. */
+/** Beginning of the name of a folder with the files that a restore replaced. */
 export const ASIDE_PREFIX = 'before-restore-';
-/** What a restore itself works with, of the names in a state directory: never moved, and in no backup. */
+/** Names that a restore itself uses in a state directory: never moved, and in no backup. */
 export const RESTORE_NAMES = /^(lock\.db|restore\.|before-restore-)/;
-/** Journal lines that are not in audit.db yet. */
+/** Lines of the audit log that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
 
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
@@ -28,11 +28,11 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   'matter/quarantine',
   RESTORE_FOLDER,
 ]);
-/** The lock, what anchors the files as they lie here, what belongs to an open database, what was put aside, and halves of files. */
+/** The lock, the anchors of the present files, side files of open databases, files that were set aside, and partial files. */
 const SKIPPED_FILES =
   /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
-/** Every file that a backup has to hold, in the order of the paths. Links are left out: they lead elsewhere. */
+/** Every file that a backup has to hold, in the order of the paths, without links. */
 export function stateFiles(stateDir: string): StateFiles {
   const paths = [...filesBelow(stateDir, '')].sort();
   const isDatabase = (path: string) => path.endsWith('.db');
@@ -48,8 +48,8 @@ function* filesBelow(stateDir: string, folder: string): Generator<string> {
 }
 
 /**
- * A copy, for as long as it is in use, of a state directory on a disk that takes no writes any more: SQLite has to write beside a
- * database whose last pages are in its log. It lies in the folder for temporary files (TMPDIR), which is memory on most boards.
+ * A temporary copy of a state directory on a disk that takes no more writes: SQLite has to write beside a database whose last pages are
+ * in its log. It lies in the folder for temporary files (TMPDIR), which is memory on most boards.
  */
 export class WritableCopy implements AsyncDisposable {
   readonly path: string;
@@ -58,7 +58,7 @@ export class WritableCopy implements AsyncDisposable {
     this.path = path;
   }
 
-  /** STORAGE_FAILED when there is no room. */
+  /** Throws STORAGE_FAILED without room. */
   static async of(stateDir: string): Promise<WritableCopy> {
     const copy = new WritableCopy(await mkdtemp(join(tmpdir(), 'atmo-backup-')));
     const isWanted = (source: string) => {
@@ -80,8 +80,8 @@ export class WritableCopy implements AsyncDisposable {
 }
 
 /**
- * Runs work as the user to whom `path` belongs, where this process is root: what root wrote there
- * the hub could not read. As anybody else it just runs it.
+ * Runs work as the user to whom `path` belongs, where this process is root: the hub could not read files of root. As any other user it
+ * only runs the work.
  */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const { geteuid, getegid, setegid, seteuid } = process;

@@ -9,10 +9,10 @@ import { RESTORE_MARKER } from './state-files.ts';
 import { guardStorage, isFull, isInUse, isOfContent, toStorageError } from './storage-error.ts';
 
 /**
- * Keeps a second hub off a state directory: an open write transaction on `lock.db`, which is a kernel lock (fcntl)
- * that ends with the process, however it ends. The process id inside only names the other hub in the message; nothing
- * is decided by it, so a reused id never blocks. Nobody else may open and close `lock.db` in this process: POSIX drops
- * a process's locks on a file with the first descriptor it closes.
+ * Prevents a second hub on a state directory: an open write transaction on `lock.db`, which is a kernel lock (fcntl) that ends with
+ * the process, however it ends. The process id inside only names the other hub in the message, so that a reused id never blocks. No
+ * other part may open and close `lock.db` in this process: POSIX drops a process's locks on a file with the first descriptor that the
+ * process closes.
  */
 export class StateLock implements Service {
   readonly #directory: string;
@@ -25,15 +25,15 @@ export class StateLock implements Service {
   }
 
   /**
-   * Throws CONFLICT naming the other hub's process id, STORAGE_FAILED when the directory cannot be written. The file holds nothing: one
-   * that is damaged is made anew.
+   * Throws CONFLICT with the other hub's process id, STORAGE_FAILED when the directory cannot be written. A damaged file, which holds no
+   * data, is made anew.
    */
   async start(): Promise<void> {
     if (this.#database) return;
     guardStorage(this.#path, () => setAsideUnlessFile(this.#path));
-    const database = this.#held(() => this.#held((error) => this.#refuse(error)));
+    const database = this.#lock('remake');
     try {
-      // Nobody may open half of a backup beside half of what was there before.
+      // No part may open half of a backup beside half of the earlier state.
       finishRestore(this.#directory);
       removeUnpackedRestore(this.#directory);
       this.#database = database;
@@ -48,8 +48,7 @@ export class StateLock implements Service {
     this.#database = undefined;
   }
 
-  /** `whenDamaged` gets the error of a file that is none of SQLite's; it is gone by then. */
-  #held(whenDamaged: (error: unknown) => DatabaseSync): DatabaseSync {
+  #lock(whenDamaged: 'remake' | 'refuse'): DatabaseSync {
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(this.#path);
@@ -58,14 +57,10 @@ export class StateLock implements Service {
     } catch (error) {
       if (database && isInUse(error)) throw this.#conflict(database);
       database?.close();
-      if (!isOfContent(error)) return this.#refuse(error);
+      if (!isOfContent(error) || whenDamaged === 'refuse') throw toStorageError(error, this.#path);
       for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(this.#path + suffix, { force: true });
-      return whenDamaged(error);
+      return this.#lock('refuse');
     }
-  }
-
-  #refuse(error: unknown): never {
-    throw toStorageError(error, this.#path);
   }
 
   #conflict(database: DatabaseSync): AtmoError {
@@ -80,8 +75,8 @@ export class StateLock implements Service {
 }
 
 /**
- * Goes on with a restore that was interrupted while it put files in their places, before anything is read of them: the configuration is,
- * long before a hub holds the lock. CONFLICT, STORAGE_FAILED.
+ * Completes a restore that was interrupted while it moved files, before any of them is read: a hub reads its configuration long before
+ * it holds the lock. Throws CONFLICT, STORAGE_FAILED.
  */
 export async function finishInterruptedRestore(directory: string): Promise<void> {
   if (!existsSync(join(directory, RESTORE_MARKER))) return;
@@ -89,14 +84,14 @@ export async function finishInterruptedRestore(directory: string): Promise<void>
   await lock.start();
 }
 
-/** A reserved lock: others can still read the process id, none can take the lock. */
+/** Takes a reserved lock: other processes can still read the process id, and cannot lock. */
 function hold(database: DatabaseSync): void {
   database.exec('PRAGMA busy_timeout = 0');
   try {
     database.exec('CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL)');
     database.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(process.pid);
   } catch (error) {
-    // The lock itself needs no room: a full disk keeps no hub from its devices.
+    // The lock itself needs no room: a hub starts on a full disk too.
     if (!isFull(error)) throw error;
   }
   database.exec('BEGIN IMMEDIATE');
@@ -106,7 +101,7 @@ function holder(database: DatabaseSync): number | undefined {
   try {
     return Number(database.prepare('SELECT pid FROM holder').get()?.pid);
   } catch {
-    // The other hub is at its first start and has not written its id yet.
+    // The other hub starts for the first time and has not written its id yet.
     return undefined;
   }
 }

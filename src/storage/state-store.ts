@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import type { FileMark } from '../core/storage/file-anchor.ts';
 import { type KeyValueStore, TRUST_SPACES } from '../core/storage/key-value-store.ts';
 import type { Snapshot } from './snapshot-folder.ts';
@@ -13,13 +11,13 @@ import { SqliteFile, type StorageServices } from './sqlite-file.ts';
 import { damagedError } from './storage-error.ts';
 import { type KnownTrust, type TrustChange, TrustLog } from './trust-log.ts';
 
-/** Where state lies and what bounds it. */
+/** Folders and bounds of the state. */
 export interface StateStoreOptions {
   /** Folder that holds `state.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly snapshotEveryMs?: number;
-  /** Copies what changed since the last scheduled snapshot when the store stops. Default true. */
+  /** Makes a snapshot when the store stops, if anything changed since the last one. Default true. */
   readonly isCopiedAtStop?: boolean;
   readonly maxValueBytes?: number;
   readonly maxFileBytes?: number;
@@ -28,37 +26,31 @@ export interface StateStoreOptions {
 
 const HOUR_MS = 3_600_000;
 const MAX_NAME_LENGTH = 256;
-/** Of what was taken from the trusted; snapshots reach back some hours. */
+/** Deletions of trust that are remembered; snapshots reach back some hours. */
 const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
 
 /**
  * Small durable state in `state.db`: each write is synced to the disk before the call returns, raises the generation, and is
- * anchored. What decides whom the hub believes is in `trust.log` as well.
+ * anchored. `trust.log` has a second copy of the entries that decide whom the hub trusts.
  */
 export class StateStore implements KeyValueStore, Service {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #services: StorageServices;
+  readonly #options: StateStoreOptions;
   readonly #file: SqliteFile;
   readonly #trust: TrustLog;
   /** Deletions in the spaces of trust, by space and key, the oldest first. */
   readonly #deleted = new Map<string, TrustChange>();
-  readonly #maxValueBytes: number;
-  readonly #sweepEveryMs: number;
-  readonly #isCopiedAtStop: boolean;
   #generation = 0;
-  /** Sum of the sums of all rows: what a content is told apart by. */
+  /** Sum of the checksums of all rows. */
   #digest = 0;
   #cancelSweep: () => void = () => {};
 
-  constructor(collaborators: StorageServices, options: StateStoreOptions) {
-    this.#clock = collaborators.clock;
-    this.#logger = collaborators.logger;
-    this.#maxValueBytes = options.maxValueBytes ?? 1_048_576;
-    this.#isCopiedAtStop = options.isCopiedAtStop ?? true;
-    this.#sweepEveryMs = options.sweepEveryMs ?? HOUR_MS / 6;
-    this.#trust = new TrustLog(join(options.directory, 'trust.log'), TRUST_SPACES, { logger: collaborators.logger });
-    this.#file = new SqliteFile(collaborators, {
+  constructor(services: StorageServices, options: StateStoreOptions) {
+    this.#services = services;
+    this.#options = options;
+    this.#trust = new TrustLog(join(options.directory, 'trust.log'), TRUST_SPACES, { logger: services.logger });
+    this.#file = new SqliteFile(services, {
       path: join(options.directory, 'state.db'),
       anchor: 'state.db',
       measure: measureEntries,
@@ -81,7 +73,7 @@ export class StateStore implements KeyValueStore, Service {
     const { changes } = known;
     this.#noteDeletions(changes);
     this.#digest = Number(found.digest);
-    // Numbers that a lost file has used are never used again: the second place could not tell old changes from new ones.
+    // Numbers of a lost file are never used again: in `trust.log` old changes would look like new ones.
     this.#generation = Math.max(found.generation, before, ...changes.map(({ generation }) => generation));
     this.#signUnsigned();
     this.#replay(changes.filter(({ generation }) => generation > found.generation));
@@ -90,11 +82,8 @@ export class StateStore implements KeyValueStore, Service {
   }
 
   get(space: string, key: string): Json | undefined {
-    const row = this.#file.use((database) =>
-      database
-        .prepare(`SELECT value FROM entry WHERE space = :space AND key = :key AND ${LIVE}`)
-        .get({ space, key, now: this.#clock.now() }),
-    );
+    const sql = `SELECT value FROM entry WHERE space = :space AND key = :key AND ${LIVE}`;
+    const row = this.#file.use((database) => database.prepare(sql).get({ space, key, now: this.#services.clock.now() }));
     return row && (JSON.parse(String(row.value)) as Json);
   }
 
@@ -102,23 +91,22 @@ export class StateStore implements KeyValueStore, Service {
     checkName('space', space);
     checkName('key', key);
     const text = this.#stored(space, key, value);
-    const expiresMs = options.ttlMs === undefined ? null : this.#clock.now() + checkTtl(options.ttlMs);
+    const expiresMs = options.ttlMs === undefined ? null : this.#services.clock.now() + checkTtl(options.ttlMs);
     this.#put({ space, key, value: text, expiresMs });
     if (this.#trust.holds(space))
-      this.#keepTwice({ space, key, value: JSON.parse(text) as Json, ...(expiresMs !== null && { expiresMs }) });
+      this.#appendTrust({ space, key, value: JSON.parse(text) as Json, ...(expiresMs !== null && { expiresMs }) });
   }
 
   delete(space: string, key: string): boolean {
     const wasLive = this.get(space, key) !== undefined;
     const isGone = this.#drop('space = ? AND key = ?', space, key) > 0;
-    if (isGone && this.#trust.holds(space)) this.#keepTwice({ space, key });
+    if (isGone && this.#trust.holds(space)) this.#appendTrust({ space, key });
     return wasLive;
   }
 
   entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
-    const rows = this.#file.use((database) =>
-      database.prepare(`SELECT key, value FROM entry WHERE space = :space AND ${LIVE} ORDER BY key`).all({ space, now: this.#clock.now() }),
-    );
+    const sql = `SELECT key, value FROM entry WHERE space = :space AND ${LIVE} ORDER BY key`;
+    const rows = this.#file.use((database) => database.prepare(sql).all({ space, now: this.#services.clock.now() }));
     return rows.map((row) => ({ key: String(row.key), value: JSON.parse(String(row.value)) as Json }));
   }
 
@@ -129,8 +117,8 @@ export class StateStore implements KeyValueStore, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSweep();
-    // What was written since the last scheduled copy, such as a new device's name, is not to hang on one file.
-    if (this.#isCopiedAtStop) await this.#file.snapshotIfChanged();
+    // Changes since the last scheduled snapshot, such as the name of a new device, must not depend on one file.
+    if (this.#options.isCopiedAtStop ?? true) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
     this.#trust[Symbol.dispose]();
   }
@@ -149,7 +137,7 @@ export class StateStore implements KeyValueStore, Service {
     this.#follow(row.generation, sum - before);
   }
 
-  /** Answers how many rows went. */
+  /** Deletes rows and returns their number. */
   #drop(where: string, ...values: readonly (string | number)[]): number {
     const generation = this.#generation + 1;
     const sums = this.#file.transaction((database) => {
@@ -167,15 +155,15 @@ export class StateStore implements KeyValueStore, Service {
     this.#file.anchor.synced({ generation, digest: String(this.#digest) } satisfies FileMark);
   }
 
-  /** After the entry itself: what fails here was not promised, and counts all the same. */
-  #keepTwice(given: Omit<TrustChange, 'generation'>): void {
+  /** Appends to `trust.log` after the entry itself is written: if this fails, the caller gets an error, and the entry stays. */
+  #appendTrust(given: Omit<TrustChange, 'generation'>): void {
     const change = { generation: this.#generation, ...given };
     this.#trust.append(change);
     this.#noteDeletions([change]);
     if (this.#trust.isFull()) this.#trust.rewrite(this.#trustChanges());
   }
 
-  /** What was taken from the trusted stays taken, also where the store comes back from a copy of before: the newest of it is kept on. */
+  /** Remembers the newest deletions of trust, so that they hold also after a restore from an older copy. */
   #noteDeletions(changes: readonly TrustChange[]): void {
     for (const change of changes) {
       const name = `${change.space}\0${change.key}`;
@@ -185,20 +173,21 @@ export class StateStore implements KeyValueStore, Service {
     for (const name of [...this.#deleted.keys()].slice(0, -MOST_DELETIONS)) this.#deleted.delete(name);
   }
 
-  /** Rows of a hub before sums were kept. */
+  /** Adds checksums to the rows of a hub that stored none. */
   #signUnsigned(): void {
     const unsigned = this.#file.use((database) => database.prepare(`${SELECT_ROWS} WHERE sum IS NULL`).all().map(rowOf));
     if (unsigned.length === 0) return;
     const generation = this.#generation + 1;
-    const signed = unsigned.map((row) => ({ ...row, generation }));
+    let change = 0;
     this.#file.transaction((database) => {
       const update = database.prepare('UPDATE entry SET generation = ?, sum = ? WHERE space = ? AND key = ?');
-      for (const row of signed) update.run(generation, sumOf(row), row.space, row.key);
+      for (const row of unsigned) {
+        const sum = sumOf({ ...row, generation });
+        update.run(generation, sum, row.space, row.key);
+        change += sum;
+      }
     });
-    this.#follow(
-      generation,
-      signed.reduce((total, row) => total + sumOf(row), 0),
-    );
+    this.#follow(generation, change);
   }
 
   #replay(changes: readonly TrustChange[]): void {
@@ -206,10 +195,10 @@ export class StateStore implements KeyValueStore, Service {
       if (value === undefined) this.#drop('space = ? AND key = ?', space, key);
       else this.#put({ space, key, value: JSON.stringify(value), expiresMs: expiresMs ?? null });
     }
-    if (changes.length > 0) this.#logger.warn('trust_replayed', { changes: changes.length });
+    if (changes.length > 0) this.#services.logger.warn('trust_replayed', { changes: changes.length });
   }
 
-  /** So that each of the two places has what the other has. */
+  /** Rewrites `trust.log` unless it has the same entries as the database. */
   #renewTrustLog({ changes: known, isWhole }: KnownTrust): void {
     const textOf = ({ space, key, value, expiresMs }: TrustChange) => JSON.stringify([space, key, value, expiresMs]);
     const wanted = this.#trustChanges();
@@ -232,13 +221,13 @@ export class StateStore implements KeyValueStore, Service {
     return [...this.#deleted.values(), ...living].sort((a, b) => a.generation - b.generation);
   }
 
-  /** Expired entries are invisible already; this gives their room back. */
+  /** Deletes expired entries, which are invisible already. */
   #sweep(): void {
-    this.#cancelSweep = this.#clock.after(this.#sweepEveryMs, () => this.#sweep());
+    this.#cancelSweep = this.#services.clock.after(this.#options.sweepEveryMs ?? HOUR_MS / 6, () => this.#sweep());
     try {
-      this.#drop('expires_ms <= ?', this.#clock.now());
+      this.#drop('expires_ms <= ?', this.#services.clock.now());
     } catch (error) {
-      // A full disk shows itself at the next write to the one who writes; the sweep just comes again.
+      // The next write reports a full disk to its caller; the sweep is repeated.
       if (!(error instanceof AtmoError)) throw error;
     }
   }
@@ -247,10 +236,11 @@ export class StateStore implements KeyValueStore, Service {
     const text: string | undefined = JSON.stringify(value);
     if (text === undefined) throw new AtmoError('VALIDATION_ERROR', `The value for ${space}/${key} is not JSON`);
     const bytes = Buffer.byteLength(text);
-    if (bytes <= this.#maxValueBytes) return text;
-    throw new AtmoError('PAYLOAD_TOO_LARGE', `The value for ${space}/${key} has ${bytes} bytes; store at most ${this.#maxValueBytes}`, {
+    const { maxValueBytes: maxBytes = 1_048_576 } = this.#options;
+    if (bytes <= maxBytes) return text;
+    throw new AtmoError('PAYLOAD_TOO_LARGE', `The value for ${space}/${key} has ${bytes} bytes; store at most ${maxBytes}`, {
       bytes,
-      maxBytes: this.#maxValueBytes,
+      maxBytes,
     });
   }
 }
@@ -269,8 +259,8 @@ function checkTtl(ttlMs: number): number {
 }
 
 /**
- * state.db. `generation` is the number of the write that made the row, `sum` a CRC-32 over the whole row: quick_check looks at
- * pages, and not at what is written in them. `deleted` has the number of the last write that took rows away.
+ * state.db. `generation` is the number of the write that made the row, `sum` a CRC-32 over the whole row: quick_check checks pages and
+ * not their content. `deleted` has the number of the last write that deleted rows.
  */
 export const ENTRY_MIGRATIONS = [
   `CREATE TABLE entry (
@@ -287,7 +277,7 @@ export const ENTRY_MIGRATIONS = [
   INSERT INTO deleted VALUES (0)`,
 ];
 
-/** An entry as it is stored. */
+/** A stored entry. */
 interface EntryRow {
   readonly space: string;
   readonly key: string;
@@ -314,8 +304,8 @@ function sumOf({ space, key, value, expiresMs, generation }: EntryRow): number {
 }
 
 /**
- * The generation of a store and the sum of the sums of its rows. Throws STORAGE_FAILED with cause `damaged` for a row that is not as
- * it was written. Rows of a hub before sums were kept have none.
+ * The generation of a store and the sum of the checksums of its rows. Throws STORAGE_FAILED with cause `damaged` for an altered row.
+ * Rows of a hub that stored no checksums have none.
  */
 function measureEntries(database: DatabaseSync): FileMark {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);

@@ -83,8 +83,21 @@ export function storageProblem(thrown: unknown): string | undefined {
 export function toStorageError(thrown: unknown, path: string): unknown {
   const cause = causeOf(thrown);
   if (cause === undefined || thrown instanceof AtmoError) return thrown;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY[cause]} (${reason})`, { path, cause }, { cause: thrown });
+  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY[cause]} (${reasonOf(thrown)})`, { path, cause }, { cause: thrown });
+}
+
+/** The message of an error, for warnings. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** As `guardStorage`, for work that takes time. */
+export async function guardStorageAsync<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toStorageError(error, path);
+  }
 }
 
 /** Runs work on the file at `path`; errors of the storage become STORAGE_FAILED. */

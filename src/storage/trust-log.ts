@@ -15,7 +15,7 @@ export interface TrustChange {
   readonly expiresMs?: number;
 }
 
-/** What a start found in the file. */
+/** The content of the file at the start. */
 export interface KnownTrust {
   /** The newest change of each entry, in order. */
   readonly changes: readonly TrustChange[];
@@ -25,50 +25,48 @@ export interface KnownTrust {
 
 interface TrustLogParts {
   readonly logger: Logger;
-  /** That of the file system when absent. */
+  /** The function of the file system when absent. */
   readonly write?: WriteBytes;
 }
 
-/** Then it is written anew with what still counts, unless that alone is half of the file. */
+/** A file of this size is rewritten with the changes in force, unless these are half of it already. */
 const FULL_BYTES = 262_144;
 
 /**
- * The second place of what decides whom the hub believes: `trust.log` has a line, synced, for each change of those spaces of
- * `state.db`. A store that came back from an older copy takes the changes that it lacks from here, so that a revoked token stays
- * revoked and a used approval stays used.
+ * The second copy of the entries that decide whom the hub trusts: `trust.log` has a synced line for each change of those spaces of
+ * `state.db`. A store that was restored from an older copy takes the missing changes from here, so that a revoked token stays revoked
+ * and a used approval stays used.
  */
 export class TrustLog implements Disposable {
   readonly #path: string;
-  readonly #logger: Logger;
-  readonly #write: WriteBytes | undefined;
   readonly #spaces: ReadonlySet<string>;
+  readonly #parts: TrustLogParts;
   #descriptor: number | undefined;
   #lengthBytes = 0;
-  /** Of what still counted at the last `rewrite`: where that is much, it is not written again for each change. */
+  /** Size after the last `rewrite`: a large file is not rewritten for each change. */
   #keptBytes = 0;
 
-  constructor(path: string, spaces: readonly string[], { logger, write }: TrustLogParts) {
+  constructor(path: string, spaces: readonly string[], parts: TrustLogParts) {
     this.#path = path;
     this.#spaces = new Set(spaces);
-    this.#logger = logger;
-    this.#write = write;
+    this.#parts = parts;
   }
 
-  /** True for an entry of which a second copy is kept. */
+  /** True for a space whose entries are in this file. */
   holds(space: string): boolean {
     return this.#spaces.has(space);
   }
 
-  /** It is time for `rewrite`. */
+  /** True when `rewrite` is due. */
   isFull(): boolean {
     return this.#lengthBytes > Math.max(FULL_BYTES, 2 * this.#keptBytes);
   }
 
-  /** STORAGE_FAILED. */
+  /** Throws STORAGE_FAILED. */
   read(): KnownTrust {
     return guardStorage(this.#path, () => {
       const aside = setAsideUnlessFile(this.#path);
-      if (aside !== undefined) this.#logger.warn('trust_log_set_aside', { path: this.#path, aside });
+      if (aside !== undefined) this.#parts.logger.warn('trust_log_set_aside', { path: this.#path, aside });
       const lines = (readTextIfExists(this.#path) ?? '').split('\n');
       const newest = new Map<string, TrustChange>();
       let damaged = 0;
@@ -81,25 +79,25 @@ export class TrustLog implements Disposable {
           newest.set(name, change);
         }
       }
-      if (damaged > 0) this.#logger.warn('trust_log_damaged', { path: this.#path, lines: damaged });
+      if (damaged > 0) this.#parts.logger.warn('trust_log_damaged', { path: this.#path, lines: damaged });
       return { changes: [...newest.values()], isWhole: damaged === 0 };
     });
   }
 
-  /** On the disk when it returns. STORAGE_FAILED. */
+  /** Appends a line, which is on the disk when the call returns. Throws STORAGE_FAILED. */
   append(change: TrustChange): void {
     guardStorage(this.#path, () => {
       this.#descriptor ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-      // A line that a full disk cut off is ended, so that the next one stands alone.
+      // After a line that a full disk cut off, the next one begins with a line feed.
       const { size } = fstatSync(this.#descriptor);
       const bytes = Buffer.from(`${size === this.#lengthBytes ? '' : '\n'}${textOf(change)}`);
-      writeAll({ path: this.#path, descriptor: this.#descriptor, bytes, ...(this.#write && { write: this.#write }) });
+      writeAll({ path: this.#path, descriptor: this.#descriptor, bytes, write: this.#parts.write });
       fdatasyncSync(this.#descriptor);
       this.#lengthBytes = size + bytes.length;
     });
   }
 
-  /** Leaves what still counts. A failure is told: what there is stays good. */
+  /** Replaces the content by the changes in force. A failure is logged only: the present file stays valid. */
   rewrite(changes: readonly TrustChange[]): void {
     this[Symbol.dispose]();
     const text = changes.map(textOf).join('');
@@ -108,7 +106,7 @@ export class TrustLog implements Disposable {
       this.#lengthBytes = this.#keptBytes = Buffer.byteLength(text);
     } catch (error) {
       this.#lengthBytes = -1;
-      this.#logger.warn('trust_log_not_rewritten', { path: this.#path, reason: String(toStorageError(error, this.#path)) });
+      this.#parts.logger.warn('trust_log_not_rewritten', { path: this.#path, reason: String(toStorageError(error, this.#path)) });
     }
   }
 
@@ -119,13 +117,7 @@ export class TrustLog implements Disposable {
 }
 
 function textOf({ generation, space, key, value, expiresMs }: TrustChange): string {
-  const body = JSON.stringify({
-    generation,
-    space,
-    key,
-    ...(value !== undefined && { value }),
-    ...(expiresMs !== undefined && { expires_ms: expiresMs }),
-  });
+  const body = JSON.stringify({ generation, space, key, value, expires_ms: expiresMs });
   return `${crc32(body).toString(16).padStart(8, '0')} ${body}\n`;
 }
 

@@ -16,7 +16,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { AtmoError, systemCode } from '../errors.ts';
 
-/** Writes bytes from an offset on, as many as the disk takes; answers how many those were (write(2), pwrite(2)). */
+/** Writes bytes from an offset on, as many as the disk takes, and returns their number (write(2), pwrite(2)). */
 export type WriteBytes = (
   descriptor: number,
   bytes: Uint8Array,
@@ -26,19 +26,19 @@ export type WriteBytes = (
 ) => number;
 
 interface WholeWrite {
-  /** For the message. */
+  /** Path for the message. */
   readonly path: string;
   readonly descriptor: number;
   readonly bytes: Uint8Array;
-  /** Where in the file; where the last write ended when absent. */
+  /** Place in the file; the end of the last write when absent. */
   readonly position?: number;
-  /** That of the file system when absent. */
-  readonly write?: WriteBytes;
+  /** The function of the file system when undefined. */
+  readonly write?: WriteBytes | undefined;
 }
 
 /**
- * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. STORAGE_FAILED when it takes no more;
- * throws what the file system says.
+ * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. Throws STORAGE_FAILED when it takes no
+ * more, and the errors of the file system.
  */
 export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
   for (let done = 0; done < bytes.length; ) {
@@ -50,7 +50,7 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
   }
 }
 
-/** The text of a file; undefined when there is none. Throws what the file system says. */
+/** The text of a file; undefined when there is none. Throws the errors of the file system. */
 export function readTextIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
@@ -71,7 +71,7 @@ export function parseJsonFile(path: string, text?: string): unknown {
   }
 }
 
-/** Puts `text` in place of a file, mode 0600, so that after a power cut either the old or the new text is there. */
+/** Replaces the text of a file, mode 0600, so that after a power cut the file holds either the old or the new text. */
 export function replaceFile(path: string, text: string): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
@@ -87,8 +87,8 @@ export function replaceFile(path: string, text: string): void {
 }
 
 /**
- * Does what writes something that is written again later: what a full disk, one that is mounted read-only, or the bounds of a store do
- * not take now waits for it. `onFailure` is called with the reason.
+ * Runs work whose write is tried again later anyway: a full disk, one that is mounted read-only, or the bounds of a store may refuse it
+ * now. `onFailure` is called with the reason.
  */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
@@ -109,7 +109,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Moves what lies at `path` away, for people to look at, and answers where to; undefined when nothing does. */
+/** Renames the file or folder at `path`, for people to examine, and returns the new path; undefined when there is none. */
 export function setAside(path: string): string | undefined {
   if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
   const base = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`;
@@ -119,15 +119,15 @@ export function setAside(path: string): string | undefined {
   return aside;
 }
 
-/** The same for a folder, or anything else that is no file, where a file belongs. */
+/** As `setAside`, for a folder, or anything else that is no file, in the place of a file. */
 export function setAsideUnlessFile(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && !found.isFile() ? setAside(path) : undefined;
 }
 
 /**
- * Makes a folder with mode 0700, and those above it, unless it is there. Throws what mkdir(2) says. One folder at a time: with
- * `recursive` Node tries for ever where a file system makes no folder and says ENOENT, as /proc does.
+ * Makes a folder with mode 0700, and those above it, unless it exists. Throws the errors of mkdir(2). It makes one folder at a time:
+ * with `recursive` Node tries for ever where a file system refuses a folder with ENOENT, as /proc does.
  */
 export function makePrivateFolder(folder: string): void {
   if (!existsSync(dirname(folder))) makePrivateFolder(dirname(folder));
@@ -139,7 +139,7 @@ export function makePrivateFolder(folder: string): void {
   }
 }
 
-/** Where a path leads once its symbolic links are followed; what is not there, or may not be looked at, is taken by its name. */
+/** The path with its symbolic links resolved; a path that does not exist, or may not be read, is returned as it is written. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -148,7 +148,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** True for the folder itself and for what lies below it, by their names alone: both from / on, without `..`. */
+/** True for the folder itself and for paths below it, by their names alone: both absolute and without `..`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

@@ -339,17 +339,13 @@ function* rowRangesFor(
 }
 
 /** Hashes of the names in a row; a collision only costs a needless search of a block. */
-function keysOf({ agent, tool, request }: { readonly agent?: string; readonly tool?: string; readonly request?: string }): number[] {
-  const keys = [];
-  if (agent !== undefined) keys.push(crc32(agent, 1));
-  if (tool !== undefined) keys.push(crc32(tool, 2));
-  if (request !== undefined) keys.push(crc32(request, 3));
-  return keys;
+function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
+  return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
 }
 
 function keyList(value: unknown): Uint32Array {
   if (!(value instanceof Uint8Array)) return new Uint32Array();
-  // A copy, because what SQLite answers need not begin at a multiple of four.
+  // A copy, because a BLOB of SQLite need not begin at a multiple of four.
   const bytes = value.slice(0, value.byteLength - (value.byteLength % 4));
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
 }

@@ -180,7 +180,7 @@ export class AuditFiles {
   #commitRows(): void {
     this.#chain();
     if (this.#chained.length === 0) return;
-    this.#insert(this.#chained, () => {});
+    this.#insert(this.#chained);
     this.#chained = [];
     this.#parts.file.anchor.committed({ generation: this.#head.seq, digest: '' });
   }
@@ -190,11 +190,11 @@ export class AuditFiles {
     this.#check = frontCheck(this.#head);
   }
 
-  #insert(rows: readonly ChainedRow[], before: (database: DatabaseSync) => void): void {
+  #insert(rows: readonly ChainedRow[], before?: (database: DatabaseSync) => void): void {
     const writer = this.#openWriter();
     try {
       this.#parts.file.transaction((database) => {
-        before(database);
+        before?.(database);
         writer.insert(rows);
       });
     } catch (error) {

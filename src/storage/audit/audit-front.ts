@@ -43,7 +43,7 @@ export class AuditFront {
       const bytes = Buffer.from(line, 'utf8');
       const descriptor = this.#opened();
       this.#isTorn = true;
-      writeAll({ path: this.path, descriptor, bytes, ...(this.#write && { write: this.#write }) });
+      writeAll({ path: this.path, descriptor, bytes, write: this.#write });
       this.#isTorn = false;
       this.#lengthBytes += bytes.length;
     });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pause } from '../../core/clock.ts';
+import { pause, repeat } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
@@ -11,7 +11,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { takeRestoreNote } from '../pending-restore.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
-import { storageProblem } from '../storage-error.ts';
+import { reasonOf, storageProblem } from '../storage-error.ts';
 import { AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
 import { AUDIT_MIGRATIONS, measureAudit, SLICE_ROWS } from './audit-database.ts';
 import { type AuditEntry, fieldsOf } from './audit-entry.ts';
@@ -30,10 +30,9 @@ export interface AuditStoreOptions {
   readonly maxBytes?: number;
   /** Older rows are pruned; default 365. */
   readonly keepDays?: number;
-  readonly snapshotEveryMs?: number;
 }
 
-interface AuditCollaborators extends StorageServices {
+interface AuditServices extends StorageServices {
   /** Stores the head of the chain in another file. */
   readonly anchors: KeyValueStore;
 }
@@ -61,7 +60,7 @@ interface CheckPace {
  * dangerous intent.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
-  readonly #collaborators: AuditCollaborators;
+  readonly #services: AuditServices;
   readonly #options: AuditStoreOptions;
   readonly #file: SqliteFile;
   readonly #files: AuditFiles;
@@ -77,12 +76,12 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   #olderRows: Promise<void> = Promise.resolve();
   #cancelUpkeep: () => void = () => {};
 
-  constructor(collaborators: AuditCollaborators, options: AuditStoreOptions) {
-    const { clock } = collaborators;
-    this.#collaborators = collaborators;
+  constructor(services: AuditServices, options: AuditStoreOptions) {
+    const { clock } = services;
+    this.#services = services;
     this.#options = options;
     const path = join(options.directory, 'audit.db');
-    this.#file = new SqliteFile(collaborators, {
+    this.#file = new SqliteFile(services, {
       path,
       anchor: 'audit.db',
       measure: measureAudit,
@@ -93,14 +92,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       // Room for rows that come while older ones are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,
       migrations: AUDIT_MIGRATIONS,
-      snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? DAY_MS, kept: 1 },
+      snapshots: { directory: options.snapshotDirectory, everyMs: DAY_MS, kept: 1 },
       whenLost: 'start-anew',
     });
     const front = new AuditFront(join(options.directory, 'audit.front'));
-    this.#frontAnchor = collaborators.fileAnchors.of('audit.front');
+    this.#frontAnchor = services.fileAnchors.of('audit.front');
     const onFailure = this.#warner('audit_not_written');
     this.#files = new AuditFiles({ file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId, onFailure });
-    this.#anchor = new AuditAnchor(collaborators.anchors);
+    this.#anchor = new AuditAnchor(services.anchors);
     this.#sync = new WalSync({ clock, path, commit: () => this.#files.commit(), onFailure: this.#warner('audit_not_synced') });
   }
 
@@ -110,16 +109,16 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const hub = this.#options.hubId;
     const rowsGiven = this.#frontAnchor.least()?.generation ?? 0;
     const { losses, openIntents } = this.#files.open((chain) => examineChain(chain, { hub, anchor: this.#anchor, rowsGiven }));
-    const nowMs = this.#collaborators.clock.now();
+    const nowMs = this.#services.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
-    this.#files.owe(
-      [...this.#restoreNotes(nowMs), this.#openingNote(nowMs), ...losses.map((loss) => this.#reportLoss(loss, nowMs)), ...unknown],
-      openIntents,
-    );
+    const restored = takeRestoreNote(this.#services.anchors);
+    const restoreNotes = restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
+    const lossNotes = losses.map((loss) => this.#reportLoss(loss, nowMs));
+    this.#files.owe([...restoreNotes, this.#openingNote(nowMs), ...lossNotes, ...unknown], openIntents);
     // From here on the chain itself has the note about the loss.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
-    this.#scheduleUpkeep();
+    this.#cancelUpkeep = repeat(this.#services.clock, UPKEEP_MS, () => void this.#upkeep());
     this.#closing = new AbortController();
     this.#olderRows = this.#checkOlderRows(this.#closing.signal);
   }
@@ -139,12 +138,12 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification> {
-    this.#checksRunning++;
-    try {
-      return await this.#verify(expected);
-    } finally {
-      this.#checksRunning--;
-    }
+    this.#files.commit();
+    const { head, ledger } = this.#files;
+    const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
+    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not checked the whole audit log; try again when it runs');
+    const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
+    return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
   }
 
   /** Copies the database now, with every row there is. Throws STORAGE_FAILED. */
@@ -155,7 +154,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Prunes rows beyond the bounds, in slices. Throws STORAGE_FAILED. */
   async prune(): Promise<void> {
-    const olderThanMs = this.#collaborators.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
+    const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
     // A running check still has to read the rows.
     while (this.#file.isOpen && this.#checksRunning === 0 && this.#files.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
       this.#sync.soon();
@@ -175,7 +174,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Appends a row. Calls continue without rows while the disk takes none; the hub reports the problem meanwhile. */
   #append(fields: AuditFields): void {
-    const { problems } = this.#collaborators;
+    const { problems } = this.#services;
     try {
       this.#files.append(fields);
     } catch (error) {
@@ -190,21 +189,11 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return this.#options.maxBytes ?? 256 * 1_048_576;
   }
 
-  async #verify(expected: ChainLink | undefined): Promise<AuditVerification> {
-    this.#files.commit();
-    const { head, ledger } = this.#files;
-    const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
-    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not checked the whole audit log; try again when it runs');
-    const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
-    return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
-  }
-
   /** Checks the rows that the start did not check: there may be a million, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#collaborators;
+    const { clock } = this.#services;
     await pause(clock, OLDER_ROWS_AFTER_MS, signal);
     if (signal.aborted) return;
-    this.#checksRunning++;
     try {
       this.#files.commit();
       const { seq } = this.#files.head;
@@ -216,8 +205,6 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       if (problem) this.#reportProblem({ warning: 'audit_damaged', ...problem });
     } catch (error) {
       this.#warner('audit_not_checked')(error);
-    } finally {
-      this.#checksRunning--;
     }
   }
 
@@ -227,12 +214,17 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const kept = this.#anchor.read()?.head;
     const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));
     const check = new AuditCheck({ hub: ledger.hub, after: ledger.pruned, witnesses, isWhole: true });
-    for (let seq = ledger.pruned.seq; seq < head.seq; seq += rowsAtOnce) {
-      for (const { link, fields } of this.#files.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
-      await rest();
-      if (!this.#file.isOpen || this.#closing.signal.aborted) return undefined;
+    this.#checksRunning++;
+    try {
+      for (let seq = ledger.pruned.seq; seq < head.seq; seq += rowsAtOnce) {
+        for (const { link, fields } of this.#files.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
+        await rest();
+        if (!this.#file.isOpen || this.#closing.signal.aborted) return undefined;
+      }
+      return check;
+    } finally {
+      this.#checksRunning--;
     }
-    return check;
   }
 
   #openingNote(nowMs: number): AuditFields {
@@ -242,14 +234,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return auditNote(isFirst ? AUDIT_LOG_NOTES.began : AUDIT_LOG_NOTES.opened, nowMs, data);
   }
 
-  #restoreNotes(nowMs: number): readonly AuditFields[] {
-    const restored = takeRestoreNote(this.#collaborators.anchors);
-    return restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
-  }
-
   #reportProblem({ warning, seq, reason }: Loss): void {
     this.#warn(warning, { seq, reason });
-    this.#collaborators.problems.raise('audit chain', `The audit log is not intact: ${reason}. See "atmo audit verify"`);
+    this.#services.problems.raise('audit chain', `The audit log is not intact: ${reason}. See "atmo audit verify"`);
   }
 
   #reportLoss(loss: Loss, nowMs: number): AuditFields {
@@ -258,15 +245,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return auditNote(AUDIT_LOG_NOTES.lost, nowMs, { warning, seq, reason });
   }
 
-  #scheduleUpkeep(): void {
-    this.#cancelUpkeep = this.#collaborators.clock.after(UPKEEP_MS, () => {
-      this.#scheduleUpkeep();
-      void this.#upkeep();
-    });
-  }
-
   async #upkeep(): Promise<void> {
-    const nowMs = this.#collaborators.clock.monotonic();
+    const nowMs = this.#services.clock.monotonic();
     if (nowMs - this.#headKeptMs >= HEAD_EVERY_MS) await this.#keepHead();
     else await this.#syncRows().catch(this.#warner('audit_not_synced'));
     await this.prune().catch(this.#warner('audit_not_pruned'));
@@ -277,7 +257,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     try {
       const { head, openFromSeq } = await this.#syncRows();
       this.#anchor.write({ head: { seq: head.seq, hash: head.hash }, openFromSeq });
-      this.#headKeptMs = this.#collaborators.clock.monotonic();
+      this.#headKeptMs = this.#services.clock.monotonic();
     } catch (error) {
       this.#warner('audit_head_not_kept')(error);
     }
@@ -296,12 +276,12 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   #warner(warning: string): (error: unknown) => void {
-    return (error) => this.#warn(warning, { reason: error instanceof Error ? error.message : String(error) });
+    return (error) => this.#warn(warning, { reason: reasonOf(error) });
   }
 
   #warn(warning: string, data: JsonObject): void {
-    this.#collaborators.logger.error(warning, data);
-    this.#collaborators.events.emit('hub.warning', 'audit.db', { warning, ...data });
+    this.#services.logger.error(warning, data);
+    this.#services.events.emit('hub.warning', 'audit.db', { warning, ...data });
   }
 }
 

@@ -4,41 +4,41 @@ import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { syncPath } from '../../core/files/file-system.ts';
 import { AUDIT_FRONT, stateFiles } from '../state-files.ts';
-import { toStorageError } from '../storage-error.ts';
+import { guardStorageAsync } from '../storage-error.ts';
 import { type ArchiveSource, type ArchiveTable, archiveContent, OUTSIDE } from './archive-content.ts';
 import { type Derive, sealStream } from './archive-encryption.ts';
 import type { DatabaseCopy } from './database-copies.ts';
 
-/** What is to be backed up, and how. */
+/** The content of a backup, and its passphrase. */
 export interface BackupOptions {
   readonly stateDir: string;
-  /** Of the databases; all other files are taken as they lie there. */
+  /** Copies of the databases; all other files are read in place. */
   readonly copies: readonly DatabaseCopy[];
   readonly isRunning: boolean;
-  /** Absolute paths of files from elsewhere. */
+  /** Absolute paths of files outside of the state directory. */
   readonly outside: readonly string[];
   readonly head: Omit<ArchiveTable, 'entries'>;
   readonly passphrase: string;
   readonly derive: Derive;
 }
 
-/** Where the bytes of an archive go, one piece after the other. */
-interface ArchiveTarget {
-  write(piece: Uint8Array): Promise<void>;
-}
-
-/** What went into an archive. */
+/** Figures of an archive. */
 export interface ArchiveFigures {
   readonly files: number;
-  /** Of the archive. */
+  /** Size of the archive. */
   readonly bytes: number;
 }
 
 /** Writes the archive of a state directory to `target`. STORAGE_FAILED; CONFLICT when a file changed meanwhile. */
-export async function createArchive(order: BackupOptions, target: ArchiveTarget): Promise<ArchiveFigures> {
-  const sources: ArchiveSource[] = [];
-  try {
-    for (const [path, file] of filesOf(order)) sources.push(await openSource(path, file));
+export async function createArchive(order: BackupOptions, target: Pick<BackupFile, 'write'>): Promise<ArchiveFigures> {
+  return await guardStorageAsync(order.stateDir, async () => {
+    const sources: ArchiveSource[] = [];
+    await using handles = new AsyncDisposableStack();
+    for (const [path, file] of filesOf(order)) {
+      const source = await openSource(path, file);
+      handles.use(source.handle);
+      sources.push(source);
+    }
     requireIdentity(sources, order.stateDir);
     let bytes = 0;
     for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase, order.derive)) {
@@ -46,17 +46,13 @@ export async function createArchive(order: BackupOptions, target: ArchiveTarget)
       bytes += piece.length;
     }
     return { files: sources.length, bytes };
-  } catch (error) {
-    throw toStorageError(error, order.stateDir);
-  } finally {
-    for (const { handle } of sources) await handle.close();
-  }
+  });
 }
 
 /** Paths in the archive with those on the disk. */
 function* filesOf({ stateDir, copies, isRunning, outside }: BackupOptions): Generator<readonly [path: string, file: string]> {
   for (const { database, copy } of copies) yield [database, join(stateDir, copy)];
-  // While the hub runs the copy of audit.db has its lines.
+  // While the hub runs, the copy of audit.db contains its lines.
   const isWanted = (path: string) => !(isRunning && path === AUDIT_FRONT);
   for (const path of stateFiles(stateDir).others.filter(isWanted)) yield [path, join(stateDir, path)];
   for (const file of outside) yield [`${OUTSIDE}${file}`, file];
@@ -75,7 +71,7 @@ function requireIdentity(sources: readonly ArchiveSource[], stateDir: string): v
   });
 }
 
-/** A new file that is there under its name once it is whole. */
+/** A new file that gets its name once it is complete. */
 export class BackupFile {
   readonly #handle: FileHandle;
   readonly #file: string | undefined;
@@ -85,56 +81,48 @@ export class BackupFile {
     this.#file = file;
   }
 
-  /** CONFLICT when it is there already, NOT_FOUND without its folder, STORAGE_FAILED. */
+  /** Throws CONFLICT for a file that exists, NOT_FOUND without its folder, STORAGE_FAILED. */
   static async open(file: string | undefined): Promise<BackupFile> {
     if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
     if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
     const folder = dirname(file);
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
-    try {
-      // Where others write too, such as /tmp, it may be their link to a file of ours, or a file that they can read.
+    return await guardStorageAsync(file, async () => {
+      // In a folder where others write, such as /tmp, it may be their link to a file of ours, or a file that they can read.
       await rm(`${file}.partial`, { force: true });
       return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
-    } catch (error) {
-      throw toStorageError(error, file);
-    }
+    });
   }
 
-  /** STORAGE_FAILED. */
-  async write(piece: Uint8Array): Promise<void> {
-    try {
-      await this.#handle.writeFile(piece);
-    } catch (error) {
-      throw toStorageError(error, this.#file ?? 'stdout');
-    }
+  /** Throws STORAGE_FAILED. */
+  write(piece: Uint8Array): Promise<void> {
+    return guardStorageAsync(this.#file ?? 'stdout', () => this.#handle.writeFile(piece));
   }
 
-  /** STORAGE_FAILED. */
+  /** Throws STORAGE_FAILED. */
   async commit(): Promise<void> {
-    try {
-      if (this.#file !== undefined) await this.#handle.sync();
+    const file = this.#file;
+    await guardStorageAsync(file ?? 'stdout', async () => {
+      if (file !== undefined) await this.#handle.sync();
       await this.#handle.close();
-      if (this.#file === undefined) return;
-      await rename(`${this.#file}.partial`, this.#file);
-    } catch (error) {
-      throw toStorageError(error, this.#file ?? 'stdout');
-    }
+      if (file !== undefined) await rename(`${file}.partial`, file);
+    });
     try {
-      // Else a disk that is pulled at once has it under its other name.
-      syncPath(dirname(this.#file));
+      // Without it a disk that is removed at once may hold the file under its other name.
+      if (file !== undefined) syncPath(dirname(file));
     } catch {
-      // There are file systems that sync no folder; what is in the file is on the disk.
+      // Some file systems sync no folder; the content of the file is on the disk.
     }
   }
 
-  /** Never throws: why the file is dropped is what people have to hear. */
+  /** Never throws: the reason for the drop is the error that matters. */
   async drop(): Promise<void> {
     try {
       await this.#handle.close();
       if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
     } catch {
-      // A disk that takes no writes lets no file go either; the next backup of the name takes its place.
+      // A disk that takes no writes deletes no file either; the next backup of the name replaces it.
     }
   }
 }

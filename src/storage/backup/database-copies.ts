@@ -1,13 +1,13 @@
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/clock.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import { SnapshotFolder } from '../snapshot-folder.ts';
 import { stateFiles } from '../state-files.ts';
-import { toStorageError } from '../storage-error.ts';
+import { guardStorageAsync } from '../storage-error.ts';
 
-/** A whole copy of a database; both paths are below the state directory. */
+/** A consistent copy of a database; both paths are below the state directory. */
 export interface DatabaseCopy {
   readonly database: string;
   readonly copy: string;
@@ -24,13 +24,13 @@ const SNAPSHOTS = 'snapshots';
 /** Begins the name of a copy that only a backup needs. */
 const COPY_PREFIX = 'backup-';
 
-/** Copies of all databases of a state directory, each whole in itself, also while the hub runs. */
+/** Makes a consistent copy of each database of a state directory, also while the hub runs. */
 export class DatabaseCopies {
   readonly #clock: Clock;
   readonly #stateDir: string;
   readonly #open: readonly OpenDatabase[];
 
-  /** `open`: in the order in which they are to be copied, since what one says of the next must hold; the last is copied at the very end. */
+  /** `open` is in the order of copying, since a copy may refer to the content of the next one; the last is copied at the very end. */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;
     this.#stateDir = stateDir;
@@ -48,7 +48,7 @@ export class DatabaseCopies {
     return copies;
   }
 
-  /** Removes the copies that nobody but a backup needs; what a disk does not let go now goes after the next backup. */
+  /** Removes the copies that only a backup needs; those that the disk does not delete now go after the next backup. */
   drop(): void {
     const folder = join(this.#stateDir, SNAPSHOTS);
     attemptWrite(() => {
@@ -60,21 +60,19 @@ export class DatabaseCopies {
     return { database: name, copy: this.#relative((await snapshot()).path) };
   }
 
-  /** Through a connection of its own, which other connections do not hinder. */
+  /** Copies through a separate connection, which other connections do not block. */
   async #copyOf(database: string): Promise<DatabaseCopy> {
     const path = join(this.#stateDir, database);
     const folder = new SnapshotFolder(join(this.#stateDir, SNAPSHOTS), `${COPY_PREFIX}${database.replaceAll('/', '-')}`, 1);
-    try {
+    return await guardStorageAsync(path, async () => {
       folder.prepare();
       using connection = new DatabaseSync(path, { readOnly: true });
       connection.exec('PRAGMA busy_timeout = 5000');
       return { database, copy: this.#relative((await folder.take(connection, this.#clock.now())).path) };
-    } catch (error) {
-      throw toStorageError(error, path);
-    }
+    });
   }
 
   #relative(path: string): string {
-    return `${SNAPSHOTS}/${path.slice(path.lastIndexOf('/') + 1)}`;
+    return `${SNAPSHOTS}/${basename(path)}`;
   }
 }

@@ -11,7 +11,7 @@ import { guardStorage, toStorageError } from '../storage-error.ts';
 import { type ArchiveTable, unpackContent } from './archive-content.ts';
 import { type Derive, openStream } from './archive-encryption.ts';
 
-/** What is to be put back, where, and what has to hold for it. */
+/** The archive, the state directory, and the checks of a restore. */
 export interface RestoreOptions {
   readonly stateDir: string;
   readonly archive: AsyncIterable<Uint8Array>;
@@ -19,23 +19,23 @@ export interface RestoreOptions {
   readonly derive: Derive;
   /** Throws for a backup that this software cannot use. */
   accept(table: ArchiveTable): void;
-  /** Prepares what was unpacked for its new life, or throws because it cannot be used. */
+  /** Prepares the unpacked files for use, or throws because they cannot be used. */
   advance(directory: string, table: ArchiveTable): Promise<void>;
   /** ISO 8601. */
   readonly now: string;
 }
 
-/** What a restore did. */
+/** The result of a restore. */
 export interface RestoreResult {
   readonly table: ArchiveTable;
-  /** Folder with what was there before; absent when there was nothing. */
+  /** Folder with the earlier files; absent without any. */
   readonly aside?: string;
 }
 
 /**
- * Puts an archive in the place of what a state directory holds. Everything is unpacked, authenticated and looked at before the
- * first file moves: whatever is refused leaves all as it was. CONFLICT while a hub runs on the directory; PERMISSION_DENIED,
- * VALIDATION_ERROR, NOT_SUPPORTED of the archive; STORAGE_FAILED.
+ * Replaces the content of a state directory by that of an archive. Everything is unpacked, authenticated and checked before the first
+ * file moves: a refusal changes nothing. CONFLICT while a hub runs on the directory; PERMISSION_DENIED, VALIDATION_ERROR,
+ * NOT_SUPPORTED of the archive; STORAGE_FAILED.
  */
 export async function restoreArchive(order: RestoreOptions): Promise<RestoreResult> {
   const { stateDir, archive, passphrase, derive } = order;
@@ -67,7 +67,7 @@ function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
   for (const path of paths.filter((name) => name.endsWith('.db'))) {
     const file = join(folder, path);
     guardStorage(file, () => {
-      // A connection that may only read would leave side files behind.
+      // A read-only connection would leave side files.
       using database = new DatabaseSync(file);
       quickCheck(database, file);
     });

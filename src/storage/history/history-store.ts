@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { repeat } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -6,6 +7,7 @@ import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
+import { reasonOf } from '../storage-error.ts';
 import { planHistory, type Resolution, readBuckets, readRaw, SLOT_MS, slotStart } from './history-query.ts';
 import {
   dropOld,
@@ -46,10 +48,9 @@ const PENDING_CAPACITY = 20_000;
  * before a query; a crash loses at most the last minute.
  */
 export class HistoryStore implements ReadingStore, Service {
-  readonly #ports: StorageServices;
+  readonly #services: StorageServices;
+  readonly #options: HistoryStoreOptions;
   readonly #file: SqliteFile;
-  readonly #retentionMs: Readonly<Record<Resolution, number>>;
-  readonly #commitEveryMs: number;
   readonly #current = new CurrentReadings();
   readonly #numbers = new SensorNumbers();
   readonly #pending: PendingReadings;
@@ -57,12 +58,11 @@ export class HistoryStore implements ReadingStore, Service {
   #droppedUntilMs = 0;
   #isFailing = false;
 
-  constructor(collaborators: StorageServices, options: HistoryStoreOptions) {
-    this.#ports = collaborators;
-    this.#retentionMs = options.retentionMs ?? DEFAULT_RETENTION_MS;
-    this.#commitEveryMs = options.commitEveryMs ?? MINUTE_MS;
-    this.#pending = new PendingReadings({ unchangedEveryMs: options.unchangedEveryMs ?? 5 * MINUTE_MS, capacity: PENDING_CAPACITY });
-    this.#file = new SqliteFile(collaborators, {
+  constructor(services: StorageServices, options: HistoryStoreOptions) {
+    this.#services = services;
+    this.#options = options;
+    this.#pending = new PendingReadings(options.unchangedEveryMs ?? 5 * MINUTE_MS);
+    this.#file = new SqliteFile(services, {
       path: join(options.directory, 'history.db'),
       anchor: 'history.db',
       measure: measureHistory,
@@ -79,7 +79,7 @@ export class HistoryStore implements ReadingStore, Service {
 
   async start(): Promise<void> {
     await this.#file.start();
-    this.#scheduleCommit();
+    this.#cancelCommit = repeat(this.#services.clock, this.#options.commitEveryMs ?? MINUTE_MS, () => this.#flushOrWarn());
   }
 
   describe(id: SensorId, info: SensorInfo | null): void {
@@ -90,27 +90,21 @@ export class HistoryStore implements ReadingStore, Service {
   record(id: SensorId, value: ReadingValue | null, atMs: number): void {
     if (!Number.isFinite(atMs)) throw new AtmoError('VALIDATION_ERROR', `The reading of ${id} has no time: ${atMs}`);
     const known = typeof value === 'number' && !Number.isFinite(value) ? null : value;
-    if (atMs === 0) {
-      this.#current.record(id, known, this.#lastReportMs(id, known));
-      return;
-    }
-    this.#current.record(id, known, atMs);
-    if (known === null) {
-      this.#pending.forget(id);
-      return;
-    }
-    // The readings of its slot are dropped: another sum would lose them.
-    if (atMs < this.#floors().raw) return;
-    this.#pending.add({ id, value: typeof known === 'boolean' ? Number(known) : known, atMs: Math.trunc(atMs) });
+    this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
+    if (atMs === 0) return;
+    if (known === null) this.#pending.forget(id);
+    // Below the floor the readings of the slot are dropped, and a new sum would lack them.
+    else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 
-  /** Time of the last report of a value whose time is not known any more, from the history; 0 when the history does not have it. */
+  /** Time of the last report of a value without a known time, from the history; 0 when the history ends with another value. */
   #lastReportMs(id: SensorId, value: ReadingValue | null): number {
-    const sensor = value === null ? undefined : this.#file.use((database) => this.#numbers.get(database, id));
+    if (value === null) return 0;
+    const sensor = this.#file.use((database) => this.#numbers.get(database, id));
     if (!sensor) return 0;
-    const range = { sensor: sensor.number, startMs: 0, endMs: this.#ports.clock.now() + 1, limit: 1 };
+    const range = { sensor: sensor.number, startMs: 0, endMs: this.#services.clock.now() + 1, limit: 1 };
     const [point] = this.#file.use((database) => readRaw(database, range));
-    return point?.value === (typeof value === 'boolean' ? Number(value) : value) ? point.atMs : 0;
+    return point?.value === storedValue(value) ? point.atMs : 0;
   }
 
   setReachability(device: DeviceId, reachability: Reachability): void {
@@ -136,9 +130,9 @@ export class HistoryStore implements ReadingStore, Service {
 
   /** Commits the pending readings. Throws STORAGE_FAILED, and then the next commit tries them again. */
   flush(): void {
-    const nowMs = this.#ports.clock.now();
+    const nowMs = this.#services.clock.now();
     const rows = this.#file.use((database) =>
-      this.#pending.peek().map(({ id, value, atMs }) => ({
+      this.#pending.waiting.map(({ id, value, atMs }) => ({
         sensor: this.#numbers.numberFor(database, id, typeof value === 'string' ? 'text' : 'number'),
         value,
         atMs,
@@ -181,13 +175,6 @@ export class HistoryStore implements ReadingStore, Service {
     });
   }
 
-  #scheduleCommit(): void {
-    this.#cancelCommit = this.#ports.clock.after(this.#commitEveryMs, () => {
-      this.#scheduleCommit();
-      this.#flushOrWarn();
-    });
-  }
-
   #flushOrWarn(): void {
     try {
       this.flush();
@@ -199,10 +186,9 @@ export class HistoryStore implements ReadingStore, Service {
   }
 
   #warn(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    const data = { warning: 'history_not_written', waiting: this.#pending.count, reason };
-    this.#ports.logger.error('history_not_written', data);
-    this.#ports.events.emit('hub.warning', 'history.db', data);
+    const data = { warning: 'history_not_written', waiting: this.#pending.waiting.length, reason: reasonOf(error) };
+    this.#services.logger.error('history_not_written', data);
+    this.#services.events.emit('hub.warning', 'history.db', data);
   }
 
   #dropOld(): void {
@@ -214,19 +200,25 @@ export class HistoryStore implements ReadingStore, Service {
 
   /** Beginning of each resolution: whole hours, so that sums of dropped readings never overlap with the remaining readings. */
   #floors(): Readonly<Record<Resolution, number>> {
-    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#ports.clock.now() - retentionMs, SLOT_MS['1h']));
-    return { raw: floor(this.#retentionMs.raw), '5min': floor(this.#retentionMs['5min']), '1h': floor(this.#retentionMs['1h']) };
+    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
+    const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
+    return { raw: floor(kept.raw), '5min': floor(kept['5min']), '1h': floor(kept['1h']) };
   }
 }
 
-function checkQuery({ startMs, endMs, everyMs, limit }: HistoryQuery): void {
-  const problem =
-    (!Number.isFinite(startMs) || !Number.isFinite(endMs) || startMs > endMs ? 'its start must not be after its end' : undefined) ??
-    (everyMs !== undefined && !(Number.isSafeInteger(everyMs) && everyMs > 0)
-      ? 'a bucket is a whole, positive number of ms wide'
-      : undefined) ??
-    (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0) ? 'the limit is a whole, positive number' : undefined);
-  if (problem) throw new AtmoError('VALIDATION_ERROR', `The history query cannot be answered: ${problem}`);
+/** Booleans are stored as 0 and 1. */
+function storedValue(value: ReadingValue): number | string {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+function checkQuery({ startMs, endMs, everyMs = 1, limit = 1 }: HistoryQuery): void {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value > 0;
+  const mistakes = [
+    ...(Number.isFinite(startMs) && Number.isFinite(endMs) && startMs <= endMs ? [] : ['its start must not be after its end']),
+    ...(isCount(everyMs) ? [] : ['a bucket is a whole, positive number of ms wide']),
+    ...(isCount(limit) ? [] : ['the limit is a whole, positive number']),
+  ];
+  if (mistakes.length > 0) throw new AtmoError('VALIDATION_ERROR', `The history query cannot be answered: ${mistakes[0]}`);
 }
 
 /** The present reading of every sensor, in memory: after a restart the devices report again. */
@@ -278,43 +270,35 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Readings between two commits. Repetitions within `unchangedEveryMs` are left out; beyond `capacity` the oldest are dropped. */
+/** Readings between two commits. Repetitions within `unchangedEveryMs` are left out; beyond the capacity the oldest are dropped. */
 class PendingReadings {
-  readonly #options: { readonly unchangedEveryMs: number; readonly capacity: number };
-  readonly #lastKept = new Map<SensorId, PendingReading>();
+  readonly #unchangedEveryMs: number;
+  readonly #lastAdded = new Map<SensorId, PendingReading>();
   #waiting: PendingReading[] = [];
 
-  constructor(options: { readonly unchangedEveryMs: number; readonly capacity: number }) {
-    this.#options = options;
+  constructor(unchangedEveryMs: number) {
+    this.#unchangedEveryMs = unchangedEveryMs;
   }
 
-  get count(): number {
-    return this.#waiting.length;
+  /** They stay until `clear`, so that a failed commit loses nothing. */
+  get waiting(): readonly PendingReading[] {
+    return this.#waiting;
   }
 
   add(reading: PendingReading): void {
-    if (this.#isRepetition(reading)) return;
-    this.#lastKept.set(reading.id, reading);
+    const last = this.#lastAdded.get(reading.id);
+    if (last?.value === reading.value && Math.abs(reading.atMs - last.atMs) < this.#unchangedEveryMs) return;
+    this.#lastAdded.set(reading.id, reading);
     this.#waiting.push(reading);
-    if (this.#waiting.length > this.#options.capacity) this.#waiting.shift();
+    if (this.#waiting.length > PENDING_CAPACITY) this.#waiting.shift();
   }
 
   /** The next value of this sensor counts as changed. */
   forget(id: SensorId): void {
-    this.#lastKept.delete(id);
-  }
-
-  /** The pending readings, which stay until `clear`, so that a failed commit loses nothing. */
-  peek(): readonly PendingReading[] {
-    return this.#waiting;
+    this.#lastAdded.delete(id);
   }
 
   clear(): void {
     this.#waiting = [];
-  }
-
-  #isRepetition({ id, value, atMs }: PendingReading): boolean {
-    const last = this.#lastKept.get(id);
-    return last !== undefined && last.value === value && Math.abs(atMs - last.atMs) < this.#options.unchangedEveryMs;
   }
 }

@@ -26,11 +26,8 @@ const SUM_UP = {
     FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
 };
 
-/**
- * Inserts readings and sums up the slots that have closed; a late reading sums its slot up again. To be run inside a transaction.
- * Returns the end of the summed slots.
- */
-export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): number {
+/** Inserts readings and sums up the slots that have closed; a late reading sums its slot up again. To be run inside a transaction. */
+export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): void {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
   for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
   const untilMs = summedUntil(database);
@@ -40,7 +37,9 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
     const [fromMs, toMs] = [slotStart(untilMs, SLOT_MS[step]), slotStart(nowMs, SLOT_MS[step])];
     if (fromMs < toMs) sumUp(database, step, fromMs, toMs);
   }
-  return advance(database, untilMs, slotStart(nowMs, SLOT_MS['5min']));
+  // The end of the summed slots only moves forward: a clock may have been set back.
+  const closedMs = slotStart(nowMs, SLOT_MS['5min']);
+  if (closedMs > untilMs) database.prepare('UPDATE summed SET until = ?').run(closedMs);
 }
 
 /** End of the summed slots of 5 minutes, ms since 1970. */
@@ -62,7 +61,7 @@ export function nextGeneration(database: DatabaseSync): number {
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  // Where the number stood before.
+  // Older versions of the format have the number in a table.
   const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
@@ -77,13 +76,6 @@ export function dropOld(database: DatabaseSync, floorMs: Readonly<Record<Resolut
 
 function sumUp(database: DatabaseSync, step: '5min' | '1h', startMs: number, endMs: number): void {
   database.prepare(SUM_UP[step]).run(startMs, endMs);
-}
-
-/** Moves the end of the summed slots forward only: a clock may have been set back. */
-function advance(database: DatabaseSync, untilMs: number, toMs: number): number {
-  if (toMs <= untilMs) return untilMs;
-  database.prepare('UPDATE summed SET until = ?').run(toMs);
-  return toMs;
 }
 
 /** node:sqlite binds numbers as 8-byte floats; whole ones take 1 to 6 bytes as integers. */
