@@ -2,15 +2,15 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { asObjects, type NodeClusters } from './node-clusters.ts';
 
-/** One access control entry in the JSON form of AccessControl.Acl (Core §9.10.5.6). */
-export type AccessEntry = JsonObject;
+/** An access control entry in the JSON form of AccessControl.Acl (Core §9.10.5.6). */
+type AccessEntry = JsonObject;
 
-/** The node's entries of our fabric. */
+/** Reads the access control entries of our fabric. */
 export async function readAccessList(clusters: NodeClusters): Promise<readonly AccessEntry[]> {
   return asObjects(await clusters.read('AccessControl', 'Acl'));
 }
 
-/** Replaces the list. CONFLICT when no entry lets `adminNodeId` administer the node any more. */
+/** Replaces the list. Throws CONFLICT if no entry lets `adminNodeId` administer the node. */
 export async function writeAccessList(clusters: NodeClusters, entries: readonly AccessEntry[], adminNodeId: string): Promise<void> {
   if (!entries.some((entry) => grantsAdministration(entry, adminNodeId))) {
     throw new AtmoError(
@@ -32,24 +32,20 @@ export function groupEntry(groupId: number): AccessEntry {
   return { privilege: 'Operate', authMode: 'Group', subjects: [String(groupId)], targets: null };
 }
 
-/** The list with the entry, once. */
+/** Returns the list with the entry, once. */
 export function withEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
-  return entries.some((known) => isSame(known, entry)) ? entries : [...entries, entry];
+  return entries.some((known) => signature(known) === signature(entry)) ? entries : [...entries, entry];
 }
 
-/** The list without the entry, whatever the order of its subjects and targets. */
+/** Returns the list without the entry, in any order of its subjects and targets. */
 export function withoutEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
-  return entries.filter((known) => !isSame(known, entry));
+  return entries.filter((known) => signature(known) !== signature(entry));
 }
 
 function grantsAdministration(entry: AccessEntry, nodeId: string): boolean {
   const reaches = subjectsOf(entry).length === 0 || subjectsOf(entry).includes(nodeId);
   const targets = Array.isArray(entry.targets) ? entry.targets : [];
   return entry.privilege === 'Administer' && entry.authMode === 'Case' && reaches && targets.length === 0;
-}
-
-function isSame(a: AccessEntry, b: AccessEntry): boolean {
-  return signature(a) === signature(b);
 }
 
 function signature(entry: AccessEntry): string {

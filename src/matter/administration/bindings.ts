@@ -1,51 +1,50 @@
 import type { BoundEndpoint, DeviceEndpoint } from '../../core/devices/device-administration.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, present } from '../../core/json.ts';
 import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-control-list.ts';
-import { asObjects, type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
+import { asObjects, clustersOfNode, type NodeClusters, type NodeParts, rootDevice } from './node-clusters.ts';
 
-/** Direct links from one device to another, each with the access that the target has to grant. */
+interface BindingParts extends NodeParts {
+  readonly adminNodeId: () => string;
+}
+
+/** Bindings from one device to another, each with the access that the target has to grant. */
 export class DeviceBindings {
-  readonly #directory: DeviceDirectory;
-  readonly #access: NodeAccess;
-  readonly #adminNodeId: () => string;
+  readonly #parts: BindingParts;
 
-  constructor(collaborators: { readonly directory: DeviceDirectory; readonly access: NodeAccess; readonly adminNodeId: () => string }) {
-    this.#directory = collaborators.directory;
-    this.#access = collaborators.access;
-    this.#adminNodeId = collaborators.adminNodeId;
+  constructor(parts: BindingParts) {
+    this.#parts = parts;
   }
 
   read(device: DeviceId, endpoint: number, signal: AbortSignal): Promise<readonly JsonObject[]> {
     return this.#bindingsOf({ device, endpoint }, this.#clusters(device, signal));
   }
 
-  /** Access first, so that a bound switch never meets a lamp that refuses it. */
+  /** Grants the access first, so that no lamp refuses a switch that is already bound. */
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
-    // A source that cannot be bound must not leave a right behind.
+    // Throws for a source that cannot be bound, before the target grants it any access.
     await this.#bindingsOf(source, sourceNode);
     const targetNode = this.#clusters(target.device, signal);
-    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
-    await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
+    const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
+    await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#parts.adminNodeId());
     await addBinding(sourceNode, source.endpoint, point);
   }
 
-  /** Takes the binding away, then the access, unless another binding of the same node still needs it. */
+  /** Removes the binding, then the access, unless another binding of the same node still needs it. */
   async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
     await removeBinding(sourceNode, source.endpoint, point);
     if (await this.#stillBound(sourceNode, source.device, point)) return;
     const targetNode = this.#clusters(target.device, signal);
-    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
-    await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
+    const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
+    await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#parts.adminNodeId());
   }
 
-  /** Most devices hold no bindings; the codes of what they have instead help nobody who wants to bind. */
+  /** Throws NOT_SUPPORTED with advice where the endpoint has no Binding cluster, as on most devices. */
   async #bindingsOf({ device, endpoint }: DeviceEndpoint, node: NodeClusters): Promise<readonly JsonObject[]> {
     try {
       return await readBindings(node, endpoint);
@@ -57,16 +56,17 @@ export class DeviceBindings {
   }
 
   async #stillBound(source: NodeClusters, device: DeviceId, target: BindingTarget): Promise<boolean> {
-    const endpoints = this.#directory.describe(device)?.endpoints ?? [];
+    const endpoints = this.#parts.directory.describe(device)?.endpoints ?? [];
     const withBindings = endpoints.filter(({ clusters }) => clusters.some(({ name }) => name === 'Binding'));
     const lists = await Promise.all(withBindings.map(({ endpoint }) => readBindings(source, endpoint)));
     return asObjects(lists.flat()).some((entry) => pointsTo(entry, target));
   }
 
   #bindingTarget(target: BoundEndpoint): BindingTarget {
-    const nodeId = rootDevice(this.#directory, target.device).nodeId;
+    const { directory } = this.#parts;
+    const { nodeId } = rootDevice(directory, target.device);
     if (target.cluster === undefined) return { nodeId, endpoint: target.endpoint };
-    const endpoint = this.#directory.describe(target.device)?.endpoints.find((each) => each.endpoint === target.endpoint);
+    const endpoint = directory.describe(target.device)?.endpoints.find((each) => each.endpoint === target.endpoint);
     const cluster = endpoint?.clusters.find(({ name }) => name === target.cluster);
     if (cluster) return { nodeId, endpoint: target.endpoint, clusterId: cluster.id };
     const known = endpoint?.clusters.map(({ name }) => name) ?? [];
@@ -78,45 +78,44 @@ export class DeviceBindings {
   }
 
   #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
-    return new NodeClusters(this.#access, rootDevice(this.#directory, device).id, signal);
+    return clustersOfNode(this.#parts, device, signal);
   }
 }
 
-/** Where a binding points: a cluster, or everything, on one endpoint of a node (Core §9.6.5.1). */
+/** Target of a binding: a cluster, or all clusters, on one endpoint of a node (Core §9.6.5.1). */
 interface BindingTarget {
   readonly nodeId: string;
   readonly endpoint: number;
   readonly clusterId?: number;
 }
 
-/** The endpoint's entries of our fabric, in the JSON form of Binding.Binding. */
+/** Reads the bindings of an endpoint of our fabric, in the JSON form of Binding.Binding. */
 export async function readBindings(clusters: NodeClusters, endpoint: number): Promise<readonly JsonObject[]> {
   return asObjects(await clusters.read('Binding', 'Binding', endpoint));
 }
 
-/** Adds the target to the endpoint's bindings; answers whether it was new. */
+/** Adds the target to the endpoint's bindings; returns true if it was new. */
 export async function addBinding(clusters: NodeClusters, endpoint: number, target: BindingTarget): Promise<boolean> {
-  const present = await readBindings(clusters, endpoint);
-  if (present.some((entry) => pointsTo(entry, target))) return false;
-  await clusters.write('Binding', 'Binding', { endpoint, value: [...present, toEntry(target)] });
+  const bound = await readBindings(clusters, endpoint);
+  if (bound.some((entry) => pointsTo(entry, target))) return false;
+  await clusters.write('Binding', 'Binding', { endpoint, value: [...bound, toEntry(target)] });
   return true;
 }
 
-/** Takes the target away; answers whether it was there. */
+/** Removes the target; returns true if it was bound. */
 export async function removeBinding(clusters: NodeClusters, endpoint: number, target: BindingTarget): Promise<boolean> {
-  const present = await readBindings(clusters, endpoint);
-  const left = present.filter((entry) => !pointsTo(entry, target));
-  if (left.length === present.length) return false;
+  const bound = await readBindings(clusters, endpoint);
+  const left = bound.filter((entry) => !pointsTo(entry, target));
+  if (left.length === bound.length) return false;
   await clusters.write('Binding', 'Binding', { endpoint, value: left });
   return true;
 }
 
 function toEntry(target: BindingTarget): JsonObject {
-  const entry = { node: target.nodeId, endpoint: target.endpoint };
-  return target.clusterId === undefined ? entry : { ...entry, cluster: target.clusterId };
+  return present({ node: target.nodeId, endpoint: target.endpoint, cluster: target.clusterId });
 }
 
-/** Whether an entry of the list is this binding, with the same cluster or likewise without one. */
+/** True if an entry of the list is this binding, with the same cluster or likewise without one. */
 function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;

@@ -8,7 +8,7 @@ import {
   QrPairingCodeCodec,
   VendorId,
 } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
 import type { FabricInfo, ShareCode } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -30,7 +30,7 @@ export class DeviceSharing {
     this.#clock = clock;
   }
 
-  /** A fresh code, valid once and for `seconds`; an already open window is replaced. VALIDATION_ERROR outside 180 to 900 s. */
+  /** Returns a new code, valid once and for `seconds`; an open window is replaced. Throws VALIDATION_ERROR outside 180 to 900 s. */
   async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
     if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
       throw new AtmoError(
@@ -39,43 +39,30 @@ export class DeviceSharing {
       );
     }
     await this.close(clusters);
-    const secret = await this.#secret();
+    const iterations = CRYPTO_PBKDF_ITERATIONS_MIN;
+    const passcode = PaseClient.generateRandomPasscode(this.#crypto);
+    const discriminator = PaseClient.generateRandomDiscriminator(this.#crypto);
+    const salt = this.#crypto.randomBytes(SALT_BYTES);
+    const verifier = await PaseClient.generatePakePasscodeVerifier(this.#crypto, passcode, { iterations, salt });
     await clusters.invoke('AdministratorCommissioning', 'OpenCommissioningWindow', {
-      fields: {
-        commissioningTimeout: seconds,
-        pakePasscodeVerifier: toBase64(secret.verifier),
-        discriminator: secret.discriminator,
-        iterations: CRYPTO_PBKDF_ITERATIONS_MIN,
-        salt: toBase64(secret.salt),
-      },
+      fields: { commissioningTimeout: seconds, pakePasscodeVerifier: toBase64(verifier), discriminator, iterations, salt: toBase64(salt) },
     });
-    return { ...encodeCodes(secret, device), expiresAt: new Date(this.#clock.now() + seconds * 1000).toISOString() };
+    return { ...encodeCodes({ passcode, discriminator }, device), expiresAt: isoTime(this.#clock.now() + seconds * 1000) };
   }
 
-  /** Closes the window; fine when none is open. */
+  /** Closes the window; does nothing when none is open. */
   async close(clusters: NodeClusters): Promise<void> {
     await clusters.invoke('AdministratorCommissioning', 'RevokeCommissioning').catch((error: unknown) => {
       if (!(error instanceof AtmoError && error.details.clusterStatus === WINDOW_NOT_OPEN)) throw error;
     });
   }
-
-  async #secret() {
-    const passcode = PaseClient.generateRandomPasscode(this.#crypto);
-    const salt = this.#crypto.randomBytes(SALT_BYTES);
-    const verifier = await PaseClient.generatePakePasscodeVerifier(this.#crypto, passcode, {
-      iterations: CRYPTO_PBKDF_ITERATIONS_MIN,
-      salt,
-    });
-    return { passcode, salt, verifier, discriminator: PaseClient.generateRandomDiscriminator(this.#crypto) };
-  }
 }
 
 /** QR and manual code of Core §5.1.3 and §5.1.4 for a device that is on the IP network. */
-export function encodeCodes(
-  secret: { readonly passcode: number; readonly discriminator: number },
+function encodeCodes(
+  { passcode, discriminator }: { readonly passcode: number; readonly discriminator: number },
   device: Device,
 ): Omit<ShareCode, 'expiresAt'> {
-  const { passcode, discriminator } = secret;
   const qrCode = QrPairingCodeCodec.encode([
     {
       version: 0,
@@ -92,7 +79,7 @@ export function encodeCodes(
 
 const toBase64 = (bytes: Bytes): string => Buffer.from(Bytes.of(bytes)).toString('base64');
 
-/** The fabrics that a node is a member of (Core §11.18.5.2). */
+/** Reads the fabrics that a node is a member of (Core §11.18.5.2). */
 export async function readFabrics(clusters: NodeClusters): Promise<readonly FabricInfo[]> {
   const ours = await clusters.read('OperationalCredentials', 'CurrentFabricIndex');
   const fabrics = asObjects(await clusters.readOfAllFabrics('OperationalCredentials', 'Fabrics'));
@@ -105,7 +92,7 @@ export async function readFabrics(clusters: NodeClusters): Promise<readonly Fabr
   }));
 }
 
-/** Removes another controller's fabric. CONFLICT for our own, which only decommissioning removes; NOT_FOUND for an absent one. */
+/** Removes another controller's fabric. Throws CONFLICT for our own, which only decommissioning removes; NOT_FOUND for an absent one. */
 export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
   const fabrics = await readFabrics(clusters);
   const fabric = fabrics.find((known) => known.fabricIndex === fabricIndex);
@@ -115,7 +102,7 @@ export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: n
   await removeFabric(clusters, fabricIndex);
 }
 
-/** CLUSTER_STATUS when the device keeps the fabric. */
+/** Throws CLUSTER_STATUS when the device keeps the fabric. */
 async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
   const answer = await clusters.invoke('OperationalCredentials', 'RemoveFabric', { fields: { fabricIndex } });
   if (answer?.statusCode === 'Ok') return;
@@ -124,17 +111,14 @@ async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promis
 
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number(value ?? 0));
 
-/** A node that is to leave our fabric. */
-export interface LeavingNode {
-  readonly clusters: NodeClusters;
-  readonly peer: Pick<ClientNode, 'delete'>;
-}
-
 /**
- * Ends a node's membership of our fabric and forgets the node. `isForced` also forgets one that does not answer; that
- * one still believes to belong here and needs a factory reset. Otherwise DEVICE_UNREACHABLE or OUTCOME_UNKNOWN.
+ * Removes our fabric from a node, then the node from the hub. `isForced` also removes a node that does not answer; its fabric remains
+ * until a factory reset. Throws DEVICE_UNREACHABLE or OUTCOME_UNKNOWN otherwise.
  */
-export async function decommissionNode({ clusters, peer }: LeavingNode, isForced: boolean): Promise<void> {
+export async function decommissionNode(
+  { clusters, peer }: { readonly clusters: NodeClusters; readonly peer: Pick<ClientNode, 'delete'> },
+  isForced: boolean,
+): Promise<void> {
   try {
     await leave(clusters);
   } catch (error) {
@@ -153,7 +137,7 @@ async function leave(clusters: NodeClusters): Promise<void> {
   }
 }
 
-/** With the fabric goes the session on which the answer would come, so that a closed session is an answer too. */
+/** The session ends with the fabric, before the answer on it can arrive: a closed session confirms the removal. */
 function isSessionClosed(error: unknown): boolean {
   const cause = error instanceof AtmoError ? error.cause : undefined;
   return cause instanceof Error && causedBy(cause, PeerMessageMissingError, PeerLeftError, FabricRemovedError, PeerInitiatedCloseError);

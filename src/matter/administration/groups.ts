@@ -4,7 +4,6 @@ import type { ActionContext, Peers } from '@matter/main/node';
 import { type Fabric, Invoke, PeerAddress } from '@matter/main/protocol';
 import { ClusterId, CommandId, GroupId, NodeId, TlvOfModel } from '@matter/main/types';
 import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-administration.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { withDefaultOptions } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
@@ -13,73 +12,70 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { standardClusterShape } from '../model/standard-model.ts';
 import { fromJson } from '../model/value-json.ts';
 import { groupEntry, readAccessList, withEntry, withoutEntry } from './access-control-list.ts';
-import { asObjects, type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
+import { asObjects, clustersOfNode, type NodeClusters, type NodeParts, rootDevice } from './node-clusters.ts';
 
-/** Groups of devices that obey one multicast frame; the book is the truth, devices follow it. */
+interface GroupParts extends NodeParts {
+  readonly store: GroupStore;
+  /** Made for each command, since it needs the running node. */
+  readonly multicast: () => GroupMulticast;
+}
+
+/** Groups of devices that one multicast frame reaches. The store is the truth; the devices follow it. */
 export class GroupAdministration {
-  readonly #book: GroupStore;
-  readonly #directory: DeviceDirectory;
-  readonly #access: NodeAccess;
-  readonly #cast: () => GroupMulticast;
+  readonly #parts: GroupParts;
+  readonly #store: GroupStore;
 
-  constructor(collaborators: {
-    readonly book: GroupStore;
-    readonly directory: DeviceDirectory;
-    readonly access: NodeAccess;
-    readonly cast: () => GroupMulticast;
-  }) {
-    this.#book = collaborators.book;
-    this.#directory = collaborators.directory;
-    this.#access = collaborators.access;
-    this.#cast = collaborators.cast;
+  constructor(parts: GroupParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
   }
 
   list(): readonly GroupInfo[] {
-    return this.#book.list();
+    return this.#store.list();
   }
 
-  /** All or nothing: when a member refuses, those that joined leave again. One that then does not answer keeps the group. */
+  /** Adds all members or none: when one refuses, the others leave again. A member that then does not answer keeps the group. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
-    const { id } = this.#book.create(name);
+    const { id } = this.#store.create(name);
     try {
       for (const member of members) await this.add(id, member, signal);
     } catch (error) {
       await this.delete(id, signal).catch(() => undefined);
       throw error;
     }
-    return this.#book.get(id);
+    return this.#store.get(id);
   }
 
   async add(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
-    const group = this.#book.get(id);
-    await joinGroup(this.#clusters(member.device, signal), member.endpoint, {
-      groupId: id,
-      groupName: group.name,
-      epochKey: this.#book.epochKey(),
-    });
-    return this.#book.withMember(id, member);
+    const { name: groupName } = this.#store.get(id);
+    const group = { groupId: id, groupName, epochKey: this.#store.epochKey() };
+    await joinGroup(this.#clusters(member.device, signal), member.endpoint, group);
+    return this.#store.withMember(id, member);
   }
 
   async remove(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
-    const group = this.#book.get(id);
-    const root = rootDevice(this.#directory, member.device).id;
-    const isLastOfNode = !group.members.some((other) => other.endpoint !== member.endpoint && this.#rootOf(other.device) === root);
+    const { members } = this.#store.get(id);
+    const { directory } = this.#parts;
+    const root = rootDevice(directory, member.device).id;
+    const isLastOfNode = !members.some(
+      ({ device, endpoint }) => endpoint !== member.endpoint && directory.get(device) && rootDevice(directory, device).id === root,
+    );
     await leaveGroup(this.#clusters(member.device, signal), member.endpoint, { groupId: id, isLastOfNode });
-    return this.#book.withoutMember(id, member);
+    return this.#store.withoutMember(id, member);
   }
 
-  /** Takes all members out, then forgets the group. A device that does not answer keeps the group, and the error says so. */
+  /** Removes all members, then the group. Throws when a device does not answer, which then keeps the group. */
   async delete(id: number, signal: AbortSignal): Promise<void> {
-    for (const member of this.#book.get(id).members) {
-      if (this.#directory.get(member.device)) await this.remove(id, member, signal);
+    for (const member of this.#store.get(id).members) {
+      if (this.#parts.directory.get(member.device)) await this.remove(id, member, signal);
     }
-    this.#book.delete(id);
+    this.#store.delete(id);
   }
 
-  /** Devices that left the home are members of nothing. */
+  /** Removes devices that left the home from all groups. */
   forget(devices: readonly DeviceId[]): void {
-    for (const group of this.#book.list())
-      for (const member of group.members) if (devices.includes(member.device)) this.#book.withoutMember(group.id, member);
+    for (const group of this.#store.list())
+      for (const member of group.members) if (devices.includes(member.device)) this.#store.withoutMember(group.id, member);
   }
 
   async invoke(
@@ -87,72 +83,63 @@ export class GroupAdministration {
     command: { readonly cluster: string; readonly name: string; readonly fields: JsonObject },
     signal: AbortSignal,
   ): Promise<void> {
-    this.#book.get(id);
+    this.#store.get(id);
     const request = groupCommand(command.cluster, command.name, command.fields);
-    const cast = this.#cast();
-    const ids = this.#book.list().map((group) => group.id);
-    await cast.useKey(this.#book.epochKey(), ids);
-    await cast.invoke(id, request, signal);
+    const multicast = this.#parts.multicast();
+    const ids = this.#store.list().map((group) => group.id);
+    await multicast.useKey(this.#store.epochKey(), ids);
+    await multicast.invoke(id, request, signal);
   }
 
   #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
-    return new NodeClusters(this.#access, rootDevice(this.#directory, device).id, signal);
-  }
-
-  #rootOf(device: DeviceId): DeviceId | undefined {
-    return this.#directory.get(device) && rootDevice(this.#directory, device).id;
+    return clustersOfNode(this.#parts, device, signal);
   }
 }
 
-/** The one key set that all of this hub's groups share; 0 is the fabric's own (Core §11.2.6.2). */
+/** The key set that all groups of this hub share; 0 is that of the fabric (Core §11.2.6.2). */
 const GROUP_KEY_SET = 1;
-/** Just after 2000-01-01, the least that a key set may say: a board without a clock can use the key. */
+/** Just after 2000-01-01, the least that a key set allows: a board without a clock can use the key. */
 const EPOCH_START_MICROSECONDS = 946_684_800_000_001;
+const UNUSED_EPOCH_KEYS = { epochKey1: null, epochStartTime1: null, epochKey2: null, epochStartTime2: null };
 const STATUS_SUCCESS = 0;
 const STATUS_ALREADY_THERE = 0x8a;
 
-/** What an endpoint has to know to hear a group. */
-export interface GroupKey {
+interface GroupKey {
   readonly groupId: number;
   readonly groupName: string;
   readonly epochKey: Buffer;
 }
 
-/** Makes an endpoint a member: key, key map, group table, access. Every step may be repeated safely. */
-export async function joinGroup(clusters: NodeClusters, endpoint: number, group: GroupKey): Promise<void> {
+/** Adds an endpoint to a group: key, key map, group table, access. Every step may be repeated safely. */
+export async function joinGroup(clusters: NodeClusters, endpoint: number, { groupId, groupName, epochKey }: GroupKey): Promise<void> {
   await clusters.invoke('GroupKeyManagement', 'KeySetWrite', {
     fields: {
       groupKeySet: {
         groupKeySetId: GROUP_KEY_SET,
         groupKeySecurityPolicy: 'TrustFirst',
-        epochKey0: group.epochKey.toString('base64'),
+        epochKey0: epochKey.toString('base64'),
         epochStartTime0: EPOCH_START_MICROSECONDS,
-        epochKey1: null,
-        epochStartTime1: null,
-        epochKey2: null,
-        epochStartTime2: null,
+        ...UNUSED_EPOCH_KEYS,
       },
     },
   });
-  await mapKey(clusters, group.groupId);
-  const answer = await clusters.invoke('Groups', 'AddGroup', { endpoint, fields: { groupId: group.groupId, groupName: group.groupName } });
-  refuseUnless(answer?.status, `join group ${group.groupId}`);
-  const access = await readAccessList(clusters);
-  await clusters.write('AccessControl', 'Acl', { value: withEntry(access, groupEntry(group.groupId)) });
+  await mapKey(clusters, groupId);
+  const answer = await clusters.invoke('Groups', 'AddGroup', { endpoint, fields: { groupId, groupName } });
+  requireJoined(answer?.status, groupId);
+  await clusters.write('AccessControl', 'Acl', { value: withEntry(await readAccessList(clusters), groupEntry(groupId)) });
 }
 
-/** Takes an endpoint out; the node's key map and access go with its last endpoint in the group. */
+/** Removes an endpoint from a group; with the last endpoint of a node, also the key map entry and the access. */
 export async function leaveGroup(
   clusters: NodeClusters,
   endpoint: number,
-  group: { readonly groupId: number; readonly isLastOfNode: boolean },
+  { groupId, isLastOfNode }: { readonly groupId: number; readonly isLastOfNode: boolean },
 ): Promise<void> {
-  await clusters.invoke('Groups', 'RemoveGroup', { endpoint, fields: { groupId: group.groupId } });
-  if (!group.isLastOfNode) return;
+  await clusters.invoke('Groups', 'RemoveGroup', { endpoint, fields: { groupId } });
+  if (!isLastOfNode) return;
   const map = asObjects(await clusters.read('GroupKeyManagement', 'GroupKeyMap'));
-  await clusters.write('GroupKeyManagement', 'GroupKeyMap', { value: map.filter((entry) => entry.groupId !== group.groupId) });
-  const access = await readAccessList(clusters);
-  await clusters.write('AccessControl', 'Acl', { value: withoutEntry(access, groupEntry(group.groupId)) });
+  await clusters.write('GroupKeyManagement', 'GroupKeyMap', { value: map.filter((entry) => entry.groupId !== groupId) });
+  await clusters.write('AccessControl', 'Acl', { value: withoutEntry(await readAccessList(clusters), groupEntry(groupId)) });
 }
 
 async function mapKey(clusters: NodeClusters, groupId: number): Promise<void> {
@@ -162,19 +149,21 @@ async function mapKey(clusters: NodeClusters, groupId: number): Promise<void> {
   await clusters.write('GroupKeyManagement', 'GroupKeyMap', { value: [...others, { groupId, groupKeySetId: GROUP_KEY_SET }] });
 }
 
-function refuseUnless(status: unknown, what: string): void {
+function requireJoined(status: unknown, groupId: number): void {
   if (status === undefined || status === STATUS_SUCCESS || status === STATUS_ALREADY_THERE || status === 'Success') return;
-  throw new AtmoError('CLUSTER_STATUS', `The device refused to ${what}: status ${String(status)}`, { status: String(status) });
+  throw new AtmoError('CLUSTER_STATUS', `The device refused to join group ${groupId}: status ${String(status)}`, {
+    status: String(status),
+  });
 }
 
 const SPACE = 'groups';
 const KEYS = 'group-keys';
-/** Group ids for unicast membership end at 0xFEFF; above are the universal ones (Core §2.5.4). */
+/** Group ids end at 0xFEFF; above are the universal ones (Core §2.5.4). */
 const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
-/** The hub's groups and the key that their members share; the only copy of both, so each change is on the disk at once. */
+/** Groups of the hub and the key that their members share: the only copy of both, so each change is written at once. */
 export class GroupStore {
   readonly #store: KeyValueStore;
 
@@ -189,7 +178,7 @@ export class GroupStore {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Throws NOT_FOUND with the groups that there are. */
+  /** Throws NOT_FOUND with the ids of all groups. */
   get(id: number): GroupInfo {
     const groups = this.list();
     const group = groups.find((known) => known.id === id);
@@ -198,7 +187,7 @@ export class GroupStore {
     throw new AtmoError('NOT_FOUND', `There is no group ${id}; there are ${known.join(', ') || 'none'}`, { known });
   }
 
-  /** A new group without members. VALIDATION_ERROR for a name that Matter cannot carry, CONFLICT for one in use. */
+  /** Adds a group without members. Throws VALIDATION_ERROR for a name that Matter does not allow, CONFLICT for one in use. */
   create(name: string): GroupInfo {
     const groups = this.list();
     if (name.length === 0 || Buffer.byteLength(name) > NAME_LIMIT) {
@@ -229,13 +218,13 @@ export class GroupStore {
     this.#store.delete(SPACE, String(id));
   }
 
-  /** The epoch key of the one key set for all groups (Core §4.17.3), 16 bytes; made at first use. Secret. */
+  /** The epoch key of the key set for all groups (Core §4.17.3), 16 bytes; made at first use. Secret. */
   epochKey(): Buffer {
-    const kept = this.#store.get(KEYS, 'epoch');
-    if (typeof kept === 'string') return Buffer.from(kept, 'base64');
-    const fresh = randomBytes(EPOCH_KEY_BYTES);
-    this.#store.set(KEYS, 'epoch', fresh.toString('base64'));
-    return fresh;
+    const stored = this.#store.get(KEYS, 'epoch');
+    if (typeof stored === 'string') return Buffer.from(stored, 'base64');
+    const key = randomBytes(EPOCH_KEY_BYTES);
+    this.#store.set(KEYS, 'epoch', key.toString('base64'));
+    return key;
   }
 
   #write(group: GroupInfo): GroupInfo {
@@ -261,7 +250,7 @@ function parseGroup(id: number, value: Json): GroupInfo {
   return { id, name: String(record?.name ?? ''), members };
 }
 
-/** A command with its fields in matter.js's own values. */
+/** A command with its fields as values of matter.js. */
 interface GroupCommand {
   readonly clusterId: number;
   readonly commandId: number;
@@ -269,7 +258,7 @@ interface GroupCommand {
   readonly fields: unknown;
 }
 
-/** Sends commands to groups by multicast (Core §2.5.4, §8.8); nobody acknowledges them. */
+/** Sends commands to groups by multicast (Core §2.5.4, §8.8), without acknowledgement. */
 export class GroupMulticast {
   readonly #fabric: Fabric;
   readonly #peers: Peers;
@@ -279,17 +268,14 @@ export class GroupMulticast {
     this.#peers = peers;
   }
 
-  /** Gives this hub the key of its groups. matter.js keeps it in memory only, so it is done at every start. */
+  /** Sets the key of the groups in matter.js, which holds it in memory only. */
   async useKey(epochKey: Uint8Array, groupIds: readonly number[]): Promise<void> {
     await this.#fabric.groups.setFromGroupKeySet({
       groupKeySetId: GROUP_KEY_SET,
       groupKeySecurityPolicy: 0,
       epochKey0: epochKey,
       epochStartTime0: BigInt(EPOCH_START_MICROSECONDS),
-      epochKey1: null,
-      epochStartTime1: null,
-      epochKey2: null,
-      epochStartTime2: null,
+      ...UNUSED_EPOCH_KEYS,
     });
     for (const id of groupIds) this.#fabric.groups.groupKeyIdMap.set(GroupId(id), GROUP_KEY_SET);
   }

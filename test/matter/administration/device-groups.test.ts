@@ -25,9 +25,9 @@ beforeEach(() => {
 });
 
 describe('a group', () => {
-  const cast = () => expect.unreachable('nothing is cast here');
-  const groupsOf = (store = new MemoryStore()) =>
-    new GroupAdministration({ book: new GroupStore(store), directory: directory as DeviceDirectory, access: node, cast });
+  const multicast = () => expect.unreachable('no command is sent here');
+  const groupsOf = (store = new GroupStore(new MemoryStore())) =>
+    new GroupAdministration({ store, directory: directory as DeviceDirectory, access: node, multicast });
 
   test('that a member refuses does not come to be, and the others leave again', async () => {
     const refusing = { device: parseDeviceId('refusing'), endpoint: 2 };

@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { DeviceAdministration } from '../../../src/core/devices/device-administration.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
-import { type AdministrationParts, MatterAdministration, truncateUtf8 } from '../../../src/matter/administration/matter-administration.ts';
+import { type AdministrationParts, matterAdministration, truncateUtf8 } from '../../../src/matter/administration/matter-administration.ts';
 import { FakeNode } from './fake-node.ts';
 
 describe('renaming', () => {
   const options = { signal: new AbortController().signal };
   let node: FakeNode;
   let names: string[];
-  let administration: MatterAdministration;
+  let administration: DeviceAdministration;
 
   beforeEach(() => {
     node = new FakeNode();
@@ -17,7 +18,7 @@ describe('renaming', () => {
       get: () => ({ kind: 'node' }),
       rename: (_id: string, name: string) => names.push(name),
     };
-    administration = new MatterAdministration({ devices } as unknown as AdministrationParts);
+    administration = matterAdministration({ devices } as unknown as AdministrationParts);
   });
 
   const refuseWith = (code: ErrorCode): void => {
