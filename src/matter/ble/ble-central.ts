@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { BleAdapter } from './ble-adapter.ts';
 import { BtpChannel } from './btp-channel.ts';
 
-/** matter.js's view of a Bluetooth adapter. The hub is only ever a central. */
+/** A Bluetooth adapter for matter.js. The hub is always a central. */
 export class AdapterBle extends Ble implements AsyncDisposable {
   readonly #adapter: BleAdapter;
   readonly centralInterface: BleCentral;
@@ -39,22 +39,20 @@ function scannerClient(adapter: BleAdapter): BleScannerClient {
   };
 }
 
-type DataListener = (channel: Channel<Bytes>, data: Bytes) => void;
-
 /** Longest time to connect and shake hands (Core §4.19.4.3, BTP_CONN_RSP_TIMEOUT, twice for slow radios). */
 const CONNECT_TIMEOUT_MS = 30_000;
 
-/** Carries Matter messages to devices over BLE: what matter.js takes as its transport for commissioning. */
+/** Sends Matter messages to devices over BLE: the transport of matter.js for commissioning. */
 class BleCentral implements Transport {
   readonly #adapter: BleAdapter;
   readonly #channels = new Map<BtpChannel, string>();
-  #listener: DataListener | undefined;
+  #listener: Parameters<Transport['onData']>[0] | undefined;
 
   constructor(adapter: BleAdapter) {
     this.#adapter = adapter;
   }
 
-  onData(listener: DataListener): Transport.Listener {
+  onData(listener: Parameters<Transport['onData']>[0]): Transport.Listener {
     this.#listener = listener;
     return {
       close: async () => {
@@ -67,7 +65,10 @@ class BleCentral implements Transport {
     if (!ServerAddress.isBle(address)) throw new BleError('Only devices in Bluetooth reach can be connected here');
     const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
     const signal = options.abort === undefined ? timeout : AbortSignal.any([options.abort, timeout]);
-    const link = await this.#connect(address.peripheralAddress, signal);
+    const link = await this.#adapter.connect(address.peripheralAddress, { signal }).catch((cause: unknown) => {
+      // matter.js tries the next address or device after a BleError; any other error would end the commissioning.
+      throw new BleError('The device could not be connected over Bluetooth', { cause });
+    });
     const channel = await BtpChannel.open(link, { name: `ble://${address.peripheralAddress}`, signal });
     channel.onMessage((data) => this.#listener?.(channel, data));
     this.#channels.set(channel, address.peripheralAddress);
@@ -83,17 +84,8 @@ class BleCentral implements Transport {
     for (const channel of this.#channels.keys()) await channel.close();
   }
 
-  /** Ends the connections to a device: matter.js ends its sessions over them only, and a radio holds few at once. */
+  /** Ends the connections to a device: matter.js ends only its sessions over them, and a radio has few connections. */
   async release(peripheralAddress: string): Promise<void> {
     for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
-  }
-
-  async #connect(address: string, signal: AbortSignal) {
-    try {
-      return await this.#adapter.connect(address, { signal });
-    } catch (cause) {
-      // matter.js tries the next address or device after a BleError; anything else would end the commissioning.
-      throw new BleError('The device could not be connected over Bluetooth', { cause });
-    }
   }
 }

@@ -1,20 +1,18 @@
 import '../matter-platform.ts';
 import { MatterBle } from '@matter/main/protocol';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { BleAdapter, BleAdvertisement, GattLink } from './ble-adapter.ts';
 import { AdapterBle } from './ble-central.ts';
-import { DbusConnection } from './dbus-connection.ts';
-import type { DbusMessage, DbusValue, DbusVariant } from './dbus-message.ts';
+import { DbusConnection, MESSAGE_BUS } from './dbus-connection.ts';
+import type { DbusValue, DbusVariant } from './dbus-message.ts';
 
 /**
- * Bluetooth of this machine for `MatterNodeOptions.ble`; undefined, with a warning that says what is missing, where
- * there is none: a hub without Bluetooth still finds everything on the IP network.
+ * Opens Bluetooth of this machine for `MatterNodeOptions.ble`; returns undefined, with a warning that names the missing part, where
+ * there is none: a hub without Bluetooth still finds devices on the IP network.
  */
-export async function openBle(
-  logger: Logger,
-  options: { readonly adapterName?: string; readonly busAddress?: string } = {},
-): Promise<AdapterBle | undefined> {
+export async function openBle(logger: Logger, options: BluezOptions = {}): Promise<AdapterBle | undefined> {
   try {
     return new AdapterBle(await BluezAdapter.open(options));
   } catch (error) {
@@ -24,14 +22,25 @@ export async function openBle(
   }
 }
 
-const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
-const DEVICE_INTERFACE = 'org.bluez.Device1';
+const BLUEZ = 'org.bluez';
+const ADAPTER = 'org.bluez.Adapter1';
+const DEVICE = 'org.bluez.Device1';
+const CHARACTERISTIC = 'org.bluez.GattCharacteristic1';
+const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+
+interface BluezOptions {
+  /** Such as `hci1`; the first adapter by default. */
+  readonly adapterName?: string;
+  /** As in D-Bus; the system bus by default. */
+  readonly busAddress?: string;
+}
 
 /** Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs no privilege beyond the bus's own policy. */
 export class BluezAdapter implements BleAdapter {
   readonly #bus: BluezBus;
   readonly #path: string;
-  #stopHearing: () => void = () => {};
+  #stopListening: () => void = () => {};
   #isScanning = false;
 
   private constructor(bus: BluezBus, path: string) {
@@ -39,12 +48,13 @@ export class BluezAdapter implements BleAdapter {
     this.#path = path;
   }
 
-  /** Takes the first adapter, or the one named such as `hci1`, and switches it on. NOT_CONFIGURED says what is missing. */
-  static async open(options: { readonly adapterName?: string; readonly busAddress?: string } = {}): Promise<BluezAdapter> {
+  /** Switches the adapter on. Throws NOT_CONFIGURED with the missing part. */
+  static async open(options: BluezOptions = {}): Promise<BluezAdapter> {
     const bus = await BluezBus.open(options.busAddress);
     try {
       const path = adapterPath([...(await bus.objects())], options.adapterName);
-      await bus.setProperty(path, ADAPTER_INTERFACE, ['Powered', { signature: 'b', value: true }]);
+      const powered = [ADAPTER, 'Powered', { signature: 'b', value: true }];
+      await bus.call({ path, interface: PROPERTIES, member: 'Set' }, { signature: 'ssv', body: powered });
       return new BluezAdapter(bus, path);
     } catch (error) {
       await bus[Symbol.asyncDispose]();
@@ -52,29 +62,31 @@ export class BluezAdapter implements BleAdapter {
     }
   }
 
-  async startScanning(heard: (advertisement: BleAdvertisement) => void): Promise<void> {
+  async startScanning(onAdvertisement: (advertisement: BleAdvertisement) => void): Promise<void> {
     await this.stopScanning();
     this.#isScanning = true;
-    this.#stopHearing = this.#bus.onProperties(DEVICE_INTERFACE, (path, properties) => {
+    const prefix = `${this.#path}/dev_`;
+    this.#stopListening = this.#bus.onProperties(DEVICE, (path, properties) => {
       const serviceData = matterServiceData(properties);
-      const address = this.#addressOf(path);
-      if (serviceData !== undefined && address !== undefined) heard({ address, serviceData });
+      if (serviceData === undefined || !path.startsWith(prefix)) return;
+      onAdvertisement({ address: path.slice(prefix.length).replaceAll('_', ':'), serviceData });
     });
     await this.#discover();
   }
 
   async stopScanning(): Promise<void> {
     this.#isScanning = false;
-    this.#stopHearing();
-    this.#stopHearing = () => {};
+    this.#stopListening();
+    this.#stopListening = () => {};
     await this.#pauseDiscovery();
   }
 
-  async connect(address: string, options: { readonly signal: AbortSignal }): Promise<GattLink> {
+  async connect(address: string, { signal }: { readonly signal: AbortSignal }): Promise<GattLink> {
     // Many controllers cannot scan and connect at once.
     await this.#pauseDiscovery();
     try {
-      return await BluezGattLink.open(this.#bus, { adapter: this.#path, device: this.#pathOf(address), signal: options.signal });
+      const device = `${this.#path}/dev_${address.replaceAll(':', '_')}`;
+      return await BluezGattLink.open(this.#bus, { adapter: this.#path, device, signal });
     } finally {
       if (this.#isScanning) await this.#discover();
     }
@@ -89,33 +101,22 @@ export class BluezAdapter implements BleAdapter {
     const filter = new Map([
       ['Transport', { signature: 's', value: 'le' }],
       ['UUIDs', { signature: 'as', value: [MatterBle.SERVICE_UUID] }],
-      // Else BlueZ tells a device once only, and a search that starts later hears nothing of it.
+      // Without it BlueZ reports a device once only, and a search that starts later does not find it.
       ['DuplicateData', { signature: 'b', value: true }],
     ]);
-    await this.#bus.call(
-      { path: this.#path, interface: ADAPTER_INTERFACE, member: 'SetDiscoveryFilter' },
-      { signature: 'a{sv}', body: [filter] },
-    );
-    await this.#bus.call({ path: this.#path, interface: ADAPTER_INTERFACE, member: 'StartDiscovery' });
+    const adapter = { path: this.#path, interface: ADAPTER };
+    await this.#bus.call({ ...adapter, member: 'SetDiscoveryFilter' }, { signature: 'a{sv}', body: [filter] });
+    await this.#bus.call({ ...adapter, member: 'StartDiscovery' });
   }
 
-  /** BlueZ answers with an error when it does not scan, which is what is wanted. */
+  /** BlueZ returns an error when it does not scan: then there is nothing to stop. */
   async #pauseDiscovery(): Promise<void> {
-    await this.#bus.call({ path: this.#path, interface: ADAPTER_INTERFACE, member: 'StopDiscovery' }).catch(() => {});
-  }
-
-  #addressOf(path: string): string | undefined {
-    const prefix = `${this.#path}/dev_`;
-    return path.startsWith(prefix) ? path.slice(prefix.length).replaceAll('_', ':') : undefined;
-  }
-
-  #pathOf(address: string): string {
-    return `${this.#path}/dev_${address.replaceAll(':', '_')}`;
+    await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StopDiscovery' }).catch(() => {});
   }
 }
 
 function adapterPath(objects: readonly (readonly [string, ReadonlyMap<string, Properties>])[], name: string | undefined): string {
-  const paths = objects.filter(([, interfaces]) => interfaces.has(ADAPTER_INTERFACE)).map(([path]) => path);
+  const paths = objects.filter(([, interfaces]) => interfaces.has(ADAPTER)).map(([path]) => path);
   const found = paths.find((path) => name === undefined || path.endsWith(`/${name}`));
   if (found !== undefined) return found;
   const known = paths.length === 0 ? 'there is none' : `there are ${paths.map((path) => path.split('/').at(-1)).join(', ')}`;
@@ -127,10 +128,6 @@ function matterServiceData(properties: Properties): Uint8Array | undefined {
   const entry = serviceData instanceof Map ? [...(serviceData as Properties)].find(([uuid]) => MatterBle.isServiceUuid(uuid)) : undefined;
   return entry?.[1].value instanceof Uint8Array ? entry[1].value : undefined;
 }
-
-const ADAPTER = 'org.bluez.Adapter1';
-const DEVICE = 'org.bluez.Device1';
-const CHARACTERISTIC = 'org.bluez.GattCharacteristic1';
 
 interface LinkTarget {
   /** Object paths. */
@@ -165,7 +162,7 @@ class BluezGattLink implements GattLink {
     });
   }
 
-  /** Connects and waits until BlueZ knows the device's services. DEVICE_UNREACHABLE when it has no Matter service. */
+  /** Connects and waits until BlueZ has resolved the device's services. Throws DEVICE_UNREACHABLE when it has no Matter service. */
   static async open(bus: BluezBus, target: LinkTarget): Promise<BluezGattLink> {
     const resolved = servicesResolved(bus, target);
     try {
@@ -173,7 +170,7 @@ class BluezGattLink implements GattLink {
       if (!(await isResolved(bus, target.device))) await resolved.promise;
       return new BluezGattLink(bus, target, await findCharacteristics(bus, target.device));
     } catch (error) {
-      await forget(bus, target);
+      await disconnect(bus, target);
       throw error;
     } finally {
       resolved.stop();
@@ -188,10 +185,10 @@ class BluezGattLink implements GattLink {
     );
   }
 
-  async subscribe(indicated: (data: Uint8Array) => void): Promise<void> {
+  async subscribe(onIndication: (data: Uint8Array) => void): Promise<void> {
     const stopListening = this.#bus.onProperties(CHARACTERISTIC, (path, properties) => {
       const value = properties.get('Value')?.value;
-      if (path === this.#characteristics.c2 && value instanceof Uint8Array) indicated(value);
+      if (path === this.#characteristics.c2 && value instanceof Uint8Array) onIndication(value);
     });
     this.onLost(stopListening);
     await this.#bus.call({ path: this.#characteristics.c2, interface: CHARACTERISTIC, member: 'StartNotify' });
@@ -203,7 +200,7 @@ class BluezGattLink implements GattLink {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended();
-    await forget(this.#bus, this.#target);
+    await disconnect(this.#bus, this.#target);
   }
 
   #ended(): void {
@@ -214,7 +211,7 @@ class BluezGattLink implements GattLink {
   }
 }
 
-/** Waits for what BlueZ tells some time after `Connect` has answered. */
+/** Waits until BlueZ has resolved the services, which may be after `Connect` has returned. */
 function servicesResolved(bus: BluezBus, { device, signal }: LinkTarget): { readonly promise: Promise<void>; stop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   promise.catch(() => {});
@@ -252,21 +249,17 @@ async function findCharacteristics(bus: BluezBus, device: string): Promise<Matte
   return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
 }
 
-/** Disconnects and forgets: a device takes another address each time, and BlueZ would keep them all. */
-async function forget(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
+/** Disconnects and removes the device: it takes another address each time, and BlueZ would store them all. */
+async function disconnect(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
   await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
   await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});
 }
 
-const BLUEZ = 'org.bluez';
-const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
-const PROPERTIES = 'org.freedesktop.DBus.Properties';
-
 type Properties = ReadonlyMap<string, DbusVariant>;
 /** Properties by object path and interface. */
-export type Objects = ReadonlyMap<string, ReadonlyMap<string, Properties>>;
+type Objects = ReadonlyMap<string, ReadonlyMap<string, Properties>>;
 
-/** BlueZ on the bus: its objects, their methods, and what changes in their properties. */
+/** BlueZ on the bus: its objects, their methods, and changes of their properties. */
 class BluezBus implements AsyncDisposable {
   readonly #connection: DbusConnection;
 
@@ -274,23 +267,18 @@ class BluezBus implements AsyncDisposable {
     this.#connection = connection;
   }
 
-  /** NOT_CONFIGURED when there is no bus. `busAddress` as in D-Bus; the system bus by default. */
+  /** Throws NOT_CONFIGURED when there is no bus. */
   static async open(busAddress?: string): Promise<BluezBus> {
     const connection = await DbusConnection.open(busAddress);
-    const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
-    await connection.call({ ...bus, member: 'AddMatch', signature: 's', body: [`type='signal',sender='${BLUEZ}'`] });
+    await connection.call({ ...MESSAGE_BUS, member: 'AddMatch', signature: 's', body: [`type='signal',sender='${BLUEZ}'`] });
     return new BluezBus(connection);
   }
 
-  /** NOT_CONFIGURED when BlueZ does not run. */
+  /** Throws NOT_CONFIGURED when BlueZ does not run. */
   async objects(): Promise<Objects> {
+    const call = { destination: BLUEZ, path: '/', interface: OBJECT_MANAGER, member: 'GetManagedObjects' };
     try {
-      const [objects] = await this.#connection.call({
-        destination: BLUEZ,
-        path: '/',
-        interface: OBJECT_MANAGER,
-        member: 'GetManagedObjects',
-      });
+      const [objects] = await this.#connection.call(call);
       return (objects ?? new Map()) as unknown as Objects;
     } catch (cause) {
       throw new AtmoError('NOT_CONFIGURED', 'BlueZ does not answer; install the package bluez and start bluetooth.service', {}, { cause });
@@ -302,34 +290,24 @@ class BluezBus implements AsyncDisposable {
     options: { readonly signature?: string; readonly body?: readonly DbusValue[]; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const { signature = '', body = [], signal } = options;
-    await this.#connection.call({ ...target, destination: BLUEZ, signature, body }, signal === undefined ? {} : { signal });
+    await this.#connection.call({ ...target, destination: BLUEZ, signature, body }, present({ signal }));
   }
 
-  async setProperty(path: string, iface: string, [name, value]: readonly [string, DbusVariant]): Promise<void> {
-    await this.call({ path, interface: PROPERTIES, member: 'Set' }, { signature: 'ssv', body: [iface, name, value] });
-  }
-
-  /** Hears properties of an interface wherever they appear or change. */
-  onProperties(iface: string, heard: (path: string, properties: Properties) => void): () => void {
-    return this.#connection.onMessage((message) => {
-      if (message.type !== 'signal') return;
-      const found = message.member === 'InterfacesAdded' ? addedProperties(message, iface) : changedProperties(message, iface);
-      if (found !== undefined) heard(found.path, found.properties);
+  /** Calls `listener` with new and changed properties of an interface of any object. */
+  onProperties(iface: string, listener: (path: string, properties: Properties) => void): () => void {
+    return this.#connection.onMessage(({ type, member, path, body }) => {
+      if (type !== 'signal') return;
+      if (member === 'InterfacesAdded') {
+        const [added, interfaces] = body as unknown as [string, ReadonlyMap<string, Properties>];
+        const properties = interfaces.get(iface);
+        if (properties) listener(added, properties);
+      } else if (member === 'PropertiesChanged' && body[0] === iface) {
+        listener(path, body[1] as unknown as Properties);
+      }
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection[Symbol.asyncDispose]();
   }
-}
-
-function addedProperties({ body }: DbusMessage, iface: string): { readonly path: string; readonly properties: Properties } | undefined {
-  const [path, interfaces] = body as unknown as [string, ReadonlyMap<string, Properties>];
-  const properties = interfaces.get(iface);
-  return properties && { path, properties };
-}
-
-function changedProperties(message: DbusMessage, iface: string): { readonly path: string; readonly properties: Properties } | undefined {
-  if (message.member !== 'PropertiesChanged' || message.body[0] !== iface) return undefined;
-  return { path: message.path, properties: message.body[1] as unknown as Properties };
 }

@@ -3,7 +3,7 @@ import { Bytes, type Transport } from '@matter/main';
 import { BleChannel, BleChannelClosedError, BleError, BtpCodec, BtpSessionHandler, MatterBle } from '@matter/main/protocol';
 import type { GattLink } from './ble-adapter.ts';
 
-/** Segments that we take before an acknowledgement (Core §4.19.4.3). */
+/** Segments that we accept before an acknowledgement (Core §4.19.4.3). */
 const WINDOW_SIZE = 4;
 
 /** Whole Matter messages over a GATT link, cut and joined by the Bluetooth Transport Protocol (Core §4.19). */
@@ -12,7 +12,7 @@ export class BtpChannel extends BleChannel {
   readonly #link: GattLink;
   readonly #closeListeners = new Set<() => void>();
   #session: BtpSessionHandler | undefined;
-  #message: (data: Bytes) => void = () => {};
+  #onMessage: (data: Bytes) => void = () => {};
   #isClosed = false;
   #writes: Promise<void> = Promise.resolve();
   #pendingWrites = 0;
@@ -37,9 +37,9 @@ export class BtpChannel extends BleChannel {
     }
   }
 
-  /** Hears each whole message from the device. */
+  /** Calls `listener` with each whole message from the device. */
   onMessage(listener: (data: Bytes) => void): void {
-    this.#message = listener;
+    this.#onMessage = listener;
   }
 
   async send(data: Bytes): Promise<void> {
@@ -56,7 +56,7 @@ export class BtpChannel extends BleChannel {
     };
   }
 
-  /** matter.js listens on the transport; nothing reads a channel itself. */
+  /** matter.js listens on the transport and never reads a channel. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Bytes> {}
 
   async close(): Promise<void> {
@@ -93,13 +93,13 @@ export class BtpChannel extends BleChannel {
       handshakeResponse,
       (data) => this.#write(Bytes.of(data)),
       () => this.close(),
-      async (data) => this.#message(data),
+      async (data) => this.#onMessage(data),
     );
   }
 
   /**
-   * One after the other, and never while a write is under way: matter.js 0.17.9 forgets to acknowledge what comes in
-   * between, and the device would wait for that until it gives up.
+   * Handles data in order, and never during a write: matter.js 0.17.9 does not acknowledge data that arrives during one, and the device
+   * would wait for the acknowledgement until it times out.
    */
   #receive(session: BtpSessionHandler, data: Uint8Array): void {
     this.#received = this.#received.then(async () => {
@@ -109,14 +109,15 @@ export class BtpChannel extends BleChannel {
     this.#received.catch(() => this.close());
   }
 
-  /** One after the other: an acknowledgement may come while a segment is under way, and GATT knows one write at a time. */
+  /** Writes in order: an acknowledgement may be due during a write of a segment, and GATT allows one write at a time. */
   #write(data: Uint8Array): Promise<void> {
     this.#pendingWrites += 1;
-    const written = this.#writes.then(() => this.#link.write(data));
-    const ended = (): void => {
-      this.#pendingWrites -= 1;
-    };
-    this.#writes = written.then(ended, ended);
+    const written = this.#writes
+      .then(() => this.#link.write(data))
+      .finally(() => {
+        this.#pendingWrites -= 1;
+      });
+    this.#writes = written.catch(() => {});
     return written;
   }
 }

@@ -3,11 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { type DbusMessage, type DbusValue, decodeMessage, encodeMessage } from './dbus-message.ts';
 
+/** The bus itself, which has methods like any object on it. */
+export const MESSAGE_BUS = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;
 
-/** A method of an object on the bus. */
-export interface DbusCall {
+/** A call of a method of an object on the bus. */
+interface DbusCall {
   readonly destination: string;
   readonly path: string;
   readonly interface: string;
@@ -16,7 +18,7 @@ export interface DbusCall {
   readonly body?: readonly DbusValue[];
 }
 
-/** A connection to a D-Bus message bus over its unix socket, as much as a client of BlueZ needs: no file descriptors. */
+/** A connection to a D-Bus message bus over its unix socket, for a client of BlueZ: without file descriptors. */
 export class DbusConnection implements AsyncDisposable {
   readonly #socket: Socket;
   readonly #pending = new Map<number, { resolve(body: readonly DbusValue[]): void; reject(error: AtmoError): void }>();
@@ -28,7 +30,7 @@ export class DbusConnection implements AsyncDisposable {
     this.#socket = socket;
   }
 
-  /** Connects to a bus address such as `unix:path=/run/dbus/system_bus_socket`. NOT_CONFIGURED when there is no bus. */
+  /** Connects to a bus address such as `unix:path=/run/dbus/system_bus_socket`. Throws NOT_CONFIGURED when there is no bus. */
   static async open(address = process.env.DBUS_SYSTEM_BUS_ADDRESS ?? SYSTEM_BUS): Promise<DbusConnection> {
     const path = /^unix:(?:.*,)?path=([^,;]+)/.exec(address)?.[1];
     if (path === undefined) throw new AtmoError('NOT_CONFIGURED', `The D-Bus address ${address} is not of the form unix:path=…`);
@@ -42,12 +44,11 @@ export class DbusConnection implements AsyncDisposable {
     }
     const connection = new DbusConnection(socket);
     connection.#listen();
-    const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
-    await connection.call({ ...bus, member: 'Hello' });
+    await connection.call({ ...MESSAGE_BUS, member: 'Hello' });
     return connection;
   }
 
-  /** Calls a method. DEVICE_UNREACHABLE with the D-Bus error's name, TIMEOUT after 25 s, CANCELLED. */
+  /** Calls a method and returns its results. Throws DEVICE_UNREACHABLE with the D-Bus error's name, TIMEOUT after 25 s, CANCELLED. */
   async call(call: DbusCall, options: { readonly signal?: AbortSignal } = {}): Promise<readonly DbusValue[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly DbusValue[]>();
     const serial = this.send({ ...call, type: 'call' });
@@ -66,14 +67,14 @@ export class DbusConnection implements AsyncDisposable {
     });
   }
 
-  /** Sends any message and answers its serial number. */
+  /** Sends any message and returns its serial number. */
   send(message: Partial<DbusMessage> & Pick<DbusMessage, 'type'>): number {
     this.#lastSerial += 1;
     this.#socket.write(encodeMessage({ ...message, serial: this.#lastSerial }));
     return this.#lastSerial;
   }
 
-  /** Hears calls and signals; replies go to who called. */
+  /** Calls `listener` with each call and signal; replies settle the call that they answer. */
   onMessage(listener: (message: DbusMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -92,14 +93,14 @@ export class DbusConnection implements AsyncDisposable {
   }
 
   #receive(chunk: Uint8Array): void {
-    this.#buffered = Uint8Array.from([...this.#buffered, ...chunk]);
+    this.#buffered = new Uint8Array(Buffer.concat([this.#buffered, chunk]));
     try {
       for (let next = decodeMessage(this.#buffered); next !== undefined; next = decodeMessage(this.#buffered)) {
         this.#buffered = this.#buffered.slice(next.end);
         this.#dispatch(next.message);
       }
     } catch {
-      // What follows a message that cannot be read is lost too: pending calls fail with the connection.
+      // Behind a message that cannot be parsed nothing can be parsed: pending calls fail with the connection.
       this.#socket.destroy();
     }
   }

@@ -1,7 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** The four kinds of message. */
-export type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
+type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
 
 /** One message on the bus (D-Bus specification, "Message Protocol"). Absent header fields are empty. */
 export interface DbusMessage {
@@ -25,21 +24,20 @@ const LITTLE_ENDIAN = 0x6c;
 /** BlueZ's largest answers are a few kilobytes; the specification allows 128 MiB. */
 const MAX_MESSAGE_BYTES = 4 * 1_048_576;
 
-/** The bytes of a message, little-endian; fields that are left out are not sent. */
+/** Encodes a message, little-endian; absent fields are not sent. */
 export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 'type' | 'serial'>): Uint8Array {
   const { signature = '', body = [] } = message;
   const data = marshal(signature, body);
-  const fields: [number, DbusVariant][] = [];
-  const add = (code: number, type: string, value: string | number | undefined): void => {
-    if (value !== undefined && value !== '' && value !== 0) fields.push([code, { signature: type, value }]);
-  };
-  add(1, 'o', message.path);
-  add(2, 's', message.interface);
-  add(3, 's', message.member);
-  add(4, 's', message.errorName);
-  add(5, 'u', message.replySerial);
-  add(6, 's', message.destination);
-  add(8, 'g', signature);
+  const all: readonly (readonly [code: number, signature: string, value: string | number | undefined])[] = [
+    [1, 'o', message.path],
+    [2, 's', message.interface],
+    [3, 's', message.member],
+    [4, 's', message.errorName],
+    [5, 'u', message.replySerial],
+    [6, 's', message.destination],
+    [8, 'g', signature],
+  ];
+  const fields = all.flatMap(([code, type, value]) => (value ? [[code, { signature: type, value }]] : []));
   const header = marshal(HEADER_SIGNATURE, [LITTLE_ENDIAN, TYPES.indexOf(message.type), 0, 1, data.length, message.serial, fields]);
   const padded = Math.ceil(header.length / 8) * 8;
   const bytes = new Uint8Array(padded + data.length);
@@ -48,7 +46,7 @@ export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 
   return bytes;
 }
 
-/** Reads the first message of a stream; undefined while it is not whole. RESULT_INVALID when the stream is no D-Bus. */
+/** Decodes the first message of a stream; returns undefined while it is incomplete. Throws RESULT_INVALID when the stream is no D-Bus. */
 export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage; readonly end: number } | undefined {
   if (data.length < FIXED_BYTES) return undefined;
   if (data[0] !== LITTLE_ENDIAN) throw new AtmoError('RESULT_INVALID', 'The bus speaks another byte order than little-endian');
@@ -72,7 +70,7 @@ export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage
     destination: text(6),
     sender: text(7),
     signature,
-    // From the body's own start, which is an 8-byte boundary.
+    // A copy that starts with the body, on an 8-byte boundary.
     body: unmarshal(signature, data.slice(bodyStart, end)).values,
   };
   return { message, end };
@@ -124,7 +122,7 @@ function endOfType(signature: string, at: number, depth: number): number {
   return end + 1;
 }
 
-/** Bytes that a value of this type is aligned to; for numbers also their size. */
+/** Alignment of values of this type in bytes; for numbers also their size. */
 function alignmentOf(type: string): number {
   return ALIGNMENTS[type[0] ?? ''] ?? 4;
 }
@@ -134,29 +132,49 @@ function membersOf(type: string): readonly string[] {
   return splitSignature(type.slice(1, -1));
 }
 
-/** RESULT_INVALID for what cannot be read or written. */
-function brokenMessage(what: string): AtmoError {
-  return new AtmoError('RESULT_INVALID', `A D-Bus message cannot be read or written: ${what}`);
+function brokenMessage(reason: string): AtmoError {
+  return new AtmoError('RESULT_INVALID', `A D-Bus message cannot be read or written: ${reason}`);
 }
 
-/** Reads what `marshal` wrote; `offset` is counted from an 8-byte boundary. */
-export function unmarshal(
-  signature: string,
-  data: Uint8Array,
-  offset = 0,
-): { readonly values: readonly DbusValue[]; readonly end: number } {
-  const reader = new Reader(data, offset);
+/** Reads the output of `marshal`, which starts on an 8-byte boundary. */
+export function unmarshal(signature: string, data: Uint8Array): { readonly values: readonly DbusValue[]; readonly end: number } {
+  const reader = new Reader(data);
   const values = splitSignature(signature).map((type) => reader.read(type, 0));
   return { values, end: reader.at };
 }
 
+/** Reads and writes a number; 64-bit integers are bigint. */
+interface NumberFormat {
+  get(view: DataView, at: number): number | bigint | boolean;
+  set(view: DataView, value: DbusValue): void;
+}
+
+const UINT32_SET: NumberFormat['set'] = (view, value) => view.setUint32(0, Number(value), true);
+const NUMBERS: Readonly<Record<string, NumberFormat>> = {
+  y: { get: (view, at) => view.getUint8(at), set: (view, value) => view.setUint8(0, Number(value)) },
+  n: { get: (view, at) => view.getInt16(at, true), set: (view, value) => view.setInt16(0, Number(value), true) },
+  q: { get: (view, at) => view.getUint16(at, true), set: (view, value) => view.setUint16(0, Number(value), true) },
+  i: { get: (view, at) => view.getInt32(at, true), set: (view, value) => view.setInt32(0, Number(value), true) },
+  u: { get: (view, at) => view.getUint32(at, true), set: UINT32_SET },
+  h: { get: (view, at) => view.getUint32(at, true), set: UINT32_SET },
+  b: { get: (view, at) => view.getUint32(at, true) === 1, set: UINT32_SET },
+  x: { get: (view, at) => view.getBigInt64(at, true), set: (view, value) => view.setBigInt64(0, BigInt(value as bigint), true) },
+  t: { get: (view, at) => view.getBigUint64(at, true), set: (view, value) => view.setBigUint64(0, BigInt(value as bigint), true) },
+  d: { get: (view, at) => view.getFloat64(at, true), set: (view, value) => view.setFloat64(0, Number(value), true) },
+};
+
+function numberFormat(code: string): NumberFormat {
+  const format = Object.hasOwn(NUMBERS, code) ? NUMBERS[code] : undefined;
+  if (format === undefined) throw brokenMessage(`type ${code} is unknown`);
+  return format;
+}
+
 class Reader {
   readonly #view: DataView;
-  at: number;
+  at = 0;
 
-  constructor(data: Uint8Array, offset: number) {
+  constructor(data: Uint8Array) {
     this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-    this.at = offset;
   }
 
   read(type: string, depth: number): DbusValue {
@@ -173,7 +191,9 @@ class Reader {
   }
 
   #number(code: string): number | bigint | boolean {
-    const { value, size } = getNumber(this.#view, code, this.at);
+    const size = alignmentOf(code);
+    if (this.at + size > this.#view.byteLength) throw brokenMessage('a message is cut off');
+    const value = numberFormat(code).get(this.#view, this.at);
     this.at += size;
     return value;
   }
@@ -207,22 +227,7 @@ class Reader {
   }
 }
 
-function getNumber(view: DataView, code: string, at: number): { readonly value: number | bigint | boolean; readonly size: number } {
-  const size = alignmentOf(code);
-  if (at + size > view.byteLength) throw brokenMessage('a message is cut off');
-  if (code === 'y') return { value: view.getUint8(at), size };
-  if (code === 'n') return { value: view.getInt16(at, true), size };
-  if (code === 'q') return { value: view.getUint16(at, true), size };
-  if (code === 'i') return { value: view.getInt32(at, true), size };
-  if (code === 'u' || code === 'h') return { value: view.getUint32(at, true), size };
-  if (code === 'b') return { value: view.getUint32(at, true) === 1, size };
-  if (code === 'x') return { value: view.getBigInt64(at, true), size };
-  if (code === 't') return { value: view.getBigUint64(at, true), size };
-  if (code === 'd') return { value: view.getFloat64(at, true), size };
-  throw brokenMessage(`type ${code} is unknown`);
-}
-
-/** Writes values as the signature says, in little-endian order, from an 8-byte boundary. */
+/** Writes values by their signature, in little-endian order, from an 8-byte boundary. */
 export function marshal(signature: string, values: readonly DbusValue[]): Uint8Array {
   const writer = new Writer();
   splitSignature(signature).forEach((type, index) => {
@@ -251,9 +256,9 @@ class Writer {
   }
 
   #number(code: string, value: DbusValue): void {
-    const view = new DataView(new ArrayBuffer(8));
-    const size = setNumber(view, code, value);
-    for (let index = 0; index < size; index++) this.#chunks.push(view.getUint8(index));
+    const bytes = new Uint8Array(alignmentOf(code));
+    numberFormat(code).set(new DataView(bytes.buffer), value);
+    this.#chunks.push(...bytes);
   }
 
   #text(code: string, value: DbusValue): void {
@@ -281,9 +286,9 @@ class Writer {
     this.#align(alignmentOf(type));
     const start = this.#chunks.length;
     for (const item of itemsOf(value)) this.write(type, item);
-    const length = new DataView(new ArrayBuffer(4));
-    length.setUint32(0, this.#chunks.length - start, true);
-    for (let index = 0; index < 4; index++) this.#chunks[lengthAt + index] = length.getUint8(index);
+    const length = new Uint8Array(4);
+    new DataView(length.buffer).setUint32(0, this.#chunks.length - start, true);
+    this.#chunks.splice(lengthAt, length.length, ...length);
   }
 
   #align(alignment: number): void {
@@ -299,18 +304,4 @@ function itemsOf(value: DbusValue): Iterable<DbusValue> {
   if (value instanceof Uint8Array || Array.isArray(value)) return value;
   if (value instanceof Map) return [...value];
   throw brokenMessage('an array was expected');
-}
-
-/** Answers how many bytes were set. */
-function setNumber(view: DataView, code: string, value: DbusValue): number {
-  if (code === 'y') view.setUint8(0, Number(value));
-  else if (code === 'n') view.setInt16(0, Number(value), true);
-  else if (code === 'q') view.setUint16(0, Number(value), true);
-  else if (code === 'i') view.setInt32(0, Number(value), true);
-  else if (code === 'u' || code === 'b' || code === 'h') view.setUint32(0, Number(value), true);
-  else if (code === 'x') view.setBigInt64(0, BigInt(value as bigint), true);
-  else if (code === 't') view.setBigUint64(0, BigInt(value as bigint), true);
-  else if (code === 'd') view.setFloat64(0, Number(value), true);
-  else throw brokenMessage(`type ${code} is unknown`);
-  return alignmentOf(code);
 }

@@ -18,7 +18,7 @@ import type { SetupPayload } from './setup-code.ts';
 
 interface Collaborators {
   readonly matter: MatterNode;
-  readonly journal: CommissioningStore;
+  readonly commissionings: CommissioningStore;
   readonly credentials: CredentialSetStore;
   readonly clock: Clock;
 }
@@ -39,23 +39,24 @@ interface RunOptions {
 type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | number>;
 
 const DISCOVERY_TIMEOUT_MS = 30_000;
-/** How long a device may take to show up on its network: Thread devices are slow. */
+/** How long a device may take to appear on its network: Thread devices are slow. */
 const JOIN_TIMEOUT_MS = 120_000;
-/** ISO 3166 for no country in particular: the radio rules stay open. */
+/** ISO 3166 for no particular country: sets no radio rules. */
 const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
-/** A refused passcode ends the search unless another device of the same discriminator comes up within this time. */
+/** A refused passcode ends the search unless another device of the same discriminator appears within this time. */
 const OTHER_DEVICE_WAIT_MS = 2_000;
 const STILL_SEARCHING_MS = 5_000;
 
-/** One try to commission the device of one payload. */
+/** One attempt to commission the device of one payload. */
 export class CommissionAttempt {
   readonly #collaborators: Collaborators;
   readonly #options: AttemptOptions;
   readonly #run: RunOptions;
-  /** Stops what runs: the caller's signal, or a device that does not join in time. */
-  readonly #stop = new AbortController();
+  /** Aborts when the device does not join in time. */
+  readonly #joinTimeout = new AbortController();
+  readonly #signal: AbortSignal;
   #step: CommissionStep = 'discover';
   #stage: CommissionStage = 'intent';
   #isPaired = false;
@@ -68,26 +69,22 @@ export class CommissionAttempt {
     this.#collaborators = collaborators;
     this.#options = options;
     this.#run = run;
+    this.#signal = AbortSignal.any([run.signal, this.#joinTimeout.signal]);
   }
 
-  /** True when the device was told to forget what it had been given. */
+  /** True when the device has removed the credentials of our fabric. */
   get isRolledBack(): boolean {
     return this.#isRolledBack;
   }
 
-  /** Answers the accepted attestation findings once the device is on our fabric and its structure is known. */
+  /** Returns the accepted attestation findings once the device is on our fabric and its structure is known. */
   async run(): Promise<readonly string[]> {
-    const { signal } = this.#run;
-    const stop = (): void => this.#stop.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
     try {
       const { address } = this.#options.request;
       await (address === undefined ? this.#search() : this.#tryKnownAddress(address));
       return this.#verdict?.findings ?? [];
     } finally {
       this.#cancelJoinTimer();
-      signal.removeEventListener('abort', stop);
     }
   }
 
@@ -100,21 +97,18 @@ export class CommissionAttempt {
     let refusal: AtmoError | undefined;
     for (;;) {
       const leftMs = endMs - clock.monotonic();
-      if (this.#stop.signal.aborted) throw this.#cancelled();
+      if (this.#signal.aborted) throw this.#cancelled();
       if (leftMs <= 0) throw refusal ?? commissioningFailed(search.sawClosedWindow ? 'window_closed' : 'not_found', 'discover');
-      this.#tell('discover', `searching ${usesBle ? 'over Bluetooth' : 'on the network'}, ${Math.ceil(leftMs / 1000)} s left`);
-      const node = await search.next(
-        clock,
-        Math.min(leftMs, refusal === undefined ? STILL_SEARCHING_MS : OTHER_DEVICE_WAIT_MS),
-        this.#stop.signal,
-      );
+      this.#report('discover', `searching ${usesBle ? 'over Bluetooth' : 'on the network'}, ${Math.ceil(leftMs / 1000)} s left`);
+      const waitMs = Math.min(leftMs, refusal === undefined ? STILL_SEARCHING_MS : OTHER_DEVICE_WAIT_MS);
+      const node = await search.next(clock, waitMs, this.#signal);
       if (node === undefined && refusal !== undefined) throw refusal;
       refusal = node === undefined ? refusal : await this.#tryCandidate(node);
       if (node !== undefined && refusal === undefined) return;
     }
   }
 
-  /** Answers why this device was not the one; throws when it was, and failed. */
+  /** Returns the refusal of another device; throws when the right device fails. */
   async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
     try {
       await this.#try(node);
@@ -138,7 +132,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** One address after the other: matter.js would wait 15 s before the second even when the first was refused. */
+  /** Tries one address after the other: matter.js would wait 15 s before the second even when the first was refused. */
   async #try(node: ClientNode): Promise<void> {
     const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
     let failure = commissioningFailed('unreachable', 'connect');
@@ -153,16 +147,16 @@ export class CommissionAttempt {
     throw failure;
   }
 
-  /** Answers why the device could not be commissioned at the address that it has now. */
+  /** Commissions the device at its present address; returns the failure. */
   async #pair(node: ClientNode): Promise<AtmoError | undefined> {
     const { matter, clock } = this.#collaborators;
-    this.#tell('connect', 'pairing');
+    this.#report('connect', 'pairing');
     const startedMs = clock.monotonic();
     try {
       await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
       return undefined;
     } catch (error) {
-      // On our fabric already: what failed is the first look at its structure, which the subscription repeats.
+      // On our fabric already: only the first read of its structure failed, which the subscription repeats.
       if (node.lifecycle.isCommissioned) return undefined;
       return this.#failure(error, clock.monotonic() - startedMs);
     }
@@ -176,11 +170,11 @@ export class CommissionAttempt {
       nodeId: NodeId(BigInt(entry.nodeId)),
       fabric: matter.fabric,
       commissioningFlowImpl: observedFlow({
-        signal: this.#stop.signal,
+        signal: this.#signal,
         onStep: (step, note) => this.#enter(step, note),
         onStage: (stage) => this.#reach(stage),
       }),
-      abort: this.#stop.signal,
+      abort: this.#signal,
       timeout: Millis(PAIRING_TIMEOUT_MS),
       defaultSubscription: Subscribe({
         attributes: [{}],
@@ -216,48 +210,46 @@ export class CommissionAttempt {
   #enter(step: CommissionStep, note: string): void {
     this.#isPaired = true;
     if (step === 'join' && this.#step !== 'join') this.#enterJoin();
-    this.#tell(step, note);
+    this.#report(step, note);
   }
 
   #enterJoin(): void {
     const { matter, clock } = this.#collaborators;
     const { entry } = this.#options;
     this.#cancelJoinTimer = clock.after(JOIN_TIMEOUT_MS, () =>
-      this.#stop.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
+      this.#joinTimeout.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
     );
     if (this.#knownAddress === undefined) return;
-    // Where mDNS does not reach, the address that was given is the only one to try.
+    // Where mDNS does not reach, the given address is the only one to try.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
     peer.descriptor.operationalAddress ??= this.#knownAddress;
   }
 
   #reach(stage: CommissionStage): void {
-    this.#collaborators.journal.reach(this.#options.entry.id, stage);
+    this.#collaborators.commissionings.reach(this.#options.entry.id, stage);
     this.#stage = stage;
   }
 
-  #tell(step: CommissionStep, note: string): void {
+  #report(step: CommissionStep, note: string): void {
     this.#step = step;
     this.#run.onProgress({ step, note });
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // matter.js answers its own and the device's errors by ending the fail-safe, for which the device has to be in reach.
+    // matter.js ends the fail-safe after its own and the device's errors, for which the device has to be in reach.
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {
       return commissioningFailed('attestation_refused', 'attest', { cause: error, findings: this.#verdict.findings });
     }
-    const journalFault = storageFaultOf(error);
-    if (journalFault !== undefined) return journalFault;
-    return commissioningFailed(this.#reason(error, tookMs), this.#step, { cause: error });
+    return storageFaultOf(error) ?? commissioningFailed(this.#reason(error, tookMs), this.#step, { cause: error });
   }
 
   #reason(error: unknown, tookMs: number): FailureReason {
-    if (this.#stop.signal.aborted) return 'not_joined';
+    if (this.#joinTimeout.signal.aborted) return 'not_joined';
     if (this.#isPaired) return reasonOf(error, 'flow');
     const reason = reasonOf(error, 'pairing');
-    // matter.js tells a refusal and silence alike; only a refusal comes before the retransmissions end (Core §4.12.2.1).
+    // matter.js reports a refusal and silence alike; only a refusal comes before the retransmissions end (Core §4.12.2.1).
     return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 
@@ -266,7 +258,7 @@ export class CommissionAttempt {
   }
 }
 
-/** The journal's own error, where that is what stopped the flow. */
+/** The error of the store, where that stopped the flow. */
 function storageFaultOf(error: unknown): AtmoError | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof AtmoError && cause.code === 'STORAGE_FAILED') return cause;
@@ -287,11 +279,9 @@ async function resolveHost(host: string): Promise<string> {
   }
 }
 
-type Discovery = ReturnType<Peers['discover']>;
-
-/** Devices that fit a setup code, as they show themselves on the network or over BLE. */
+/** Searches devices that fit a setup code, on the network or over BLE. */
 class DeviceSearch implements Disposable {
-  readonly #discovery: Discovery;
+  readonly #discovery: ReturnType<Peers['discover']>;
   readonly #found: ClientNode[] = [];
   readonly #seen = new Set<ClientNode>();
   #wake: () => void = () => {};
@@ -305,19 +295,16 @@ class DeviceSearch implements Disposable {
         : { longDiscriminator: payload.discriminator };
     this.#discovery = peers.discover({ ...identifier, scannerFilter: (scanner) => scanner.type === channel });
     this.#discovery.discovered.on((node) => this.#take(node));
-    // `stop` settles the search; a failing scanner shows itself as nothing found.
-    this.#discovery.then(
-      () => {},
-      () => {},
-    );
+    // `stop` settles the search; when a scanner fails, no device is found.
+    this.#discovery.then(undefined, () => {});
   }
 
-  /** True when a fitting device said that it takes no pairing now (Core §4.3.1, CM=0). */
+  /** True when a fitting device advertised that it is not in commissioning mode (Core §4.3.1, CM=0). */
   get sawClosedWindow(): boolean {
     return this.#sawClosedWindow;
   }
 
-  /** The next device, or undefined when none came within `waitMs` or the signal aborted. */
+  /** Returns the next device; undefined when none appears within `waitMs` or the signal aborts. */
   async next(clock: Clock, waitMs: number, signal: AbortSignal): Promise<ClientNode | undefined> {
     if (this.#found.length === 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -10,6 +10,7 @@ import type {
   HalfCommissioned,
 } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -19,9 +20,9 @@ import { type CommissioningEntry, CommissioningRecovery, CommissioningStore, typ
 import type { CredentialSetStore } from './network-credentials.ts';
 import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts';
 
-/** How devices are searched for and judged. */
+/** Options of search and attestation. */
 export interface CommissionerOptions {
-  /** How long a device is searched for. Default 30 s. */
+  /** Time limit of the search for a device. Default 30 s. */
   readonly discoveryTimeoutMs?: number;
   /** Policy of requests that name none. Default `ask`. */
   readonly attestation?: AttestationPolicy;
@@ -38,42 +39,37 @@ interface Collaborators {
 
 type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];
 
-/** Brings devices into the home, one journal entry each, so that no interruption leaves a device that the hub forgot. */
+/** Commissions devices. Each commissioning is stored before it begins, so that no interruption leaves a device that the hub lost. */
 export class Commissioner implements Service, Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'> {
   readonly #collaborators: Collaborators;
   readonly #options: CommissionerOptions;
-  readonly #journal: CommissioningStore;
-  readonly #adoption: CommissioningRecovery;
+  readonly #commissionings: CommissioningStore;
+  readonly #recovery: CommissioningRecovery;
   readonly #running = new Set<SetupPayload>();
   readonly #closing = new AbortController();
 
   constructor(collaborators: Collaborators, options: CommissionerOptions = {}) {
     this.#collaborators = collaborators;
     this.#options = options;
-    this.#journal = new CommissioningStore(collaborators);
-    this.#adoption = new CommissioningRecovery({
-      matter: collaborators.matter,
-      recorder: collaborators.recorder,
-      logger: collaborators.logger,
-      clock: collaborators.clock,
-      journal: this.#journal,
-    });
+    this.#commissionings = new CommissioningStore(collaborators);
+    const { matter, recorder, logger, clock } = collaborators;
+    this.#recovery = new CommissioningRecovery({ matter, recorder, logger, clock, commissionings: this.#commissionings });
   }
 
-  /** Takes up in the background what an interruption left; the Matter node must run. */
+  /** Continues interrupted commissionings in the background; the Matter node must run. */
   async start(): Promise<void> {
-    this.#adoption.start();
+    this.#recovery.start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    this.#adoption[Symbol.dispose]();
+    this.#recovery[Symbol.dispose]();
   }
 
   /**
-   * Commissions the device of a code; a code of several payloads, its devices one after the other. Errors:
-   * VALIDATION_ERROR, CONFLICT (the same device is being commissioned), NOT_FOUND (credentials), NOT_CONFIGURED (no
-   * BLE), STORAGE_FAILED (nothing was done), CANCELLED, COMMISSIONING_FAILED with `step`, `reason`, `advice`.
+   * Commissions the device of a code; the devices of a code with several payloads one after the other. Throws VALIDATION_ERROR,
+   * CONFLICT (the same device is being commissioned), NOT_FOUND (credentials), NOT_CONFIGURED (no BLE), STORAGE_FAILED (nothing was
+   * done), CANCELLED, COMMISSIONING_FAILED with `step`, `reason`, `advice`.
    */
   async commission(request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
     options.onProgress({ step: 'parse', note: 'reading the code' });
@@ -91,15 +87,15 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   halfCommissioned(): readonly HalfCommissioned[] {
-    return this.#journal.halfCommissioned();
+    return this.#commissionings.halfCommissioned();
   }
 
-  /** NOT_FOUND when nothing of this id is half commissioned. */
+  /** Throws NOT_FOUND when no half commissioned device has this id. */
   forget(id: string): void {
     if (!this.halfCommissioned().some((half) => half.id === id)) {
       throw new AtmoError('NOT_FOUND', `No half commissioned device has the id ${JSON.stringify(id)}`);
     }
-    this.#journal.close(id);
+    this.#commissionings.close(id);
   }
 
   async #commissionOne(payload: SetupPayload, request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
@@ -107,8 +103,8 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     try {
       const { matter } = this.#collaborators;
       const nodeId = NodeId.randomOperationalNodeId(matter.node.env.get(Crypto));
-      const shortDiscriminator = shortDiscriminatorOf(payload);
-      const entry = this.#journal.open(String(nodeId), { ...request, ...(shortDiscriminator !== undefined && { shortDiscriminator }) });
+      const details = present({ ...request, shortDiscriminator: shortDiscriminatorOf(payload) });
+      const entry = this.#commissionings.open(String(nodeId), details);
       return await this.#run(entry, payload, { request, options });
     } finally {
       this.#running.delete(payload);
@@ -121,27 +117,18 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     { request, options }: { readonly request: CommissionRequest; readonly options: CommissionOptions },
   ): Promise<CommissionResult> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+    const { matter, credentials, clock, recorder } = this.#collaborators;
     const attempt = new CommissionAttempt(
-      {
-        matter: this.#collaborators.matter,
-        credentials: this.#collaborators.credentials,
-        clock: this.#collaborators.clock,
-        journal: this.#journal,
-      },
+      { matter, credentials, clock, commissionings: this.#commissionings },
       { ...this.#options, entry, payload, request },
       { onProgress: options.onProgress, signal },
     );
     try {
       const findings = await attempt.run();
       options.onProgress({ step: 'record', note: 'making its tools' });
-      const { recorder } = this.#collaborators;
       const { name, area } = request;
-      const devices = await recorder.record(entry.nodeId, {
-        ...(name !== undefined && { name }),
-        ...(area !== undefined && { area }),
-        findings,
-      });
-      this.#journal.finish(entry.id);
+      const devices = await recorder.record(entry.nodeId, present({ name, area, findings }));
+      this.#commissionings.finish(entry.id);
       const recognised = recorder.recognised().filter((one) => devices.some(({ id }) => id === one.device));
       return { nodeId: entry.nodeId, devices, findings, recognised };
     } catch (error) {
@@ -150,14 +137,14 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     }
   }
 
-  /** What is left after a failure: nothing, or something that the adoption has to bring to an end. */
+  /** After a failure, ends a commissioning that left nothing on the device; the recovery continues any other. */
   #cleanUp(id: string, attempt: CommissionAttempt): void {
-    const entry = this.#journal.get(id);
-    if (entry.stage === 'intent' || attempt.isRolledBack) this.#journal.close(id);
-    else void this.#adoption.recover(entry);
+    const entry = this.#commissionings.get(id);
+    if (entry.stage === 'intent' || attempt.isRolledBack) this.#commissionings.close(id);
+    else void this.#recovery.recover(entry);
   }
 
-  /** Two codes are of one device when passcode and the upper discriminator bits are the same: all that a manual code tells. */
+  /** Two codes are of one device when their passcodes and upper discriminator bits are equal: a manual code has no more. */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>
       other.passcode === payload.passcode && shortDiscriminatorOf(other) === shortDiscriminatorOf(payload);

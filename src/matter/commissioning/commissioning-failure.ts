@@ -17,6 +17,7 @@ import {
 } from '@matter/main/protocol';
 import type { AttestationPolicy, CommissionStep } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 
 export type FailureReason =
   | 'not_found'
@@ -56,7 +57,7 @@ const ADVICE: Readonly<Record<FailureReason, string>> = {
 
 type ErrorType = Parameters<typeof causedBy>[1];
 
-/** matter.js's errors, most telling first. */
+/** Errors of matter.js, the most specific first. */
 const REASONS: readonly (readonly [FailureReason, ...ErrorType[]])[] = [
   ['already_commissioned', DeviceAlreadyCommissionedToThisFabricError],
   ['device_full', MaximumCommissionedFabricsReachedError],
@@ -73,42 +74,41 @@ const UNREACHABLE: readonly ErrorType[] = [
   NetworkError,
 ];
 
-/** Why matter.js failed while it paired (PASE), or later in its commissioning flow. */
+/** The reason of an error of matter.js while it paired (PASE), or later in its commissioning flow. */
 export function reasonOf(error: unknown, phase: 'pairing' | 'flow'): FailureReason {
   const known = REASONS.find(([, ...types]) => isCausedBy(error, types));
   if (known !== undefined) return known[0];
   if (phase === 'pairing') {
-    // PASE checks nothing but the passcode: a wrong key confirmation, on either side, is a wrong passcode (Core §4.14.1).
+    // PASE checks only the passcode: a wrong key confirmation, on either side, is a wrong passcode (Core §4.14.1).
     if (causedBy(error, UnexpectedDataError)) return 'wrong_passcode';
     if (causedBy(error, ChannelStatusResponseError)) return 'window_closed';
   }
   return isCausedBy(error, UNREACHABLE) ? 'unreachable' : 'refused';
 }
 
-/** COMMISSIONING_FAILED with `step`, `reason` and `advice`; never a word of the setup code. */
+/** COMMISSIONING_FAILED with `step`, `reason` and `advice`; without any part of the setup code. */
 export function commissioningFailed(
   reason: FailureReason,
   step: CommissionStep,
   more: { readonly cause?: unknown; readonly findings?: readonly string[] } = {},
 ): AtmoError {
-  const details = { step, reason, advice: ADVICE[reason], ...(more.findings === undefined ? {} : { findings: [...more.findings] }) };
-  return new AtmoError('COMMISSIONING_FAILED', `Commissioning failed at "${step}" (${reason}). ${ADVICE[reason]}`, details, {
-    cause: more.cause,
-  });
+  const details = present({ step, reason, advice: ADVICE[reason], findings: more.findings });
+  const message = `Commissioning failed at "${step}" (${reason}). ${ADVICE[reason]}`;
+  return new AtmoError('COMMISSIONING_FAILED', message, details, { cause: more.cause });
 }
 
 function isCausedBy(error: unknown, types: readonly ErrorType[]): boolean {
   return types.some((type) => causedBy(error, type));
 }
 
-/** What the attestation of a device (Core §6.2.3) came to under the owner's policy. */
+/** The result of the attestation of a device (Core §6.2.3) under the owner's policy. */
 export interface AttestationVerdict {
   readonly isAccepted: boolean;
   /** One sentence each, for a person. */
   readonly findings: readonly string[];
 }
 
-/** What findings mean for a person; others are told in matter.js's words. */
+/** Findings in words for a person; others keep the text of matter.js. */
 const MEANINGS: Readonly<Record<string, string>> = {
   DclServiceUnavailable: "trust could not be checked offline: whether the maker's certificate is on the list of certified products",
   CdSignerVerificationSkipped: "who signed the product's certification could not be checked offline",
@@ -125,8 +125,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Judges findings: `strict` refuses any warning or error, `ask` refuses errors unless a person has accepted them
- * before, `off` refuses nothing. What is only informative never decides.
+ * Judges findings: `strict` refuses warnings and errors, `ask` refuses errors unless a person has accepted them before, `off` refuses
+ * nothing. Informative findings never decide.
  */
 export function judgeAttestation(
   policy: AttestationPolicy,

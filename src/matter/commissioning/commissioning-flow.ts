@@ -1,35 +1,36 @@
 import '../matter-platform.ts';
 import { CommissioningError, ControllerCommissioningFlow } from '@matter/main/protocol';
+import { orAborted } from '../../core/clock.ts';
 import type { CommissionStep } from '../../core/devices/device-administration.ts';
 
-/** How far a device has come; decides what has to be done with it after an interruption. */
+/** The state of a device in its commissioning; decides what the recovery does after an interruption. */
 export type CommissionStage =
-  /** Nothing of ours is on the device but a fail-safe timer. */
+  /** The device has nothing of ours but a fail-safe timer. */
   | 'intent'
   /** It may hold our fabric until its fail-safe expires. */
   | 'credentials'
-  /** It was told to keep our fabric; whether it heard is not known. */
+  /** CommissioningComplete was sent; whether it arrived is unknown. */
   | 'completing'
   /** It keeps our fabric. */
   | 'commissioned';
 
-/** Hears the flow; what throws stops it. */
-export interface FlowObserver {
+/** Is called by the flow; an error that it throws stops the flow. */
+interface FlowObserver {
   onStep(step: CommissionStep, note: string): void;
   onStage(stage: CommissionStage): void;
-  /** Stops the flow between and within steps, until the device is told to keep our fabric. */
+  /** Stops the flow between and within steps, until CommissioningComplete is sent. */
   readonly signal: AbortSignal;
 }
 
 interface StepMeaning {
   readonly step: CommissionStep;
   readonly note: string;
-  /** Reached before the step runs, and after it. */
+  /** Stages before and after the step. */
   readonly before?: CommissionStage;
   readonly after?: CommissionStage;
 }
 
-/** Steps of matter.js (numbers of Core §5.5) in the words of core. */
+/** Steps of matter.js (numbers of Core §5.5) as steps of the hub. */
 const MEANINGS: Readonly<Record<string, StepMeaning>> = {
   '0.1': { step: 'connect', note: 'reading what the device is' },
   '7.1': { step: 'connect', note: 'starting the fail-safe timer' },
@@ -46,12 +47,10 @@ const MEANINGS: Readonly<Record<string, StepMeaning>> = {
   '98.1': { step: 'interview', note: 'naming the home on the device' },
 };
 
-type FlowArguments = ConstructorParameters<typeof ControllerCommissioningFlow>;
-
-/** matter.js's commissioning flow that tells `observer` each step before it runs. */
+/** The commissioning flow of matter.js, which calls `observer` before each step. */
 export function observedFlow(observer: FlowObserver): typeof ControllerCommissioningFlow {
   return class extends ControllerCommissioningFlow {
-    constructor(...options: FlowArguments) {
+    constructor(...options: ConstructorParameters<typeof ControllerCommissioningFlow>) {
       super(...options);
       for (const step of this.commissioningSteps) {
         const run = step.stepLogic;
@@ -63,18 +62,22 @@ export function observedFlow(observer: FlowObserver): typeof ControllerCommissio
 }
 
 async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run: () => Promise<Result>): Promise<Result> {
-  failIfAborted(observer.signal);
+  const { signal } = observer;
+  if (signal.aborted) throw stopped(signal);
   observer.onStep(meaning.step, meaning.note);
-  if (meaning.before !== undefined) tellStage(observer, meaning.before);
-  // From here on the device may keep our fabric: giving up would only lose sight of it.
+  if (meaning.before !== undefined) reachStage(observer, meaning.before);
+  // From here on the device may keep our fabric: to stop would only lose the device.
   const isInterruptible = meaning.before !== 'completing' && meaning.step !== 'interview';
-  const result = await (isInterruptible ? raceAbort(observer.signal, run()) : run());
-  if (meaning.after !== undefined) tellStage(observer, meaning.after);
+  const work = run();
+  const result = await (isInterruptible ? orAborted(work, signal) : work).catch((error: unknown) => {
+    throw isInterruptible && signal.aborted && error === signal.reason ? stopped(signal) : error;
+  });
+  if (meaning.after !== undefined) reachStage(observer, meaning.after);
   return result;
 }
 
-/** Only a CommissioningError makes matter.js take the fail-safe back, so that the device can be tried again at once. */
-function tellStage(observer: FlowObserver, stage: CommissionStage): void {
+/** Only after a CommissioningError matter.js ends the fail-safe, so that the device can be tried again at once. */
+function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);
   } catch (cause) {
@@ -82,17 +85,6 @@ function tellStage(observer: FlowObserver, stage: CommissionStage): void {
   }
 }
 
-function failIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new CommissioningError('Commissioning was stopped', { cause: signal.reason });
-}
-
-async function raceAbort<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(new CommissioningError('Commissioning was stopped', { cause: signal.reason }));
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+function stopped(signal: AbortSignal): CommissioningError {
+  return new CommissioningError('Commissioning was stopped', { cause: signal.reason });
 }

@@ -2,43 +2,42 @@ import '../matter-platform.ts';
 import { randomUUID } from 'node:crypto';
 import { Seconds } from '@matter/main';
 import { GeneralCommissioning } from '@matter/main/clusters/general-commissioning';
-import { type ClientNode, NetworkClient } from '@matter/main/node';
+import { NetworkClient } from '@matter/main/node';
 import { ClientInteraction, Invoke, type PeerAddress, PeerSet } from '@matter/main/protocol';
 import { EndpointNumber, NodeId } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
 import type { HalfCommissioned, RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, present } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { JoiningNodeDetails } from '../devices/device-store.ts';
 import type { MatterNode } from '../matter-node.ts';
 import type { CommissionStage } from './commissioning-flow.ts';
 
-/** Port to the device directory: makes what has joined known under its name. Decimal node id in, its devices out. */
+/** Port to the device directory: adds a node that has joined. */
 export interface DeviceRecorder {
-  record(
-    nodeId: string,
-    wish: { readonly name?: string; readonly area?: string; readonly findings?: readonly string[] },
-  ): Promise<readonly Device[]>;
-  /** Those that seem to have been here before. */
+  /** Adds the devices of a node (decimal node id) under the name and area of its owner. */
+  record(nodeId: string, details: JoiningNodeDetails): Promise<readonly Device[]>;
+  /** Devices that seem to have been commissioned before. */
   recognised(): readonly RecognisedDevice[];
 }
 
 const SEARCH_SECONDS = 20;
 const RETRY_MS = 5 * 60_000;
-/** The longest fail-safe that devices grant (Core §11.10.6.2, MaxCumulativeFailsafeSeconds default). */
-const FORGOTTEN_MS = 15 * 60_000;
+/** The longest fail-safe of a device (Core §11.10.6.2, MaxCumulativeFailsafeSeconds default). */
+const MAX_FAILSAFE_MS = 15 * 60_000;
 
 interface RecoveryCollaborators {
   readonly matter: MatterNode;
-  readonly journal: CommissioningStore;
+  readonly commissionings: CommissioningStore;
   readonly recorder: DeviceRecorder;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** Brings interrupted commissionings to an end: takes the device over, finds that it forgot us, or says what to do. */
+/** Finishes interrupted commissionings: adopts the device, detects that it has removed our fabric, or reports what a person has to do. */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();
@@ -49,19 +48,19 @@ export class CommissioningRecovery implements Disposable {
     this.#collaborators = collaborators;
   }
 
-  /** Looks after everything in the journal, in the background and again every five minutes while something is left. */
+  /** Recovers all stored commissionings in the background, and again every five minutes while some are left. */
   start(): void {
-    for (const entry of this.#collaborators.journal.list()) void this.recover(entry);
+    for (const entry of this.#collaborators.commissionings.list()) void this.recover(entry);
   }
 
-  /** Ends one commissioning if the device lets it; otherwise the journal says why not. Never throws. */
+  /** Finishes one commissioning if the device answers; stores the fault otherwise. Never throws. */
   async recover(entry: CommissioningEntry): Promise<void> {
     if (this.#running.has(entry.id) || this.#abort.signal.aborted) return;
     this.#running.add(entry.id);
     try {
       await this.#settle(entry);
     } catch (error) {
-      this.#giveUpForNow(entry, error);
+      this.#postpone(entry, error);
     } finally {
       this.#running.delete(entry.id);
     }
@@ -72,30 +71,25 @@ export class CommissioningRecovery implements Disposable {
     this.#cancelRetry();
   }
 
-  #retryLater(): void {
-    this.#cancelRetry();
-    this.#cancelRetry = this.#collaborators.clock.after(RETRY_MS, () => this.start());
-  }
-
   async #settle(entry: CommissioningEntry): Promise<void> {
-    const { matter, journal, recorder, logger } = this.#collaborators;
+    const { matter, commissionings, recorder, logger } = this.#collaborators;
     const address = matter.fabric.addressOf(NodeId(BigInt(entry.nodeId)));
     const known = matter.peers.get(address);
     if (known === undefined) {
-      if (entry.stage === 'intent') return journal.close(entry.id);
+      if (entry.stage === 'intent') return commissionings.close(entry.id);
       await this.#complete(address);
       await this.#admit(address);
       logger.warn('commissioning.adopted', { nodeId: entry.nodeId, stage: entry.stage });
     } else if (!known.maybeStateOf(NetworkClient)?.autoSubscribe) {
-      // The node was kept, and the hub died before it was told to follow it.
+      // The node was stored, and the hub ended before it subscribed to it.
       await this.#admit(address);
     }
     const { name, area } = entry;
-    await recorder.record(entry.nodeId, { ...(name !== undefined && { name }), ...(area !== undefined && { area }) });
-    journal.close(entry.id);
+    await recorder.record(entry.nodeId, present({ name, area }));
+    commissionings.close(entry.id);
   }
 
-  /** Speaks to the node on our fabric and tells it to stay, which is allowed within its fail-safe (Core §11.10.7.6). */
+  /** Sends CommissioningComplete on our fabric, which is allowed within the fail-safe (Core §11.10.7.6). */
   async #complete(address: PeerAddress): Promise<void> {
     const { env } = this.#collaborators.matter.node;
     const peer = env.get(PeerSet).for(address);
@@ -111,7 +105,7 @@ export class CommissioningRecovery implements Disposable {
     }
   }
 
-  async #admit(address: PeerAddress): Promise<ClientNode> {
+  async #admit(address: PeerAddress): Promise<void> {
     const { matter } = this.#collaborators;
     const node = await matter.peers.forAddress(address);
     await node.act((agent) => {
@@ -121,84 +115,72 @@ export class CommissioningRecovery implements Disposable {
       network.internal.isNewlyCommissioned = true;
     });
     await node.start();
-    return node;
   }
 
-  #giveUpForNow(entry: CommissioningEntry, error: unknown): void {
-    const { journal, logger, clock } = this.#collaborators;
+  #postpone({ id, nodeId, stage, startedAtMs }: CommissioningEntry, error: unknown): void {
+    const { commissionings, logger, clock } = this.#collaborators;
     if (this.#abort.signal.aborted) return;
-    const isForgotten = entry.stage === 'credentials' && clock.now() - entry.startedAtMs > FORGOTTEN_MS;
-    if (isForgotten) {
-      journal.close(entry.id);
+    const isExpired = stage === 'credentials' && clock.now() - startedAtMs > MAX_FAILSAFE_MS;
+    if (isExpired) {
+      commissionings.close(id);
       return;
     }
-    logger.warn('commissioning.half', {
-      nodeId: entry.nodeId,
-      stage: entry.stage,
-      reason: error instanceof Error ? error.message : String(error),
-    });
-    journal.fail(entry.id, 'not reachable');
-    this.#retryLater();
+    logger.warn('commissioning.half', { nodeId, stage, reason: error instanceof Error ? error.message : String(error) });
+    commissionings.fail(id, 'not reachable');
+    this.#cancelRetry();
+    this.#cancelRetry = clock.after(RETRY_MS, () => this.start());
   }
 }
 
 const SPACE = 'commissioning';
 const STAGES: readonly CommissionStage[] = ['intent', 'credentials', 'completing', 'commissioned'];
 
-/** One commissioning that has begun and is not recorded yet. */
+/** A commissioning that has begun and whose device is not recorded yet. */
 export interface CommissioningEntry {
   readonly id: string;
-  /** Operational node id chosen before the device hears of it, decimal text. */
+  /** Operational node id, chosen before the device receives it, decimal text. */
   readonly nodeId: string;
   readonly startedAtMs: number;
   readonly stage: CommissionStage;
   readonly name?: string;
   readonly area?: string;
-  /** The upper 4 bits of the discriminator, which the device shows to everybody: tells which device it may be. */
+  /** The upper 4 bits of the discriminator, which the device advertises. */
   readonly shortDiscriminator?: number;
-  /** Why adoption could not finish it; absent while it runs. */
+  /** Why the recovery could not finish it; absent while it runs. */
   readonly fault?: string;
 }
 
-/** What is known of a device before it is commissioned. */
-export type CommissioningDetails = Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>;
-
-/** Each commissioning is on the disk before the device is asked, and stays there until the hub knows the device. */
+/** Commissionings on disk: each is stored before the device receives anything, until the device is recorded. */
 export class CommissioningStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
 
-  constructor(collaborators: { readonly store: KeyValueStore; readonly clock: Clock }) {
-    this.#store = collaborators.store;
-    this.#clock = collaborators.clock;
+  constructor({ store, clock }: { readonly store: KeyValueStore; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
   }
 
-  /** Notes the intent. STORAGE_FAILED when it cannot be written: then the device must not be touched. */
-  open(nodeId: string, wish: CommissioningDetails): CommissioningEntry {
-    const entry: CommissioningEntry = {
-      id: randomUUID(),
-      nodeId,
-      startedAtMs: this.#clock.now(),
-      stage: 'intent',
-      ...(wish.name === undefined ? {} : { name: wish.name }),
-      ...(wish.area === undefined ? {} : { area: wish.area }),
-      ...(wish.shortDiscriminator === undefined ? {} : { shortDiscriminator: wish.shortDiscriminator }),
-    };
+  /** Stores a commissioning that begins. Throws STORAGE_FAILED when it cannot be written: then nothing must be sent to the device. */
+  open(nodeId: string, details: Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>): CommissioningEntry {
+    const { name, area, shortDiscriminator } = details;
+    const begun = { id: randomUUID(), nodeId, startedAtMs: this.#clock.now(), stage: 'intent' } as const;
+    // By name: a request for commissioning has the setup code too, which is never stored.
+    const entry = { ...begun, ...present({ name, area, shortDiscriminator }) };
     this.#write(entry);
     return entry;
   }
 
-  /** Notes how far the device is. */
+  /** Stores the stage of the device. */
   reach(id: string, stage: CommissionStage): void {
     this.#write({ ...this.get(id), stage });
   }
 
-  /** Notes why the device is only half commissioned. */
+  /** Stores why the device is only half commissioned. */
   fail(id: string, fault: string): void {
     this.#write({ ...this.get(id), fault });
   }
 
-  /** Removes the entry of a device that is in the home now, and of earlier tries that it has forgotten. */
+  /** Removes the entry of a recorded device, and those of earlier attempts that it has removed. */
   finish(id: string): void {
     const { shortDiscriminator } = this.get(id);
     const isEarlierTry = (entry: CommissioningEntry): boolean =>
@@ -207,12 +189,12 @@ export class CommissioningStore {
     this.close(id);
   }
 
-  /** Removes an entry: the hub knows the device, or the device knows nothing of the hub. */
+  /** Removes an entry: the device is recorded, or it has nothing of our fabric. */
   close(id: string): void {
     this.#store.delete(SPACE, id);
   }
 
-  /** NOT_FOUND when there is no such entry. */
+  /** Throws NOT_FOUND when there is no such entry. */
   get(id: string): CommissioningEntry {
     const entry = parseEntry(id, this.#store.get(SPACE, id));
     if (entry === undefined) throw new AtmoError('NOT_FOUND', `No commissioning ${JSON.stringify(id)} is open`);
@@ -220,13 +202,10 @@ export class CommissioningStore {
   }
 
   list(): readonly CommissioningEntry[] {
-    return this.#store
-      .entries(SPACE)
-      .map(({ key, value }) => parseEntry(key, value))
-      .filter((entry) => entry !== undefined);
+    return this.#store.entries(SPACE).flatMap(({ key, value }) => parseEntry(key, value) ?? []);
   }
 
-  /** What people have to know of. */
+  /** Commissionings that a person may have to finish. */
   halfCommissioned(): readonly HalfCommissioned[] {
     return this.list()
       .filter((entry) => entry.fault !== undefined)
@@ -238,9 +217,9 @@ export class CommissioningStore {
   }
 }
 
-/** What the person has to do with a device that was left at this stage. */
+/** Advice for the person about a device that was left at this stage. */
 function adviceFor(entry: CommissioningEntry): string {
-  const which = entry.name === undefined ? `The device of ${new Date(entry.startedAtMs).toISOString()}` : `"${entry.name}"`;
+  const which = entry.name === undefined ? `The device of ${isoTime(entry.startedAtMs)}` : `"${entry.name}"`;
   const retrying = 'The hub keeps looking for it and takes it over as soon as it answers.';
   if (entry.stage === 'completing' || entry.stage === 'commissioned') {
     return `${which} may belong to this home already but does not answer. ${retrying} If it was reset or sold, forget this entry; to commission it anew, reset it to factory settings first.`;
@@ -250,16 +229,17 @@ function adviceFor(entry: CommissioningEntry): string {
 
 function parseEntry(id: string, value: Json | undefined): CommissioningEntry | undefined {
   if (!isJsonObject(value)) return undefined;
+  const { nodeId, startedAtMs, name, area, shortDiscriminator, fault } = value;
   const stage = STAGES.find((known) => known === value.stage);
-  if (stage === undefined || typeof value.nodeId !== 'string' || typeof value.startedAtMs !== 'number') return undefined;
+  if (stage === undefined || typeof nodeId !== 'string' || typeof startedAtMs !== 'number') return undefined;
   return {
     id,
-    nodeId: value.nodeId,
-    startedAtMs: value.startedAtMs,
+    nodeId,
+    startedAtMs,
     stage,
-    ...(typeof value.name === 'string' ? { name: value.name } : {}),
-    ...(typeof value.area === 'string' ? { area: value.area } : {}),
-    ...(typeof value.shortDiscriminator === 'number' ? { shortDiscriminator: value.shortDiscriminator } : {}),
-    ...(typeof value.fault === 'string' ? { fault: value.fault } : {}),
+    ...(typeof name === 'string' && { name }),
+    ...(typeof area === 'string' && { area }),
+    ...(typeof shortDiscriminator === 'number' && { shortDiscriminator }),
+    ...(typeof fault === 'string' && { fault }),
   };
 }

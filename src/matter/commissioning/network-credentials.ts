@@ -13,17 +13,17 @@ const SSID_MAX_BYTES = 32;
 const PASSWORD_MAX_BYTES = 64;
 const DATASET_MAX_BYTES = 254;
 
-/** What a device is given to join a network. Secret. */
-export type NetworkCredentials =
+/** Credentials with which a device joins a network. Secret. */
+type NetworkCredentials =
   | { readonly kind: 'wifi'; readonly ssid: string; readonly password: string }
   | { readonly kind: 'thread'; readonly networkName: string; readonly datasetHex: string };
 
-/** Named Wi-Fi and Thread credentials. Written and used, never read back: only `credentialsFor` tells the secret, to the commissioner. */
+/** Named Wi-Fi and Thread credentials, which are never shown: only `credentialsFor` returns the secret, to the commissioner. */
 export class CredentialSetStore {
   readonly #store: KeyValueStore;
 
-  constructor(collaborators: { readonly store: KeyValueStore }) {
-    this.#store = collaborators.store;
+  constructor({ store }: { readonly store: KeyValueStore }) {
+    this.#store = store;
   }
 
   list(): readonly CredentialSet[] {
@@ -33,7 +33,7 @@ export class CredentialSetStore {
     });
   }
 
-  /** VALIDATION_ERROR for an SSID over 32 bytes, or a password that is neither empty, nor 8 to 63 characters, nor 64 hex digits. */
+  /** Throws VALIDATION_ERROR for an SSID over 32 bytes, or a password that is neither empty, nor 8 to 63 characters, nor 64 hex digits. */
   setWifi(name: string, ssid: string, password: string): void {
     checkName(name);
     const ssidBytes = Buffer.byteLength(ssid);
@@ -45,7 +45,7 @@ export class CredentialSetStore {
     this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
   }
 
-  /** Takes an active operational dataset in TLV hex; VALIDATION_ERROR says what is wrong or missing. Answers what `list` tells of it. */
+  /** Stores an active operational dataset in TLV hex; returns its public part. VALIDATION_ERROR names the wrong or missing part. */
   setThread(name: string, datasetHex: string): CredentialSet {
     checkName(name);
     const { hex, networkName } = parseDataset(datasetHex);
@@ -57,7 +57,7 @@ export class CredentialSetStore {
     return this.#store.delete(SPACE, name);
   }
 
-  /** The secret of a set. NOT_FOUND names the sets that there are. */
+  /** Returns the secret of a set. NOT_FOUND names all sets. */
   credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
     const set = this.#find(name);
     if (set?.kind === kind) return set as Extract<NetworkCredentials, { kind: Kind }>;
@@ -91,7 +91,7 @@ function isWifiPassword(password: string): boolean {
   return password === '' || /^[\x20-\x7e]{8,63}$/.test(password) || /^[0-9a-fA-F]{64}$/.test(password);
 }
 
-/** Checks a dataset and answers it without white space, in lower case, with its network's name. */
+/** Checks a dataset; returns it without white space, in lower case, with its network's name. */
 function parseDataset(datasetHex: string): { readonly hex: string; readonly networkName: string } {
   const hex = datasetHex.replace(/\s+/g, '').toLowerCase();
   if (!/^([0-9a-f]{2})+$/.test(hex)) throw invalid('A Thread dataset is an even number of hexadecimal digits', '/dataset');
@@ -138,7 +138,7 @@ export async function fetchActiveDataset(
   try {
     const response = await fetch(url, {
       headers: { accept: 'text/plain' },
-      // A redirect would lead a request with no credentials to who knows where, and no border router sends one.
+      // No border router redirects; a redirect could send the request to any host.
       redirect: 'error',
       signal: AbortSignal.any([options.signal, timeout]),
     });
@@ -188,7 +188,7 @@ async function readLimited(url: URL, response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The hex text, which older routers put into a JSON string. The answer itself is secret and never part of an error. */
+/** Returns the hex text, which older routers put into a JSON string. The answer is secret and never part of an error. */
 function datasetOf(url: URL, answer: string): string {
   const text = answer.trim().replace(/^"(.*)"$/, '$1');
   if (!/^([0-9a-fA-F]{2}){8,254}$/.test(text)) throw notADataset(url);

@@ -1,18 +1,19 @@
 import '../matter-platform.ts';
 import { DiscoveryCapabilitiesSchema, isValidPasscode, ManualPairingCodeCodec, QrPairingCodeCodec } from '@matter/main/types';
 import { AtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 
-/** What a setup code says about one device (Core §5.1). */
+/** The content of a setup code for one device (Core §5.1). */
 export interface SetupPayload {
   /** Secret: never logged, never part of an error. */
   readonly passcode: number;
-  /** All 12 bits; from a QR code. */
+  /** All 12 bits, from a QR code. */
   readonly discriminator?: number;
-  /** The upper 4 bits of 12; all that a manual code has. */
+  /** The upper 4 of 12 bits, from a manual code. */
   readonly shortDiscriminator?: number;
   readonly vendorId?: number;
   readonly productId?: number;
-  /** Where the device can be found before it is commissioned; absent when the code does not say. */
+  /** Transports of the device before it is commissioned; absent in a manual code. */
   readonly transports?: { readonly ble: boolean; readonly ip: boolean };
 }
 
@@ -22,7 +23,7 @@ const QR_PAYLOAD_MAX_LENGTH = 255;
 
 /**
  * Parses QR text `MT:…` (also several payloads joined by `*`), or a manual pairing code of 11 or 21 digits with or
- * without dashes and spaces. Answers one payload per device. VALIDATION_ERROR says what is wrong without the code.
+ * without dashes and spaces. Returns one payload for each device. VALIDATION_ERROR names the mistake without the code.
  */
 export function parseSetupCode(text: string): readonly SetupPayload[] {
   const code = text.trim();
@@ -31,7 +32,7 @@ export function parseSetupCode(text: string): readonly SetupPayload[] {
   return [parseManualCode(code)];
 }
 
-/** A payload from its parts. VALIDATION_ERROR as above; the discriminator is 12 bits. */
+/** Returns a payload from its parts. Throws VALIDATION_ERROR as above; the discriminator has 12 bits. */
 export function setupPayload(passcode: number, discriminator: number): SetupPayload {
   if (!Number.isInteger(discriminator) || discriminator < 0 || discriminator > 0xfff) {
     throw new AtmoError('VALIDATION_ERROR', 'The discriminator must be a whole number from 0 to 4095', { pointer: '/discriminator' });
@@ -53,21 +54,15 @@ function parseQrPayload(part: string, which: string): SetupPayload {
   }
   const bad = part.search(/[^0-9A-Z.-]/);
   if (bad >= 0) throw invalid(`${which} has a character at position ${bad + 1} that QR codes of Matter never have`);
-  const data = decodeQr(part, which);
-  if (data.version !== 0) throw invalid(`${which} is of version ${data.version}, and only version 0 is known`);
-  checkPasscode(data.passcode, '/code');
-  const { ble, onIpNetwork } = DiscoveryCapabilitiesSchema.decode(data.discoveryCapabilities);
-  return {
-    passcode: data.passcode,
-    discriminator: data.discriminator,
-    vendorId: data.vendorId,
-    productId: data.productId,
-    transports: { ble, ip: onIpNetwork },
-  };
+  const { version, passcode, discriminator, vendorId, productId, discoveryCapabilities } = decodeQr(part, which);
+  if (version !== 0) throw invalid(`${which} is of version ${version}, and only version 0 is known`);
+  checkPasscode(passcode, '/code');
+  const { ble, onIpNetwork } = DiscoveryCapabilitiesSchema.decode(discoveryCapabilities);
+  return { passcode, discriminator, vendorId, productId, transports: { ble, ip: onIpNetwork } };
 }
 
 function decodeQr(part: string, which: string) {
-  // The codec refuses whole groups of five; two more zeros are one more zero byte behind the payload, which nobody reads.
+  // The codec refuses whole groups of five; two more zeros are one more zero byte behind the payload, which is not read.
   const padded = part.length % 5 === 0 ? `${part}00` : part;
   try {
     const [data] = QrPairingCodeCodec.decode(QR_PREFIX + padded, false);
@@ -87,21 +82,16 @@ function parseManualCode(code: string): SetupPayload {
   if (hasIds !== (digits.length === 21)) {
     throw invalid(`it has ${digits.length} digits, but its first digit asks for ${hasIds ? 21 : 11}`);
   }
-  const data = decodeManual(digits);
-  checkPasscode(data.passcode, '/code');
-  return {
-    passcode: data.passcode,
-    ...(data.shortDiscriminator === undefined ? {} : { shortDiscriminator: data.shortDiscriminator }),
-    ...(data.vendorId === undefined ? {} : { vendorId: data.vendorId }),
-    ...(data.productId === undefined ? {} : { productId: data.productId }),
-  };
+  const { passcode, shortDiscriminator, vendorId, productId } = decodeManual(digits);
+  checkPasscode(passcode, '/code');
+  return present({ passcode, shortDiscriminator, vendorId, productId });
 }
 
 function decodeManual(digits: string) {
   try {
     return ManualPairingCodeCodec.decode(digits, false);
   } catch {
-    // Length and version were checked: what is left is the Verhoeff digit.
+    // Length and version were checked: only the Verhoeff digit can be wrong.
     throw invalid('its check digit does not fit: one digit is wrong or two are swapped');
   }
 }
