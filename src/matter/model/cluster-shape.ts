@@ -17,11 +17,12 @@ import type {
   EventDescription,
   Privilege,
 } from '../../core/devices/device-model.ts';
+import { present } from '../../core/json.ts';
 import { concentrationUnit } from './units.ts';
 import { type LiveState, schemaOf } from './value-json.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
-/** Ids of the elements that a device lists in its global attributes; absent = all that the model allows. */
+/** Ids of the elements in the global attributes of a device; absent = all elements of the model. */
 export interface SupportedElements {
   readonly attributes?: ReadonlySet<number>;
   readonly commands?: ReadonlySet<number>;
@@ -42,14 +43,13 @@ export interface AttributeShape extends Element {
   readonly isWriteTimed: boolean;
 }
 
-/** A command with its request and response fields; no response when it answers with a status only. */
+/** A command with its request and response fields; without a response when the device answers with a status only. */
 export interface CommandShape extends Element {
   readonly request: StructShape;
   readonly response?: StructShape;
   readonly facts: Omit<CommandDescription, 'id' | 'name' | 'parameters' | 'returns'>;
 }
 
-/** An event with its fields. */
 interface EventShape extends Element {
   readonly shape: StructShape;
   readonly priority: EventDescription['priority'];
@@ -67,13 +67,13 @@ export interface ClusterShape {
   readonly events: ReadonlyMap<string, EventShape>;
 }
 
-/** Reads a cluster, narrowed by `supportedFeatures` of its model and by what the device lists. */
+/** Reads a cluster, narrowed by `supportedFeatures` of its model and by the elements of the device. */
 export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElements = {}): ClusterShape {
   const elements = elementsOf(cluster);
   return {
     id: cluster.id ?? 0,
     name: specificationName(cluster.name),
-    ...(cluster.description !== undefined && { description: cluster.description }),
+    ...present({ description: cluster.description }),
     revision: cluster.revision,
     features: [...cluster.supportedFeatures],
     attributes: byName(elements.flatMap((element) => attributeShape(element, cluster, supported))),
@@ -82,8 +82,8 @@ export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElemen
   };
 }
 
-/** matter.js names what it does not know `Cluster$fff1fc01`; here it is `Cluster0xfff1fc01`. */
-export function specificationName(name: string): string {
+/** `Cluster0xfff1fc01` for an unknown element, which matter.js names `Cluster$fff1fc01`. */
+function specificationName(name: string): string {
   return name.replace(/^([a-z]+)\$/i, (_, word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}0x`);
 }
 
@@ -102,10 +102,10 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
   if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
   if (supported.attributes?.has(model.id) === false) return [];
   const access = model.effectiveAccess;
-  // Of what matter.js does not know it says that it can be written; nobody knows how.
+  // matter.js marks unknown attributes as writable; the form of their values is unknown.
   const writable = model.writable && !model.name.includes('$');
   const facts: AttributeShape['facts'] = {
-    ...(model.description !== undefined && { description: model.description }),
+    ...present({ description: model.description }),
     writable,
     readPrivilege: privilege(access.readPriv, 'view'),
     ...(writable && { writePrivilege: privilege(access.writePriv, 'operate') }),
@@ -120,13 +120,13 @@ function commandShape(model: Model, cluster: ClusterModel, supported: SupportedE
   if (!(model instanceof CommandModel) || !model.isRequest || model.effectiveMetatype === undefined) return [];
   if (supported.commands?.has(model.id) === false || model.name.includes('$')) return [];
   const facts: CommandShape['facts'] = {
-    ...(model.description !== undefined && { description: model.description }),
+    ...present({ description: model.description }),
     timed: model.effectiveAccess.timed === true,
     privilege: privilege(model.effectiveAccess.writePriv, 'operate'),
   };
   const response = responseShape(model as CommandModel, shapeContext(cluster, 'out'));
   const request = structOf(model as ValueModel, shapeContext(cluster, 'in'));
-  return [{ ...named(model), request, ...(response !== undefined && { response }), facts }];
+  return [{ ...named(model), request, ...present({ response }), facts }];
 }
 
 function responseShape(command: CommandModel, context: ShapeContext): StructShape | undefined {
@@ -156,17 +156,13 @@ const fixedAttributes = new WeakMap<AttributeShape, AttributeDescription>();
 const fixedCommands = new WeakMap<CommandShape, CommandDescription>();
 const fixedEvents = new WeakMap<EventShape, EventDescription>();
 
-/** What a cluster offers, with bounds narrowed by what the device's attributes say now (camelCase names). */
+/** The description of a cluster, with bounds narrowed by the present values of the device's attributes (camelCase names). */
 export function describeCluster(cluster: ClusterShape, state: LiveState = {}): ClusterDescription {
   return {
-    id: cluster.id,
-    name: cluster.name,
-    ...(cluster.description !== undefined && { description: cluster.description }),
-    revision: cluster.revision,
-    features: cluster.features,
+    ...cluster,
     attributes: [...cluster.attributes.values()].map((attribute) => describeAttribute(attribute, cluster, state)),
     commands: [...cluster.commands.values()].map((command) => describeCommand(command, state)),
-    events: [...cluster.events.values()].map((event) => remembered(fixedEvents, event, () => eventDescription(event))),
+    events: [...cluster.events.values()].map((event) => cached(fixedEvents, event, eventDescription)),
   };
 }
 
@@ -174,58 +170,43 @@ function describeAttribute(attribute: AttributeShape, cluster: ClusterShape, sta
   const unit = concentrationUnit(cluster.name, attribute.name, state.measurementUnit);
   if (unit !== undefined) return attributeDescription({ ...attribute, shape: { ...attribute.shape, ...unit } }, state);
   if (isLive(attribute.shape)) return attributeDescription(attribute, state);
-  return remembered(fixedAttributes, attribute, () => attributeDescription(attribute, {}));
+  return cached(fixedAttributes, attribute, attributeDescription);
 }
 
-function attributeDescription(attribute: AttributeShape, state: LiveState): AttributeDescription {
-  const { unit, scale } = attribute.shape;
-  return {
-    id: attribute.id,
-    name: attribute.name,
-    ...attribute.facts,
-    schema: schemaOf(attribute.shape, state),
-    ...(unit !== undefined && { unit }),
-    ...(scale !== undefined && { scale }),
-  };
+function attributeDescription({ id, name, facts, shape }: AttributeShape, state: LiveState = {}): AttributeDescription {
+  const { unit, scale } = shape;
+  return { id, name, ...facts, schema: schemaOf(shape, state), ...present({ unit, scale }) };
 }
 
 function describeCommand(command: CommandShape, state: LiveState): CommandDescription {
   if (command.request.fields.some(({ shape }) => isLive(shape))) return commandDescription(command, state);
-  return remembered(fixedCommands, command, () => commandDescription(command, {}));
+  return cached(fixedCommands, command, commandDescription);
 }
 
-function commandDescription(command: CommandShape, state: LiveState): CommandDescription {
-  return {
-    id: command.id,
-    name: command.name,
-    ...command.facts,
-    parameters: schemaOf(command.request, state),
-    ...(command.response !== undefined && { returns: schemaOf(command.response) }),
-  };
+function commandDescription({ id, name, facts, request, response }: CommandShape, state: LiveState = {}): CommandDescription {
+  return { id, name, ...facts, parameters: schemaOf(request, state), ...(response && { returns: schemaOf(response) }) };
 }
 
-function eventDescription(event: EventShape): EventDescription {
-  return { id: event.id, name: event.name, schema: schemaOf(event.shape), priority: event.priority };
+function eventDescription({ id, name, shape, priority }: EventShape): EventDescription {
+  return { id, name, schema: schemaOf(shape), priority };
 }
 
 function isLive(shape: ValueShape): boolean {
   return shape.kind === 'integer' && (shape.liveMin !== undefined || shape.liveMax !== undefined);
 }
 
-function remembered<Key extends object, Value>(memory: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
-  const known = memory.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  memory.set(key, made);
-  return made;
+function cached<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+  const value = cache.get(key) ?? make(key);
+  cache.set(key, value);
+  return value;
 }
 
 const ALARM_CLUSTERS = ['DishwasherAlarm', 'RefrigeratorAlarm', 'TemperatureAlarm'];
 
 /*
- * The alarm clusters derive from an abstract one and only add the bits of its bitmap. matter.js 0.17.9 resolves the type
- * of an inherited attribute or event in the abstract cluster, where the bitmap is empty: every alarm read as off. Own copies
- * of the inherited elements find the bits.
+ * The alarm clusters derive from an abstract one and only add the bits of its bitmap. matter.js 0.17.9 resolves the type of an
+ * inherited attribute or event in the abstract cluster, where the bitmap is empty: every alarm would be off. Copies of the inherited
+ * elements in the derived cluster find the bits.
  */
 for (const name of ALARM_CLUSTERS) {
   const cluster = Matter.clusters(name);

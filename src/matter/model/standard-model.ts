@@ -1,17 +1,7 @@
 import './cluster-shape.ts';
-import {
-  type AttributeModel,
-  type ClusterModel,
-  type CommandModel,
-  Conformance,
-  type DeviceTypeModel,
-  Matter,
-  type Model,
-  type RequirementModel,
-} from '@matter/model';
+import { type ClusterModel, type DeviceTypeModel, Matter, type Model, type RequirementModel } from '@matter/model';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
-import { type ClusterShape, clusterShapeOf, describeCluster, type SupportedElements } from './cluster-shape.ts';
-import { shapeContext } from './value-shape.ts';
+import { type ClusterShape, clusterShapeOf, describeCluster } from './cluster-shape.ts';
 
 /** A device type of the Matter device library. */
 export interface StandardDeviceType {
@@ -25,8 +15,7 @@ export interface StandardDeviceType {
   readonly clusters: readonly StandardRequirement[];
 }
 
-/** A server cluster that a device type has or may have. */
-export interface StandardRequirement {
+interface StandardRequirement {
   readonly name: string;
   readonly isMandatory: boolean;
   readonly features: readonly string[];
@@ -35,11 +24,6 @@ export interface StandardRequirement {
 const shapes = new Map<string, ClusterShape>();
 let clusters: ReadonlyMap<string, ClusterModel> | undefined;
 let deviceTypes: readonly StandardDeviceType[] | undefined;
-
-/** Every cluster of the standard with all its features and elements, as if one device had them all. Takes about a second. */
-export function standardClusters(): readonly ClusterDescription[] {
-  return standardClusterNames().flatMap((name) => standardCluster(name) ?? []);
-}
 
 /** Names of the standard's clusters. */
 export function standardClusterNames(): readonly string[] {
@@ -59,27 +43,11 @@ export function standardClusterShape(name: string, features?: readonly string[])
   if (known !== undefined) return known;
   const model = concreteClusters().get(name);
   if (model === undefined) return undefined;
-  const shape = clusterShapeOf(withFeatures(model, features ?? [...model.definedFeatures]));
+  const extended = (model as Model).extend() as ClusterModel;
+  extended.supportedFeatures = features ?? [...model.definedFeatures];
+  const shape = clusterShapeOf(extended);
   shapes.set(key, shape);
   return shape;
-}
-
-/** A standard cluster with these features and no more elements than the standard demands for them. */
-export function minimalCluster(name: string, features: readonly string[]): ClusterDescription | undefined {
-  const model = concreteClusters().get(name);
-  if (model === undefined) return undefined;
-  const cluster = withFeatures(model, features);
-  return describeCluster(clusterShapeOf(cluster, mandatoryElements(cluster)));
-}
-
-function mandatoryElements(cluster: ClusterModel): SupportedElements {
-  const { scope } = shapeContext(cluster, 'out');
-  const isMandatory = (element: AttributeModel | CommandModel): boolean =>
-    element.effectiveConformance.applicabilityFor(scope) === Conformance.Applicability.Mandatory;
-  return {
-    attributes: new Set([...cluster.attributes].filter(isMandatory).map(({ id }) => id)),
-    commands: new Set([...cluster.commands].filter(isMandatory).map(({ id }) => id)),
-  };
 }
 
 /** The Matter device library. */
@@ -97,12 +65,6 @@ export function deviceTypeName(id: number): string {
 function concreteClusters(): ReadonlyMap<string, ClusterModel> {
   clusters ??= new Map([...Matter.clusters].filter((cluster) => cluster.id !== undefined).map((cluster) => [cluster.name, cluster]));
   return clusters;
-}
-
-function withFeatures(model: ClusterModel, features: readonly string[]): ClusterModel {
-  const extended = (model as Model).extend() as ClusterModel;
-  extended.supportedFeatures = features;
-  return extended;
 }
 
 function deviceType(type: DeviceTypeModel): StandardDeviceType {

@@ -1,12 +1,13 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonSchema, present } from '../../core/json.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import { evaluateLimit, type LimitExpression } from './value-limits.ts';
-import type { BitmapShape, BytesShape, EnumShape, IntegerShape, ListShape, StructShape, TextShape, ValueShape } from './value-shape.ts';
+import type { BitmapShape, EnumShape, IntegerShape, ListShape, OctetsShape, StructShape, ValueShape } from './value-shape.ts';
 
 /**
- * A matter.js value in the JSON form of its shape's schema: enums by name, bitmaps as objects with every flag, octets as
- * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: what does not fit the shape goes out in its plain JSON form.
+ * Converts a matter.js value to the JSON form of its shape's schema: enums by name, bitmaps as objects with every flag, octets as
+ * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: a value that does not fit the shape is
+ * returned in its plain JSON form.
  */
 export function toJson(shape: ValueShape, value: unknown): Json {
   if (value === null || value === undefined) return null;
@@ -24,7 +25,7 @@ export function toJson(shape: ValueShape, value: unknown): Json {
   }
 }
 
-/** The matter.js value of a JSON value; VALIDATION_ERROR names the JSON pointer and what is allowed there. */
+/** Converts JSON to a matter.js value. VALIDATION_ERROR names the JSON pointer and the allowed values. */
 export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
   if (json === null) {
     if (shape.isNullable || shape.kind === 'any') return null;
@@ -42,9 +43,8 @@ export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
     case 'bitmap':
       return bitmapFromJson(shape, json, pointer);
     case 'text':
-      return textFromJson(shape, json, pointer);
     case 'bytes':
-      return bytesFromJson(shape, json, pointer);
+      return octetsFromJson(shape, json, pointer);
     case 'list':
       return listFromJson(shape, json, pointer);
     case 'struct':
@@ -54,7 +54,7 @@ export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
   }
 }
 
-/** Throws VALIDATION_ERROR for a number outside the limits that the device's attributes set now. */
+/** Throws VALIDATION_ERROR for a number outside the present limits of the device's attributes. */
 export function refuseOutsideLimits(
   shape: ValueShape,
   value: unknown,
@@ -75,7 +75,7 @@ function plainJson(value: unknown): Json {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  // Track titles, mode labels, names of networks and fabrics: a device writes them, and people and models read them.
+  // Track titles, mode labels, names of networks and fabrics: written by a device, read by people and models.
   if (typeof value === 'string') return visibleText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
@@ -132,23 +132,14 @@ function bitFromJson(json: Json | undefined, width: number, pointer: string): bo
   return isInRange ? (json as number) : refuse(pointer, `must be a whole number from 0 to ${2 ** width - 1}`);
 }
 
-function textFromJson(shape: TextShape, json: Json, pointer: string): string {
-  if (typeof json !== 'string') throw invalid(pointer, 'must be a text');
-  refuseLength(shape, Buffer.byteLength(json), pointer);
-  return json;
-}
-
-function bytesFromJson(shape: BytesShape, json: Json, pointer: string): Uint8Array {
-  if (typeof json !== 'string') throw invalid(pointer, 'must be base64 text');
-  const bytes = Buffer.from(json, 'base64');
-  if (bytes.toString('base64') !== json) throw invalid(pointer, 'must be base64 text with padding (RFC 4648 §4)');
-  refuseLength(shape, bytes.length, pointer);
-  return new Uint8Array(bytes);
-}
-
-function refuseLength(shape: TextShape | BytesShape, bytes: number, pointer: string): void {
-  if (bytes >= shape.minBytes && bytes <= (shape.maxBytes ?? Number.POSITIVE_INFINITY)) return;
-  throw invalid(pointer, `must be ${shape.minBytes} to ${shape.maxBytes ?? 'any number of'} octets long, is ${bytes}`);
+function octetsFromJson({ kind, minBytes, maxBytes }: OctetsShape, json: Json, pointer: string): string | Uint8Array {
+  if (typeof json !== 'string') throw invalid(pointer, kind === 'text' ? 'must be a text' : 'must be base64 text');
+  const bytes = Buffer.from(json, kind === 'text' ? 'utf8' : 'base64');
+  if (kind === 'bytes' && bytes.toString('base64') !== json) throw invalid(pointer, 'must be base64 text with padding (RFC 4648 §4)');
+  if (bytes.length < minBytes || bytes.length > (maxBytes ?? Number.POSITIVE_INFINITY)) {
+    throw invalid(pointer, `must be ${minBytes} to ${maxBytes ?? 'any number of'} octets long, is ${bytes.length}`);
+  }
+  return kind === 'text' ? json : new Uint8Array(bytes);
 }
 
 function listFromJson(shape: ListShape, json: Json, pointer: string): unknown[] {
@@ -188,20 +179,17 @@ function invalid(pointer: string, reason: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `Value${pointer === '' ? '' : ` at ${pointer}`} ${reason}`, { errors: [{ pointer, reason }] });
 }
 
-/** What the device's attributes say now, by camelCase name; live limits are looked up here. */
+/** Present values of the device's attributes, by camelCase name, for the live limits. */
 export type LiveState = Readonly<Record<string, unknown>>;
 
 type MutableSchema = Record<string, unknown>;
 
 const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$';
 
-/** JSON Schema (draft 2020-12) of a shape's JSON form. With `state`, limits that depend on attributes are numbers. */
+/** JSON Schema (draft 2020-12) of a shape's JSON form. With `state`, it has the limits that depend on attributes. */
 export function schemaOf(shape: ValueShape, state: LiveState = {}): JsonSchema {
   const schema = withNull(bareSchema(shape, state), shape.isNullable);
-  if (shape.description !== undefined) schema.description = shape.description;
-  if (shape.unit !== undefined) schema['x-unit'] = shape.unit;
-  if (shape.scale !== undefined) schema['x-scale'] = shape.scale;
-  return schema;
+  return present({ ...schema, description: shape.description, 'x-unit': shape.unit, 'x-scale': shape.scale });
 }
 
 function bareSchema(shape: ValueShape, state: LiveState): MutableSchema {
@@ -217,11 +205,10 @@ function bareSchema(shape: ValueShape, state: LiveState): MutableSchema {
     case 'bitmap':
       return bitmapSchema(shape);
     case 'text':
-      return { type: 'string', ...textLengths(shape) };
     case 'bytes':
-      return bytesSchema(shape);
+      return octetsSchema(shape);
     case 'list':
-      return listSchema(shape);
+      return { type: 'array', items: schemaOf(shape.entry), ...bounds('Items', shape.minItems, shape.maxItems) };
     case 'struct':
       return structSchema(shape, state);
     case 'any':
@@ -236,30 +223,24 @@ function withNull(schema: MutableSchema, isNullable: boolean): MutableSchema {
   return { ...schema, type: [schema.type, 'null'] };
 }
 
-/** The range of an integer, narrowed by what the device's attributes say now. */
+/** The range of an integer, narrowed by the present values of the device's attributes. */
 function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: number; readonly maximum: number } {
-  const minimum = later(Number(shape.min), live(shape.liveMin, state), Math.max);
-  const maximum = later(Number(shape.max), live(shape.liveMax, state), Math.min);
-  // A device that states limits without any value between them is wrong; then only the type's own range holds.
-  return minimum <= maximum ? { minimum, maximum } : { minimum: Number(shape.min), maximum: Number(shape.max) };
+  const [min, max] = [Number(shape.min), Number(shape.max)];
+  const minimum = Math.max(min, live(shape.liveMin, state) ?? min);
+  const maximum = Math.min(max, live(shape.liveMax, state) ?? max);
+  // Limits of a device without any value between them are wrong; then only the range of the type applies.
+  return minimum <= maximum ? { minimum, maximum } : { minimum: min, maximum: max };
 }
 
 function integerSchema(shape: IntegerShape, state: LiveState): MutableSchema {
   if (!shape.isWide) return { type: 'integer', ...rangeOf(shape, state) };
-  return { anyOf: [wideInteger(shape), { type: 'string', pattern: '^-?[0-9]{1,20}$' }] };
-}
-
-function wideInteger(shape: IntegerShape): MutableSchema {
   const clamp = (value: bigint): number => Math.min(Math.max(Number(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
-  return { type: 'integer', minimum: clamp(shape.min), maximum: clamp(shape.max) };
+  const integer = { type: 'integer', minimum: clamp(shape.min), maximum: clamp(shape.max) };
+  return { anyOf: [integer, { type: 'string', pattern: '^-?[0-9]{1,20}$' }] };
 }
 
 function live(expression: LimitExpression | undefined, state: LiveState): number | undefined {
   return expression === undefined ? undefined : evaluateLimit(expression, state);
-}
-
-function later(bound: number, limit: number | undefined, pick: (a: number, b: number) => number): number {
-  return limit === undefined ? bound : pick(bound, limit);
 }
 
 function enumSchema(shape: EnumShape): MutableSchema {
@@ -277,32 +258,16 @@ function bitmapSchema(shape: BitmapShape): MutableSchema {
   };
 }
 
-// JSON Schema counts code points and Matter octets: the schema is the wider of the two, the codec is exact.
-function textLengths(shape: TextShape): MutableSchema {
-  return {
-    ...(shape.minBytes > 0 && { minLength: Math.ceil(shape.minBytes / 4) }),
-    ...(shape.maxBytes !== undefined && { maxLength: shape.maxBytes }),
-  };
-}
-
-function bytesSchema(shape: BytesShape): MutableSchema {
+function octetsSchema({ kind, minBytes, maxBytes }: OctetsShape): MutableSchema {
+  // JSON Schema counts code points and Matter octets: the schema is the wider of the two, the conversion is exact.
+  if (kind === 'text') return { type: 'string', ...bounds('Length', Math.ceil(minBytes / 4), maxBytes) };
   const encoded = (bytes: number): number => Math.ceil(bytes / 3) * 4;
-  return {
-    type: 'string',
-    contentEncoding: 'base64',
-    pattern: BASE64,
-    ...(shape.minBytes > 0 && { minLength: encoded(shape.minBytes) }),
-    ...(shape.maxBytes !== undefined && { maxLength: encoded(shape.maxBytes) }),
-  };
+  const maxLength = maxBytes === undefined ? undefined : encoded(maxBytes);
+  return { type: 'string', contentEncoding: 'base64', pattern: BASE64, ...bounds('Length', encoded(minBytes), maxLength) };
 }
 
-function listSchema(shape: ListShape): MutableSchema {
-  return {
-    type: 'array',
-    items: schemaOf(shape.entry),
-    ...(shape.minItems > 0 && { minItems: shape.minItems }),
-    ...(shape.maxItems !== undefined && { maxItems: shape.maxItems }),
-  };
+function bounds(name: 'Length' | 'Items', min: number, max: number | undefined): MutableSchema {
+  return { ...(min > 0 && { [`min${name}`]: min }), ...(max !== undefined && { [`max${name}`]: max }) };
 }
 
 function structSchema(shape: StructShape, state: LiveState): MutableSchema {

@@ -1,20 +1,25 @@
 import { type Constraint, FieldValue, type ValueModel } from '@matter/model';
 import { typeNames } from './units.ts';
 
-/** The whole numbers that an element may have. */
-export interface IntegerRange {
-  readonly min: bigint;
-  readonly max: bigint;
-  readonly isWide: boolean;
+/** Bounds that depend on the device's other attributes. */
+interface LiveLimits {
   readonly liveMin?: LimitExpression;
   readonly liveMax?: LimitExpression;
+}
+
+/** The range of an integer. */
+export interface IntegerRange extends LiveLimits {
+  readonly min: bigint;
+  readonly max: bigint;
+  /** More than 53 bits wide: a bigint in matter.js, a number or decimal text in JSON. */
+  readonly isWide: boolean;
 }
 
 // Seconds from 1970 to 2000, the start of Matter's epoch; matter.js gives times since 1970.
 const EPOCH_OFFSET_S = 946_684_800n;
 const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
 
-/** Range by width, nullability (the null value is taken off, Core §7.19.1) and the model's constraint. */
+/** The range by width, nullability (without the null value, Core §7.19.1) and the model's constraint. */
 export function integerRange(model: ValueModel): IntegerRange {
   const type = typeRange(model);
   const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
@@ -42,14 +47,9 @@ function typeRange(model: ValueModel): IntegerRange {
   const max = isUnsigned ? (1n << bits) - 1n : (1n << (bits - 1n)) - 1n;
   const takesLow = model.nullable && !isUnsigned ? 1n : 0n;
   const takesHigh = model.nullable && isUnsigned ? 1n : 0n;
-  const offset = epochOffset(model);
+  const microseconds = names.includes('epoch-us') ? EPOCH_OFFSET_S * 1_000_000n : 0n;
+  const offset = names.includes('epoch-s') ? EPOCH_OFFSET_S : microseconds;
   return { min: min + takesLow + offset, max: max - takesHigh + offset, isWide: bits > 53n };
-}
-
-function epochOffset(model: ValueModel): bigint {
-  const names = typeNames(model);
-  if (names.includes('epoch-s')) return EPOCH_OFFSET_S;
-  return names.includes('epoch-us') ? EPOCH_OFFSET_S * 1_000_000n : 0n;
 }
 
 /** The hull of all parts of the constraint: `1 to 10, 254` becomes 1 to 254. */
@@ -65,8 +65,8 @@ function narrowed(range: IntegerRange, model: ValueModel): IntegerRange {
   const only = bounds.length === 1 ? parts.find((part) => isLive(part.min) || isLive(part.max)) : undefined;
   return {
     isWide: range.isWide,
-    min: highest([range.min, lowest(lows)]),
-    max: lowest([range.max, highest(highs)]),
+    min: sorted([range.min, sorted(lows).at(0) ?? 0n]).at(-1) ?? 0n,
+    max: sorted([range.max, sorted(highs).at(-1) ?? 0n]).at(0) ?? 0n,
     ...(isLive(only?.min) && { liveMin: only.min }),
     ...(isLive(only?.max) && { liveMax: only.max }),
   };
@@ -81,16 +81,8 @@ function partBounds(part: Constraint.Ast, model: ValueModel): { min: bigint | un
   };
 }
 
-function lowest(values: readonly bigint[]): bigint {
-  return values.toSorted(ascending)[0] ?? 0n;
-}
-
-function highest(values: readonly bigint[]): bigint {
-  return values.toSorted(ascending).at(-1) ?? 0n;
-}
-
-function ascending(a: bigint, b: bigint): number {
-  return Number(a - b);
+function sorted(values: readonly bigint[]): readonly bigint[] {
+  return values.toSorted((a, b) => Number(a - b));
 }
 
 /** A bound of the data model that is computed from the device's other attributes, such as `maxLevel` or `endTime - 1`. */
@@ -109,20 +101,10 @@ function isLive(expression: Constraint.Expression | undefined): expression is Li
   return 'lhs' in expression || 'args' in expression || FieldValue.referenced(expression as FieldValue) !== undefined;
 }
 
-/** The bound as a number, with attributes looked up in `state` by their camelCase names; undefined when one is not known. */
+/** The bound as a number, with the attributes in `state` by their camelCase names; undefined when one is missing. */
 export function evaluateLimit(expression: LimitExpression, state: Readonly<Record<string, unknown>>): number | undefined {
   const value = resolve(expression, state);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-/** The camelCase names of the attributes that the bound depends on. */
-export function limitReferences(expression: LimitExpression | undefined): readonly string[] {
-  if (typeof expression !== 'object' || expression === null) return [];
-  if ('args' in expression) return expression.args.flatMap(limitReferences);
-  if ('lhs' in expression)
-    return expression.type === '.' ? limitReferences(expression.lhs) : [expression.lhs, expression.rhs].flatMap(limitReferences);
-  const name = FieldValue.referenced(expression as FieldValue);
-  return name === undefined ? [] : [name];
 }
 
 function resolve(expression: LimitExpression, state: Readonly<Record<string, unknown>>): unknown {
@@ -152,12 +134,6 @@ function resolveOperator(operator: Constraint.BinaryOperator, state: Readonly<Re
   return OPERATIONS[operator.type]?.(left, right);
 }
 
-/** Bounds that depend on the device's other attributes. */
-export interface LiveLimits {
-  readonly liveMin?: LimitExpression;
-  readonly liveMax?: LimitExpression;
-}
-
 const between = (min: string, max: string): LiveLimits => ({
   liveMin: { type: 'reference', name: min },
   liveMax: { type: 'reference', name: max },
@@ -165,7 +141,7 @@ const between = (min: string, max: string): LiveLimits => ({
 const HEATING = between('minHeatSetpointLimit', 'maxHeatSetpointLimit');
 const COOLING = between('minCoolSetpointLimit', 'maxCoolSetpointLimit');
 
-// The model marks these constraints "desc"; the limits stand in the text of Application Clusters §4.3 and §8.2.
+// The model marks these constraints "desc"; the limits are in the text of Application Clusters §4.3 and §8.2.
 const LIMITS: Readonly<Record<string, LiveLimits>> = {
   'Thermostat.OccupiedHeatingSetpoint': HEATING,
   'Thermostat.UnoccupiedHeatingSetpoint': HEATING,
@@ -178,7 +154,7 @@ const LIMITS: Readonly<Record<string, LiveLimits>> = {
   'TemperatureControl.TargetTemperature': between('minTemperature', 'maxTemperature'),
 };
 
-/** Limits of an attribute or command field that only the specification's prose gives; empty for all others. */
+/** Limits of an attribute or command field in the prose of the specification; empty for all others. */
 export function proseLimits(cluster: string, element: string): LiveLimits {
   return LIMITS[`${cluster}.${element}`] ?? {};
 }

@@ -9,40 +9,28 @@ import {
   Scope,
   type ValueModel,
 } from '@matter/model';
-import { unitOf } from './units.ts';
-import { boundOf, integerRange, type LimitExpression, proseLimits } from './value-limits.ts';
+import { present } from '../../core/json.ts';
+import { type Unit, unitOf } from './units.ts';
+import { boundOf, type IntegerRange, integerRange, proseLimits } from './value-limits.ts';
 
-interface ShapeBase {
+interface ShapeBase extends Partial<Unit> {
   readonly description?: string;
   readonly isNullable: boolean;
-  /** What one unit of `value * scale` is. */
-  readonly unit?: string;
-  readonly scale?: number;
 }
 
-export interface BooleanShape extends ShapeBase {
-  readonly kind: 'boolean';
+/** `any`: a value without a model, such as an attribute of an unknown manufacturer cluster. */
+interface PlainShape extends ShapeBase {
+  readonly kind: 'boolean' | 'float' | 'any';
 }
 
-export interface IntegerShape extends ShapeBase {
+export interface IntegerShape extends ShapeBase, IntegerRange {
   readonly kind: 'integer';
-  readonly min: bigint;
-  readonly max: bigint;
-  /** More than 53 bits wide: matter.js wants a bigint, JSON may carry a decimal string. */
-  readonly isWide: boolean;
-  /** Limits that depend on what the device's other attributes say. */
-  readonly liveMin?: LimitExpression;
-  readonly liveMax?: LimitExpression;
-}
-
-export interface FloatShape extends ShapeBase {
-  readonly kind: 'float';
 }
 
 export interface EnumShape extends ShapeBase {
   readonly kind: 'enum';
   readonly values: readonly { readonly name: string; readonly value: number }[];
-  /** What a device says may be newer than the model: numbers without a name are let through. */
+  /** A device may be newer than the model: its numbers without a name are accepted. */
   readonly isOpen: boolean;
 }
 
@@ -52,15 +40,9 @@ export interface BitmapShape extends ShapeBase {
   readonly bits: readonly { readonly name: string; readonly width: number }[];
 }
 
-export interface TextShape extends ShapeBase {
-  readonly kind: 'text';
-  /** Octets of UTF-8 (Core §7.19.1.2). */
-  readonly minBytes: number;
-  readonly maxBytes?: number;
-}
-
-export interface BytesShape extends ShapeBase {
-  readonly kind: 'bytes';
+export interface OctetsShape extends ShapeBase {
+  readonly kind: 'text' | 'bytes';
+  /** Of a text, octets of UTF-8 (Core §7.19.1.2). */
   readonly minBytes: number;
   readonly maxBytes?: number;
 }
@@ -84,53 +66,37 @@ export interface StructShape extends ShapeBase {
   readonly fields: readonly FieldShape[];
 }
 
-/** A value of which the model says nothing, such as an attribute of an unknown manufacturer cluster. */
-export interface AnyShape extends ShapeBase {
-  readonly kind: 'any';
-}
-
 /**
- * What values an attribute or a field has: read once from the Matter data model, the one origin of both its JSON Schema
- * and its conversion between JSON and matter.js.
+ * The values of an attribute or a field: read once from the Matter data model, the origin of both its JSON Schema and its conversion
+ * between JSON and matter.js.
  */
-export type ValueShape =
-  | BooleanShape
-  | IntegerShape
-  | FloatShape
-  | EnumShape
-  | BitmapShape
-  | TextShape
-  | BytesShape
-  | ListShape
-  | StructShape
-  | AnyShape;
+export type ValueShape = PlainShape | IntegerShape | EnumShape | BitmapShape | OctetsShape | ListShape | StructShape;
 
-/** Where in a cluster a value stands. */
+/** The cluster of a value, and its direction. */
 export interface ShapeContext {
   readonly cluster: ClusterModel;
   readonly scope: Scope;
-  /** `in`: what callers may send; `out`: what a device may say, so newer enum values pass and the fabric index is kept. */
+  /** `in`: values that callers send; `out`: values of a device, with newer enum values and the fabric index. */
   readonly direction: 'in' | 'out';
 }
 
 // No standard type nests deeper; the bound keeps a manufacturer's recursive model from looping.
 const MAX_DEPTH = 8;
-// Every fabric-scoped struct has this field; the device fills it in (Core §7.19.1).
+// Every fabric-scoped struct has this field; the device sets it (Core §7.19.1).
 const FABRIC_INDEX_FIELD = 0xfe;
-type Base = Pick<ValueShape, 'description' | 'isNullable' | 'unit' | 'scale'>;
 
-/** The context for reading shapes out of one cluster, already narrowed to what a device supports. */
+/** The context for the shapes of one cluster, which is narrowed to the elements of a device. */
 export function shapeContext(cluster: ClusterModel, direction: 'in' | 'out'): ShapeContext {
   return { cluster, scope: Scope(cluster as Model), direction };
 }
 
 /** The shape of an attribute, field or list entry. */
 export function shapeOfModel(model: ValueModel, context: ShapeContext, depth = 0): ValueShape {
-  const base: Base = {
+  const base: ShapeBase = present({
     isNullable: model.nullable,
-    ...(model.description !== undefined && { description: model.description }),
+    description: model.description,
     ...unitOf(model, context.cluster.name),
-  };
+  });
   if (depth > MAX_DEPTH) return { ...base, kind: 'any' };
   switch (model.effectiveMetatype) {
     case Metatype.boolean:
@@ -173,16 +139,16 @@ function fieldShape(field: ValueModel, context: ShapeContext, depth: number): Fi
   };
 }
 
-// Live limits are of use where callers choose a value; a device that reports outside its own limits is still heard.
-function integerShape(model: ValueModel, context: ShapeContext, base: Base & { readonly depth: number }): IntegerShape {
+// Live limits apply to values of callers; a report outside the device's own limits is accepted.
+function integerShape(model: ValueModel, context: ShapeContext, base: ShapeBase & { readonly depth: number }): IntegerShape {
   const { depth, ...rest } = base;
   const { liveMin, liveMax, ...range } = { ...integerRange(model), ...proseLimits(context.cluster.name, model.name) };
-  if (context.direction === 'out' || depth > 0) return { ...rest, kind: 'integer', ...range };
-  return { ...rest, kind: 'integer', ...range, ...(liveMin !== undefined && { liveMin }), ...(liveMax !== undefined && { liveMax }) };
+  const live = context.direction === 'in' && depth === 0 ? present({ liveMin, liveMax }) : {};
+  return { ...rest, kind: 'integer', ...range, ...live };
 }
 
 function isRequired(field: ValueModel, context: ShapeContext): boolean {
-  // A conformance that compares values ("OperationalStateID >= 128") claims to be mandatory whatever the value is.
+  // A conformance that compares values ("OperationalStateID >= 128") is mandatory for matter.js with any value.
   if (/[<>=]/.test(String(field.effectiveConformance))) return false;
   return field.effectiveConformance.applicabilityFor(context.scope) === Conformance.Applicability.Mandatory;
 }
@@ -191,42 +157,38 @@ function isAllowed(member: ValueModel, context: ShapeContext): boolean {
   return member.effectiveConformance.applicabilityFor(context.scope) !== Conformance.Applicability.None;
 }
 
-// Scope knows the values that a derived cluster adds to an inherited type, such as the mode tags; `members` does not.
+// Scope has the values that a derived cluster adds to an inherited type, such as the mode tags; `members` has not.
 function membersOf(model: ValueModel, context: ShapeContext, options?: Scope.MemberOptions): readonly FieldModel[] {
   return [...context.scope.membersOf(model as Model, options)] as unknown as readonly FieldModel[];
 }
 
-function enumShape(model: ValueModel, context: ShapeContext, base: Base): EnumShape | IntegerShape {
+function enumShape(model: ValueModel, context: ShapeContext, base: ShapeBase): EnumShape | IntegerShape {
   const allowed = namedValues(model);
   const values = membersOf(model, context)
     .filter((member) => isAllowed(member, context) && (allowed === undefined || allowed.has(member.propertyName)))
     .flatMap((member) => (member.effectiveId === undefined ? [] : [{ name: member.name, value: member.effectiveId }]));
   if (values.length > 0) return { ...base, kind: 'enum', values, isOpen: context.direction === 'out' };
-  // An enum8 whose values another attribute decides, such as OnOff's EffectVariant.
-  return { ...base, kind: 'integer', ...plainEnumRange(model) };
-}
-
-function plainEnumRange(model: ValueModel): Pick<IntegerShape, 'min' | 'max' | 'isWide'> {
+  // An enum8 whose values depend on another attribute, such as OnOff's EffectVariant.
   const is16Bits = model.type === 'enum16' || model.primitiveBase?.name === 'uint16';
   const max = is16Bits ? 0xffffn : 0xffn;
-  return { min: 0n, max: model.nullable ? max - 1n : max, isWide: false };
+  return { ...base, kind: 'integer', min: 0n, max: model.nullable ? max - 1n : max, isWide: false };
 }
 
-/** A constraint such as `add, modify` on an enum: the only values that are allowed here. */
+/** The values of a constraint such as `add, modify` on an enum; undefined without one. */
 function namedValues(model: ValueModel): ReadonlySet<string> | undefined {
   const constraint = model.effectiveConstraint;
   const names = (constraint.parts ?? [constraint]).map((part) => FieldValue.referenced(part.value as FieldValue | undefined));
   return names.every((name) => name !== undefined) ? new Set(names) : undefined;
 }
 
-function bitmapShape(model: ValueModel, context: ShapeContext, base: Base): BitmapShape {
+function bitmapShape(model: ValueModel, context: ShapeContext, base: ShapeBase): BitmapShape {
   const bits = membersOf(model, context)
     .filter((member) => isAllowed(member, context))
     .map((member) => ({ name: bitName(member), width: bitWidth(member) }));
   return { ...base, kind: 'bitmap', bits };
 }
 
-// A bit with a title goes by it, as in matter.js.
+// A bit with a title is named by it, as in matter.js.
 function bitName(member: FieldModel): string {
   const words = (member.title ?? member.name)
     .replace(/[^A-Za-z0-9]+/g, ' ')
@@ -244,7 +206,7 @@ function bitWidth(member: ValueModel): number {
   return typeof min === 'number' && typeof max === 'number' ? max - min + 1 : 1;
 }
 
-function listShape(model: ValueModel, context: ShapeContext, base: Base, depth: number): ValueShape {
+function listShape(model: ValueModel, context: ShapeContext, base: ShapeBase, depth: number): ValueShape {
   const constraint = model.effectiveConstraint;
   const exact = boundOf(constraint.value, model);
   const min = exact ?? boundOf(constraint.min, model) ?? 0n;

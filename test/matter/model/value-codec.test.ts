@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { describeCluster } from '../../../src/matter/model/cluster-shape.ts';
-import { minimalCluster, standardClusterShape } from '../../../src/matter/model/standard-model.ts';
+import { standardClusterShape } from '../../../src/matter/model/standard-model.ts';
 import { fromJson, refuseOutsideLimits, schemaOf, toJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
+import { minimalCluster } from '../../fixtures/minimal-cluster.ts';
 
 function attribute(cluster: string, name: string): ValueShape {
   return standardClusterShape(cluster)?.attributes.get(name)?.shape ?? expect.unreachable(`no ${cluster}.${name}`);

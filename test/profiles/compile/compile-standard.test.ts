@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterDescription, DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
-import { minimalCluster, standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
 import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';
@@ -11,6 +11,7 @@ import { NAME_LIMIT, toolName } from '../../../src/profiles/home/device-tool-nam
 import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import type { ToolDefinition } from '../../../src/tools/definition/tool-definition.ts';
+import { minimalCluster } from '../../fixtures/minimal-cluster.ts';
 import { described, profiles, validator } from '../device-fixtures.ts';
 
 const TYPES = standardDeviceTypes().map((type) => ({ name: type.name, clusters: type.clusters.map((cluster) => cluster.name) }));
