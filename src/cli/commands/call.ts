@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { type Base64Field, base64Fields, mapBase64, mentionsBase64 } from '../../codec/base64.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { errorOf, withQuery } from '../hub/hub-client.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
-import { progressLine } from '../tool-command.ts';
+import { progressLine, requestCommand } from '../tool-command.ts';
 import { typedParams } from '../tool-parameters.ts';
 
 export const call: Command = {
@@ -47,14 +47,19 @@ export const call: Command = {
     if (file !== undefined && isJob)
       throw usage('Use either --output or --async: a job has its answer later, which atmo jobs ID --output FILE writes');
     if (file !== undefined) requireNewFile(file);
-    const { params, tellsSteps, returns } = await askedFor(invocation, tool);
+    const { params, reportsProgress, returns } = await prepare(invocation, tool);
     if (file !== undefined && !mentionsBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
     const query = { async: isJob || undefined, hop_limit: invocation.integer('max-hops') };
     const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
-    const headers = headersOf(invocation);
-    const answer = await invocation.output.during(`Calling ${tool}`, ({ step }) =>
-      invocation.hub.invoke(path, params, { headers, ...(tellsSteps && !isJob && { onChunk: (chunk) => tellChunk(chunk, step) }) }),
-    );
+    const timeoutMs = invocation.integer('timeout')?.toString();
+    const headers = present({ 'idempotency-key': invocation.text('idempotency-key'), 'x-timeout-ms': timeoutMs });
+    const answer = await invocation.output.during(`Calling ${tool}`, ({ step }) => {
+      const onChunk = (chunk: JsonObject) => {
+        const line = progressLine(chunk);
+        if (line !== '') step(line);
+      };
+      return invocation.hub.invoke(path, params, { headers, ...(reportsProgress && !isJob && { onChunk }) });
+    });
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     const result = answer.result ?? null;
     if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result));
@@ -62,43 +67,23 @@ export const call: Command = {
   },
 };
 
-function headersOf(invocation: Invocation): Readonly<Record<string, string>> {
-  const key = invocation.text('idempotency-key');
-  const timeoutMs = invocation.integer('timeout');
-  return {
-    ...(key !== undefined && { 'idempotency-key': key }),
-    ...(timeoutMs !== undefined && { 'x-timeout-ms': String(timeoutMs) }),
-  };
-}
-
-interface Asked {
-  readonly params: JsonObject;
-  /** Whether the tool says how far it is. */
-  readonly tellsSteps: boolean;
-  /** Schema of what it answers, where the tool was looked up. */
-  readonly returns: JsonObject;
-}
-
-/** The definition types `key=value` words, says which answers are bytes, and tells people whether there will be steps to show. */
-async function askedFor(invocation: Invocation, tool: string): Promise<Asked> {
+/**
+ * The parameters of the call, and from the definition of the tool, if the call needs that, whether it reports progress and the schema
+ * of its result.
+ */
+async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
   const params = given === undefined ? {} : parseJsonObject(await readInput(given, invocation.io), '--params');
   const needsDefinition = words.length > 0 || invocation.text('output') !== undefined || invocation.output.isWatched;
-  if (!needsDefinition) return { params, tellsSteps: false, returns: {} };
+  if (!needsDefinition) return { params, reportsProgress: false, returns: {} };
   const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`, { node: invocation.text('hub') });
-  const { execution, returns } = definition;
   return {
     params: words.length === 0 ? params : await typedParams(words, definition, invocation.io),
-    tellsSteps: isJsonObject(execution) && execution.stream_supported === true,
-    returns: isJsonObject(returns) ? returns : {},
+    reportsProgress: objectOf(definition.execution).stream_supported === true,
+    returns: objectOf(definition.returns),
   };
-}
-
-function tellChunk(chunk: JsonObject, step: (text: string) => void): void {
-  const line = progressLine(chunk);
-  if (line !== '') step(line);
 }
 
 function resultText(result: Json): Printable {
@@ -126,18 +111,16 @@ export const jobs: Command = {
   },
 };
 
-export const jobCancel: Command = {
+export const jobCancel = requestCommand({
   name: 'job cancel',
   summary: 'cancel a job',
   examples: ['job cancel 4f0c8d'],
   operands: [{ name: 'JOB', help: 'job id' }],
-  async run({ hub, output, operands: [id = ''] }) {
-    const job = await hub.delete(`/api/v1/jobs/${encodeURIComponent(id)}`);
-    output.answer(job, () => `job ${job.job_id} is ${job.status}\n`);
-  },
-};
+  request: ({ hub, operands: [id = ''] }) => hub.delete(`/api/v1/jobs/${encodeURIComponent(id)}`),
+  text: (job) => `job ${job.job_id} is ${job.status}\n`,
+});
 
-async function one(call: Invocation, id: string): Promise<undefined> {
+async function one(call: Invocation, id: string): Promise<void> {
   const file = call.text('output');
   if (file !== undefined) requireNewFile(file);
   const job = await call.hub.get(`/api/v1/jobs/${encodeURIComponent(id)}`);
@@ -148,15 +131,14 @@ async function one(call: Invocation, id: string): Promise<undefined> {
   const returns = isShown ? await returnsOf(call.hub, job) : {};
   if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result ?? null));
   call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, returns, file) }) }));
-  return undefined;
 }
 
-/** Schema of a job's result; empty where its tool is gone since then. */
+/** Schema of a job's result; empty where the tool no longer exists. */
 async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonObject): Promise<JsonObject> {
   try {
     const query = typeof node === 'string' ? { node } : {};
     const { returns } = await hub.get(`/api/v1/tools/${encodeURIComponent(String(tool))}`, query);
-    return isJsonObject(returns) ? returns : {};
+    return objectOf(returns);
   } catch (error) {
     if (error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND') return {};
     throw error;
@@ -164,19 +146,18 @@ async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonOb
 }
 
 function jobRow(job: JsonObject): readonly unknown[] {
-  const progress = isJsonObject(job.progress) ? job.progress : {};
-  return [job.job_id, job.tool, job.status ?? 'unknown', progress.note, job.node_id];
+  return [job.job_id, job.tool, job.status ?? 'unknown', objectOf(job.progress).note, job.node_id];
 }
 
-/** Nobody reads more base64 than this, characters. */
+/** Longer base64 texts are replaced, characters. */
 const MAX_SHOWN = 256;
 
-/** CONFLICT for a file that is there: what somebody keeps is not written over. */
+/** CONFLICT for a file that exists, since it would be overwritten. */
 function requireNewFile(file: string): void {
   if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} cannot be written: it exists already; name another file`, { path: file });
 }
 
-/** Writes the bytes of an answer into a new file. NOT_FOUND where it has none, CONFLICT where it has several or the file is there. */
+/** Writes the bytes of an answer into a new file. NOT_FOUND where it has none, CONFLICT where it has several, STORAGE_FAILED. */
 async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
   const [place, ...more] = places;
   if (!place) throw new AtmoError('NOT_FOUND', `The answer has no bytes for ${file}; --json tells all of it`);
@@ -189,7 +170,7 @@ async function writeAnswerBytes(file: string, places: readonly Base64Field[]): P
   });
 }
 
-/** The answer for people, by its schema: how many bytes there are, and in which file, instead of base64 without end. */
+/** The answer for people, by its schema: the number of bytes and their file instead of long base64. */
 function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
   return mapBase64(returns, value, ({ text }) => {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../core/json.ts';
+import { type JsonObject, present } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { readInput } from '../input.ts';
@@ -35,7 +35,7 @@ export const commission: Command = {
   },
 };
 
-/** What the person who commissions reads when the device looks like a removed one: only the person knows whether it is the same. */
+/** The offer to restore a removed device that looks the same; only the person knows whether it is. */
 function offerText(result: JsonObject): readonly string[] {
   const [first, ...others] = objectsIn(result, 'recognised');
   if (first === undefined) return [];
@@ -52,23 +52,16 @@ async function requestOf(call: Invocation): Promise<JsonObject> {
   const passcode = call.text('passcode');
   if ((code === undefined) === (passcode === undefined)) throw usage('Give either a CODE or --passcode');
   const address = call.text('address');
-  const attestation = call.text('attestation');
-  const discriminator = call.integer('discriminator');
-  return {
-    ...texts(call, ['name', 'area', 'wifi', 'thread']),
-    ...(code !== undefined && { code: await readInput(code, call.io) }),
-    ...(passcode !== undefined && { passcode: passcodeOf(await readInput(passcode, call.io)) }),
-    ...(discriminator !== undefined && { discriminator }),
-    ...(address !== undefined && { address: parseAddress(address) }),
-    ...(attestation !== undefined && { attestation }),
-    ...(call.isSet('accept-attestation') && { accept_attestation: true }),
-  };
-}
-
-function texts(call: Invocation, names: readonly string[]): Record<string, Json> {
-  return Object.fromEntries(
-    names.map((name) => [name, call.text(name)] as const).filter((pair): pair is [string, string] => pair[1] !== undefined),
-  );
+  const names = { name: call.text('name'), area: call.text('area'), wifi: call.text('wifi'), thread: call.text('thread') };
+  return present({
+    ...names,
+    code: code === undefined ? undefined : await readInput(code, call.io),
+    passcode: passcode === undefined ? undefined : passcodeOf(await readInput(passcode, call.io)),
+    discriminator: call.integer('discriminator'),
+    address: address === undefined ? undefined : parseAddress(address),
+    attestation: call.text('attestation'),
+    accept_attestation: call.isSet('accept-attestation') || undefined,
+  });
 }
 
 function passcodeOf(text: string): number {
@@ -90,7 +83,7 @@ function deviceText(device: JsonObject): readonly (string | Block)[] {
   return [`${cellText(device.name)} is ${device.id}\n`, textTable(['TOOL', 'DOES'], tools)];
 }
 
-const SET = { name: 'SET', help: 'name of the credential set' };
+const SET = { name: 'SET', help: 'name of the credential set', param: 'name' };
 
 const credentialsList = toolCommand({
   name: 'credentials list',
@@ -98,7 +91,6 @@ const credentialsList = toolCommand({
   examples: ['credentials list'],
   tool: 'hub:list_credentials',
   columns: ['name', 'kind', 'network'],
-  params: () => ({}),
 });
 
 const credentialsRemove = toolCommand({
@@ -107,7 +99,6 @@ const credentialsRemove = toolCommand({
   examples: ['credentials remove home'],
   tool: 'hub:remove_credentials',
   operands: [SET],
-  params: (call) => ({ name: call.operand(0) }),
 });
 
 const threadImport = toolCommand({
@@ -115,37 +106,32 @@ const threadImport = toolCommand({
   summary: "keep a Thread dataset from an OpenThread Border Router's REST API",
   examples: ['credentials thread-import home http://192.168.1.5:8081'],
   tool: 'hub:import_thread_credentials',
-  operands: [SET, { name: 'URL', help: 'such as http://192.168.1.5:8081' }],
-  params: (call) => ({ name: call.operand(0), router_url: call.operand(1) }),
+  operands: [SET, { name: 'URL', help: 'such as http://192.168.1.5:8081', param: 'router_url' }],
 });
 
-const wifi: Command = {
+const wifi = toolCommand({
   name: 'credentials wifi',
   summary: 'keep Wi-Fi credentials for devices that join over Bluetooth',
   examples: ["credentials wifi home 'My network' --password @wifi.txt"],
-  operands: [SET, { name: 'SSID', help: 'name of the network' }],
+  tool: 'hub:set_wifi_credentials',
+  operands: [SET, { name: 'SSID', help: 'name of the network', param: 'ssid' }],
   options: { password: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
-  async run(call) {
-    const password = await readSecret(call, 'password');
-    const result = await call.hub.call('hub:set_wifi_credentials', { name: call.operand(0), ssid: call.operand(1), password });
-    call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
-  },
-};
+  params: async (call) => ({ password: await readSecret(call, 'password') }),
+  sentence: (_result, call) => `kept as ${call.operand(0)}`,
+});
 
-const thread: Command = {
+const thread = toolCommand({
   name: 'credentials thread',
   summary: 'keep a Thread operational dataset (TLV in hex)',
   examples: ['credentials thread home --dataset @dataset.txt'],
+  tool: 'hub:set_thread_credentials',
   operands: [SET],
   options: { dataset: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
-  async run(call) {
-    const dataset = await readSecret(call, 'dataset');
-    const result = await call.hub.call('hub:set_thread_credentials', { name: call.operand(0), dataset });
-    call.output.answer(result, () => `kept as ${call.operand(0)}\n`);
-  },
-};
+  params: async (call) => ({ dataset: await readSecret(call, 'dataset') }),
+  sentence: (_result, call) => `kept as ${call.operand(0)}`,
+});
 
-/** Secrets never come as an argument: every user of the machine can read those. */
+/** Reads a secret from stdin or a file: every user of the machine can read arguments. */
 async function readSecret(call: Invocation, option: string): Promise<string> {
   const source = call.text(option) ?? '-';
   if (source !== '-' && !source.startsWith('@'))
@@ -155,7 +141,7 @@ async function readSecret(call: Invocation, option: string): Promise<string> {
   return secret;
 }
 
-/** Named credential sets, write-only. */
+/** The commands about credential sets. */
 export const credentialCommands: readonly Command[] = [wifi, thread, threadImport, credentialsList, credentialsRemove];
 
 export const halfCommissioned = toolCommand({
@@ -164,7 +150,6 @@ export const halfCommissioned = toolCommand({
   examples: ['half-commissioned'],
   tool: 'hub:half_commissioned',
   columns: ['id', 'step', 'advice'],
-  params: () => ({}),
 });
 
 export const forget = toolCommand({
@@ -172,6 +157,5 @@ export const forget = toolCommand({
   summary: 'forget a half commissioned device after you have reset it',
   examples: ['forget 2f9c'],
   tool: 'hub:forget_half_commissioned',
-  operands: [{ name: 'ID', help: "id that 'half-commissioned' shows" }],
-  params: (call) => ({ id: call.operand(0) }),
+  operands: [{ name: 'ID', help: "id that 'half-commissioned' shows", param: 'id' }],
 });

@@ -1,13 +1,12 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
 import { parseJsonList, readInput } from '../input.ts';
 import { cellText } from '../terminal/text-table.ts';
 import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.ts';
 
-const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
-const justDevice: Pick<ToolCommand, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
+const DEVICE = { name: 'DEVICE', help: 'device id or unique name', param: 'device_id' };
 
-/** What makes the tools of a function of a device. */
+/** The source of the tools for a cluster, in words. */
 const SERVED_BY: Readonly<Record<string, string>> = {
   profile: 'friendly tools',
   data_model: 'tools in units of Matter',
@@ -21,8 +20,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'give a device another name; its former names go on meaning it',
     examples: ["device rename living-room-lamp 'Reading lamp'"],
     tool: 'hub:rename_device',
-    operands: [DEVICE, { name: 'NAME', help: 'the new name' }],
-    params: (call) => ({ device_id: call.operand(0), name: call.operand(1) }),
+    operands: [DEVICE, { name: 'NAME', help: 'the new name', param: 'name' }],
     sentence: (renamed) => [`${cellText(renamed.id)} is called ${cellText(renamed.name)}`, ...namingLines(renamed)].join('\n'),
   },
   {
@@ -30,18 +28,16 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'list what devices are and were called, removed ones too, and what uses these names',
     examples: ['device names', "device names 'Reading lamp'"],
     tool: 'hub:list_device_names',
-    operands: [{ name: 'NAME', help: 'only the device with this id, or with this name now or before', isOptional: true }],
-    params: ({ operands: [name] }) => ({ ...(name !== undefined && { name }) }),
-    sentence: ({ devices }) => (Array.isArray(devices) ? devices.filter(isJsonObject) : []).map(namesText).join('\n'),
+    operands: [{ name: 'NAME', help: 'only the device with this id, or with this name now or before', param: 'name', isOptional: true }],
+    sentence: ({ devices }) => objectsOf(devices).map(namesText).join('\n'),
   },
   {
     name: 'device free-name',
     summary: 'let another device have a former name, or the names of a removed device',
     examples: ['device free-name bedroom_lamp', 'device free-name bedroom_lamp --confirm'],
     tool: 'hub:free_device_name',
-    operands: [{ name: 'NAME', help: "former name as 'device names' shows it, or the id of a removed device" }],
-    options: { confirm: { help: 'also where something still uses it' } },
-    params: (call) => ({ name: call.operand(0), confirm: call.isSet('confirm') }),
+    operands: [{ name: 'NAME', help: "former name as 'device names' shows it, or the id of a removed device", param: 'name' }],
+    options: { confirm: { help: 'also where something still uses it', param: 'confirm' } },
     sentence: ({ device_id: device, freed }) => `${cellText(device)} no longer has ${listed(freed)}`,
   },
   {
@@ -49,8 +45,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'say where a device is; without AREA it is nowhere',
     examples: ["device area living-room-lamp 'Living room'", 'device area living-room-lamp'],
     tool: 'hub:set_device_area',
-    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', isOptional: true }],
-    params: ({ operands: [device = '', area] }) => ({ device_id: device, ...(area !== undefined && { area }) }),
+    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', param: 'area', isOptional: true }],
     sentence: ({ id, area }) => `${cellText(id)} is ${typeof area === 'string' ? `in ${area}` : 'in no area'}`,
   },
   {
@@ -58,8 +53,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'put a device into a room',
     examples: ["device move living-room-lamp 'Living room'"],
     tool: 'hub:set_device_area',
-    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen' }],
-    params: (call) => ({ device_id: call.operand(0), area: call.operand(1) }),
+    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', param: 'area' }],
     sentence: ({ id, area }) => `${cellText(id)} is in ${cellText(area)}`,
   },
   {
@@ -69,7 +63,7 @@ const VERBS: readonly ToolCommand[] = [
     tool: 'hub:identify_device',
     operands: [DEVICE],
     options: { seconds: { value: 'N', help: 'for how long, 10 by default' } },
-    params: (call) => ({ device_id: call.operand(0), seconds: call.integer('seconds') ?? 10 }),
+    params: (call) => ({ seconds: call.integer('seconds') ?? 10 }),
     sentence: (_result, call) => `${call.operand(0)} blinks or beeps for ${call.integer('seconds') ?? 10} s`,
   },
   {
@@ -77,7 +71,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'ask a device whether it is there, and how fast',
     examples: ['device ping living-room-lamp'],
     tool: 'hub:ping_device',
-    ...justDevice,
+    operands: [DEVICE],
     sentence: ({ round_trip_ms: took }, call) => `${call.operand(0)} answered within ${cellText(took)} ms`,
   },
   {
@@ -86,7 +80,7 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device interview living-room-lamp'],
     tool: 'hub:interview_device',
     columns: ['id', 'name', 'area', 'device_types', 'reachability'],
-    ...justDevice,
+    operands: [DEVICE],
   },
   {
     name: 'device fabrics',
@@ -94,7 +88,7 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device fabrics living-room-lamp'],
     tool: 'hub:list_fabrics',
     columns: ['fabric_index', 'label', 'vendor_id', 'fabric_id', 'is_ours'],
-    ...justDevice,
+    operands: [DEVICE],
   },
   {
     name: 'device remove-fabric',
@@ -102,7 +96,7 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device remove-fabric living-room-lamp 2'],
     tool: 'hub:remove_fabric',
     operands: [DEVICE, { name: 'INDEX', help: "number of the controller, as 'device fabrics' shows it" }],
-    params: (call) => ({ device_id: call.operand(0), fabric_index: integerOperand(call, 1, 'INDEX') }),
+    params: (call) => ({ fabric_index: integerOperand(call, 1, 'INDEX') }),
   },
   {
     name: 'device remove',
@@ -111,12 +105,11 @@ const VERBS: readonly ToolCommand[] = [
     tool: 'hub:remove_device',
     operands: [DEVICE],
     options: {
-      force: { help: 'forget it even if it does not answer' },
-      'whole-node': { help: 'remove everything behind the same bridge too, when DEVICE is one of several' },
+      force: { help: 'forget it even if it does not answer', param: 'force' },
+      'whole-node': { help: 'remove everything behind the same bridge too, when DEVICE is one of several', param: 'whole_node' },
     },
-    params: (call) => ({ device_id: call.operand(0), force: call.isSet('force'), whole_node: call.isSet('whole-node') }),
     sentence: ({ removed }, call) => {
-      const ids = Array.isArray(removed) ? removed.map(cellText) : [];
+      const ids = textsOf(removed).map(cellText);
       return ids.length === 1
         ? `${ids[0]} is removed`
         : `${call.operand(0)} is removed: ${ids.length} devices are gone (${ids.join(', ')})`;
@@ -128,7 +121,6 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device recognised'],
     tool: 'hub:recognised_devices',
     columns: ['device', 'former', 'name'],
-    params: () => ({}),
   },
   {
     name: 'device restore',
@@ -136,14 +128,11 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device restore living-room-lamp-2', 'device restore hall-bridge-2 --whole-node'],
     tool: 'hub:restore_device',
     operands: [DEVICE],
-    options: { 'whole-node': { help: 'also what is behind the same bridge, but for locks, valves and the like' } },
-    params: (call) => ({ device_id: call.operand(0), whole_node: call.isSet('whole-node') }),
+    options: { 'whole-node': { help: 'also what is behind the same bridge, but for locks, valves and the like', param: 'whole_node' } },
     sentence: ({ restored, left }) =>
       [
-        ...(Array.isArray(restored) ? restored.filter(isJsonObject) : []).map(
-          ({ device_id: id, was_for_a_while: was }) => `${cellText(was)} is ${cellText(id)} again`,
-        ),
-        ...(Array.isArray(left) && left.length > 0 ? [`Restore these one by one, if they are the same: ${listed(left)}`] : []),
+        ...objectsOf(restored).map(({ device_id: id, was_for_a_while: was }) => `${cellText(was)} is ${cellText(id)} again`),
+        ...(textsOf(left).length > 0 ? [`Restore these one by one, if they are the same: ${listed(left)}`] : []),
       ].join('\n'),
   },
   {
@@ -151,7 +140,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'what a device tells of its hardware and network',
     examples: ['device diagnostics living-room-lamp'],
     tool: 'hub:device_diagnostics',
-    ...justDevice,
+    operands: [DEVICE],
     shown: ({ clusters, ...facts }) => ({ ...facts, ...servedText(clusters) }),
   },
   {
@@ -159,7 +148,7 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'who may do what on a device, by the list that it keeps itself',
     examples: ['device acl living-room-lamp --json'],
     tool: 'hub:get_access_control',
-    ...justDevice,
+    operands: [DEVICE],
   },
   {
     name: 'device set-acl',
@@ -167,25 +156,25 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['device set-acl living-room-lamp @entries.json'],
     tool: 'hub:set_access_control',
     operands: [DEVICE, { name: 'ENTRIES', help: 'JSON list, as @FILE or - for stdin' }],
-    params: async (call) => ({ device_id: call.operand(0), entries: parseJsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
+    params: async (call) => ({ entries: parseJsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
   },
 ];
 
-/** How the tools of a device are called after a rename, what goes on under the old names, and who else has the new one. */
+/** The names of a device's tools after a rename, the old names that stay valid, and warnings about the new one. */
 function namingLines({ tools_begin_with: prefix, former_beginnings: former, used_by: uses, warnings }: JsonObject): readonly string[] {
   if (typeof prefix !== 'string') return [];
-  const old = Array.isArray(former) && former.length > 0 ? `; names that begin with ${listed(former)} still mean them` : '';
+  const old = textsOf(former).length > 0 ? `; names that begin with ${listed(former)} still mean them` : '';
   const users = usesText(uses);
   return [
     `The names of its tools begin with ${prefix}_${old}`,
     ...(users === '' ? [] : [`Its names are used by ${users}; all of these go on working`]),
-    ...(Array.isArray(warnings) ? warnings.map((warning) => `Note: ${cellText(warning)}`) : []),
+    ...textsOf(warnings).map((warning) => `Note: ${cellText(warning)}`),
   ];
 }
 
 function namesText({ device_id: id, name, is_removed: isRemoved, former_names: former, used_by: uses, ...rest }: JsonObject): string {
-  const called = Array.isArray(former) && former.length > 0 ? `, before ${listed(former)}` : '';
-  const beginnings = [rest.tools_begin_with, ...(Array.isArray(rest.former_beginnings) ? rest.former_beginnings : [])];
+  const called = textsOf(former).length > 0 ? `, before ${listed(former)}` : '';
+  const beginnings = [rest.tools_begin_with, ...textsOf(rest.former_beginnings)];
   const users = usesText(uses);
   return [
     `${cellText(id)}${isRemoved === true ? ' (removed)' : ''}: ${cellText(name)}${called}`,
@@ -195,20 +184,20 @@ function namesText({ device_id: id, name, is_removed: isRemoved, former_names: f
 }
 
 function usesText(uses: Json | undefined): string {
-  const known = Array.isArray(uses) ? uses.filter(isJsonObject) : [];
-  return known.map(({ kind, id }) => `${cellText(kind)} ${cellText(id)}`).join(', ');
+  return objectsOf(uses)
+    .map(({ kind, id }) => `${cellText(kind)} ${cellText(id)}`)
+    .join(', ');
 }
 
-/** What makes the tools of each function of a device, in words; a function of several parts once. */
+/** The clusters of a device by the source of their tools, in words; each cluster once. */
 function servedText(clusters: Json | undefined): JsonObject {
-  const all = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
-  const groups = Map.groupBy(all, ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
+  const groups = Map.groupBy(objectsOf(clusters), ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
   const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => readableWords(String(cluster))))].join(', ');
   return Object.fromEntries([...groups].map(([title, group]) => [title, names(group)]));
 }
 
 function listed(texts: Json | undefined): string {
-  return Array.isArray(texts) ? texts.map(cellText).join(', ') : '';
+  return textsOf(texts).map(cellText).join(', ');
 }
 
 /** Administration of single devices: each verb is one tool. */

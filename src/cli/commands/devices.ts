@@ -1,11 +1,11 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import { heading, type Printable, qrBlock, StyledText } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs, textTable } from '../terminal/text-table.ts';
-import { followJob } from '../tool-command.ts';
+import { followJob, requestCommand } from '../tool-command.ts';
 
 export const devices: Command = {
   name: 'devices',
@@ -20,7 +20,7 @@ export const devices: Command = {
     if (id !== undefined) {
       const device = await hub.get(`/api/v1/devices/${encodeURIComponent(id)}`);
       output.answer(device, () => deviceText(device));
-      return undefined;
+      return;
     }
     const answer = await hub.get('/api/v1/devices');
     const list = objectsIn(answer, 'devices');
@@ -29,12 +29,12 @@ export const devices: Command = {
   },
 };
 
-/** Of the devices of another hub this one knows the tools: they tell which there are, where they are, and what they can do. */
-async function listElsewhere(call: Invocation): Promise<undefined> {
+/** Lists the devices of another hub. This hub knows only their tools, which have the ids and areas of the devices. */
+async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
   for (const { id, metadata } of await allTools(call.hub, { node: call.text('hub') })) {
-    const { device, area } = isJsonObject(metadata) ? metadata : {};
+    const { device, area } = objectOf(metadata);
     if (typeof device !== 'string' || (wanted !== undefined && device !== wanted)) continue;
     const tools = [...(devices.get(device)?.tools ?? []), String(id)];
     devices.set(device, { id: device, area: typeof area === 'string' ? area : null, tools });
@@ -59,7 +59,7 @@ function deviceRow(device: JsonObject): readonly unknown[] {
   return [device.id, device.name, device.area, types[0], stateCell(device.reachability), seenText(device.age_ms), tools];
 }
 
-/** Whether a device answers, in the colour that says it. */
+/** Whether a device is reachable, in green or red. */
 export function stateCell(reachability: unknown): StyledText {
   return new StyledText(cellText(reachability), reachability === 'reachable' ? 'good' : 'bad');
 }
@@ -107,69 +107,49 @@ export function readingText(reading: JsonObject): string {
   return reading.value === null ? '-' : `${cellText(reading.value)}${unit}`;
 }
 
-/** A device that was never heard has no age. */
+/** The age of the last message of a device. */
 function seenText(ageMs: unknown): string {
   return typeof ageMs === 'number' ? ageText(ageMs) : 'never';
 }
 
-const deviceUpdates: Command = {
+const deviceUpdates = requestCommand({
   name: 'device updates',
   summary: "which devices have newer software in the hub's folder of images",
   examples: ['device updates'],
-  async run(call) {
-    const answer = await call.hub.call('hub:list_updates', {});
-    const list = isJsonObject(answer) ? answer : {};
-    call.output.answer(answer, () => listText(list));
-  },
-};
+  request: ({ hub }) => hub.call('hub:list_updates', {}),
+  text: (answer) => listText(objectOf(answer)),
+});
 
-const deviceUpdate: Command = {
+const deviceUpdate = requestCommand({
   name: 'device update',
   summary: 'install newer software on a device from an image file, and wait until it tells the new version',
   examples: ['device update living-room-lamp', 'device update living-room-lamp --file lamp-1.4.ota'],
   operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
   options: { file: { value: 'FILE', help: "name of an image that 'device updates' lists; the newest that fits when absent" } },
-  async run(call) {
-    const file = call.text('file');
-    const params = { device_id: call.operand(0), ...(file !== undefined && { file }) };
+  async request(call) {
+    const params = present({ device_id: call.operand(0), file: call.text('file') });
     const started = await call.hub.post('/api/v1/tools/hub%3Aupdate_device/invoke?async=true', params);
-    const result = await followJob(call, String(started.job_id), `Updating ${call.operand(0)}`);
-    call.output.answer(
-      result,
-      () => `${cellText(result.device)} went from version ${versionText(result.from)} to ${versionText(result.to)}\n`,
-    );
+    return followJob(call, String(started.job_id), `Updating ${call.operand(0)}`);
   },
-};
+  text: ({ device, from, to }) => `${cellText(device)} went from version ${versionText(from)} to ${versionText(to)}\n`,
+});
 
 /** Software of devices. */
 export const deviceUpdateCommands = [deviceUpdates, deviceUpdate];
 
-function listText(list: JsonObject) {
+function listText(list: JsonObject): Printable {
   const offers = objectsIn(list, 'offers');
   const unfit = objectsIn(list, 'unfit');
   if (offers.length + unfit.length === 0) return `No images; put the *.ota files of your devices into ${cellText(list.folder)}\n`;
-  const rows = offers.map(({ device, from, to, file, notes_url: notes }) => [
-    device,
-    versionText(from),
-    versionText(to),
-    file,
-    notes ?? '',
-  ]);
+  const rows = offers.map(({ device, from, to, file, notes_url: notes = '' }) => [device, versionText(from), versionText(to), file, notes]);
+  const reasons = unfit.map(({ file, reason }) => [file, reason]);
   return [
     offers.length > 0 ? textTable(['DEVICE', 'FROM', 'TO', 'FILE', 'NOTES'], rows) : 'No device has newer software here\n',
-    ...(unfit.length === 0
-      ? []
-      : [
-          '\n',
-          textTable(
-            ['FILE', 'NOT FOR ANY DEVICE, SINCE'],
-            unfit.map(({ file, reason }) => [file, reason]),
-          ),
-        ]),
+    ...(reasons.length === 0 ? [] : ['\n', textTable(['FILE', 'NOT FOR ANY DEVICE, SINCE'], reasons)]),
   ];
 }
 
-/** `1.4 (5)`: what the manufacturer calls it, and the number that counts. */
+/** `1.4 (5)`: the manufacturer's text, and the number that is compared. */
 function versionText(version: Json | undefined): string {
   if (!isJsonObject(version)) return '';
   const { number, text } = version;
@@ -191,10 +171,10 @@ export const share: Command = {
       const closed = await call.hub.call('hub:close_share', { device_id: device });
       const { whole, many } = reachOf(closed, device);
       call.output.answer(closed, () => `Pairing of ${whole}${many} is closed: no further controller can join\n`);
-      return undefined;
+      return;
     }
     const answer = await call.hub.call('hub:share_device', { device_id: device, seconds: call.integer('seconds') ?? 300 });
-    const code = isJsonObject(answer) ? answer : {};
+    const code = objectOf(answer);
     const qrText = String(code.qr_code);
     const picture = call.output.isJson ? '' : await qrBlock(qrText);
     const { whole, many } = reachOf(code, device);
@@ -206,9 +186,9 @@ export const share: Command = {
   },
 };
 
-/** What is open or closed as a whole, and how many devices that are where there are several. */
+/** The device or bridge that is opened or closed as a whole, and its number of devices where there are several. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
-  const { opened, devices } = isJsonObject(answer) ? answer : {};
+  const { opened, devices } = objectOf(answer);
   return {
     whole: typeof opened === 'string' ? opened : device,
     many: typeof devices === 'number' && devices > 1 ? ` with all its ${devices} devices` : '',

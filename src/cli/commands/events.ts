@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
 import type { Block, Tone } from '../terminal/blocks.ts';
@@ -36,11 +35,11 @@ async function tail(call: Invocation): Promise<void> {
       call.output.line(event, eventLine(event));
       if (--left <= 0) return;
     }
-    await (call.io.sleep ?? delay)(RECONNECT_MS);
+    await call.io.sleep(RECONNECT_MS);
   }
 }
 
-/** The events of one connection; a cut one ends the sequence, the caller comes back with the last id. */
+/** The events of one connection. The sequence ends when it is cut; the caller connects again with the last id. */
 async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const response = await call.hub.stream('/api/v1/events', { types: call.text('types'), hub: call.text('hub') }, headers);
@@ -50,25 +49,16 @@ async function* streamOnce(call: Invocation, lastEventId: string | undefined): A
       continue;
     }
     const value: unknown = JSON.parse(message.data);
-    if (message.event === 'error') throw errorOf(isJsonObject(value) ? value : {}, 0);
+    if (message.event === 'error') throw errorOf(objectOf(value), 0);
     if (isJsonObject(value)) yield value;
   }
 }
 
-/** Members that are the same for every call, or that the subject has told already. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  'tool',
-  'request_id',
-  'trace_id',
-  'response_hash',
-  'job_id',
-  'approval_id',
-  'at_ms',
-  'unit',
-]);
+/** Members that are the same for every call, or repeat the subject. */
+const LEFT_OUT = ['tool', 'request_id', 'trace_id', 'response_hash', 'job_id', 'approval_id', 'at_ms', 'unit'];
 const TYPE_COLUMNS = 22;
 
-/** An event in one line: when, what, about what, and the rest in words; a terminal gets the time of day and as much as fits. */
+/** An event in one line: time, type, subject and data. On a terminal with the time of day, cut to its width. */
 export function eventLine(event: JsonObject): Block {
   return {
     render({ columns, ink }) {
@@ -82,7 +72,7 @@ export function eventLine(event: JsonObject): Block {
 }
 
 function toneOf(type: string, data: Json | undefined): Tone {
-  const { code, reachability, status, state } = isJsonObject(data) ? data : {};
+  const { code, reachability, status, state } = objectOf(data);
   if (code === 'APPROVAL_REQUIRED' || type === 'approval.requested' || type === 'hub.warning') return 'warning';
   if (type === 'agi.tool.failed' || status === 'failed' || state === 'denied' || reachability === 'unreachable') return 'bad';
   if (type === 'agi.tool.result' || status === 'succeeded' || state === 'approved') return 'good';
@@ -93,7 +83,7 @@ function factsText(data: Json | undefined): string {
   if (!isJsonObject(data)) return '';
   const value =
     data.value === undefined ? [] : [`${cellText(data.value)}${typeof data.unit === 'string' ? ` ${cellText(data.unit)}` : ''}`];
-  const others = Object.entries(data).filter(([name, fact]) => name !== 'value' && !LEFT_OUT.has(name) && fact !== null);
+  const others = Object.entries(data).filter(([name, fact]) => name !== 'value' && !LEFT_OUT.includes(name) && fact !== null);
   return [...value, ...others.map(([name, fact]) => `${name}=${factText(fact)}`)].join(' ');
 }
 

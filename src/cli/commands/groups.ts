@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectsOf } from '../../core/json.ts';
 import { type Invocation, usage } from '../command.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import { cellText } from '../terminal/text-table.ts';
@@ -10,8 +10,12 @@ const SOURCE = {
   help: 'device that sends, such as a switch; DEVICE/PART where it has several ("atmo devices DEVICE" numbers them)',
 };
 const TARGET = { name: 'TARGET', help: 'device that is told what to do, or DEVICE/PART' };
-const CLUSTER = { cluster: { value: 'NAME', help: 'only this function of Matter, such as OnOff ("atmo devices DEVICE" lists them)' } };
+const CLUSTER = {
+  cluster: { value: 'NAME', param: 'cluster', help: 'only this function of Matter, such as OnOff ("atmo devices DEVICE" lists them)' },
+};
 const GROUP = { name: 'GROUP', help: 'number or unique name of the group' };
+const MEMBER = { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' };
+const memberParams = async (call: Invocation) => ({ group: await groupOf(call), ...parseEndpoint(call.operand(1)) });
 
 const VERBS: readonly ToolCommand[] = [
   {
@@ -29,7 +33,7 @@ const VERBS: readonly ToolCommand[] = [
     tool: 'hub:bind_devices',
     operands: [SOURCE, TARGET],
     options: CLUSTER,
-    params: (call) => bindingParams(call.operand(0), call.operand(1), call.text('cluster')),
+    params: bindingParams,
   },
   {
     name: 'device unbind',
@@ -38,7 +42,7 @@ const VERBS: readonly ToolCommand[] = [
     tool: 'hub:unbind_devices',
     operands: [SOURCE, TARGET],
     options: CLUSTER,
-    params: (call) => bindingParams(call.operand(0), call.operand(1), call.text('cluster')),
+    params: bindingParams,
   },
   {
     name: 'groups',
@@ -46,7 +50,6 @@ const VERBS: readonly ToolCommand[] = [
     examples: ['groups'],
     tool: 'hub:list_groups',
     columns: ['id', 'name', 'members'],
-    params: () => ({}),
   },
   {
     name: 'group create',
@@ -55,7 +58,7 @@ const VERBS: readonly ToolCommand[] = [
     tool: 'hub:create_group',
     operands: [
       { name: 'NAME', help: 'what to call it' },
-      { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several', isRepeated: true },
+      { ...MEMBER, isRepeated: true },
     ],
     params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map(parseEndpoint) }),
     sentence: groupSentence,
@@ -65,8 +68,8 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'add a device to a group',
     examples: ['group add evening kitchen-lamp'],
     tool: 'hub:add_group_member',
-    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
-    params: async (call) => ({ group: await groupOf(call), ...parseEndpoint(call.operand(1)) }),
+    operands: [GROUP, MEMBER],
+    params: memberParams,
     sentence: groupSentence,
   },
   {
@@ -74,8 +77,8 @@ const VERBS: readonly ToolCommand[] = [
     summary: 'take a device out of a group',
     examples: ['group drop evening kitchen-lamp'],
     tool: 'hub:remove_group_member',
-    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
-    params: async (call) => ({ group: await groupOf(call), ...parseEndpoint(call.operand(1)) }),
+    operands: [GROUP, MEMBER],
+    params: memberParams,
     sentence: groupSentence,
   },
   {
@@ -116,18 +119,17 @@ function groupSentence({ id, name, members }: JsonObject): string {
   return `group ${cellText(id)}, ${cellText(name)}: ${texts.length > 0 ? texts.join(', ') : 'nobody is in it'}`;
 }
 
-function bindingParams(source: string, target: string, cluster: string | undefined) {
+function bindingParams({ operands: [source = '', target = ''] }: Invocation) {
   if (source === target) throw usage('SOURCE and TARGET have to be different');
   const { device_id, endpoint } = parseEndpoint(target);
-  return { ...parseEndpoint(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
+  return { ...parseEndpoint(source), target_device_id: device_id, target_endpoint: endpoint };
 }
 
 /** The number of the group that the first operand names. */
 async function groupOf(call: Invocation): Promise<number> {
   const text = call.operand(0);
   if (/^\d{1,5}$/.test(text)) return Number(text);
-  const groups = await call.hub.call('hub:list_groups', {});
-  const named = (Array.isArray(groups) ? groups : []).filter(isJsonObject).filter(({ name }) => name === text);
+  const named = objectsOf(await call.hub.call('hub:list_groups', {})).filter(({ name }) => name === text);
   const [group, other] = named;
   if (typeof group?.id === 'number' && !other) return group.id;
   if (other) throw usage(`${named.length} groups are called ${JSON.stringify(text)}; give the number that "atmo groups" shows`);

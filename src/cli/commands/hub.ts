@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { type Command, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { trustAuthority } from '../hub/hub-trust.ts';
@@ -7,7 +7,7 @@ import { meshIfAllowed, meshText, unreachableHubs } from '../hub/mesh-status.ts'
 import { hubUrl } from '../identity/credential.ts';
 import { qrBlock } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs } from '../terminal/text-table.ts';
-import { toolCommand } from '../tool-command.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -43,7 +43,7 @@ export const status: Command = {
       textPairs({
         hub: `${health.node_id} at ${hub.url}`,
         status: health.status,
-        problems: Array.isArray(health.problems) ? health.problems.join('; ') : '',
+        problems: textsOf(health.problems).join('; '),
         version: health.version,
         up: ageText(health.uptime_ms),
         devices: away.length === 0 ? list.length : `${list.length} (not reachable: ${away.join(', ')})`,
@@ -68,27 +68,26 @@ const checkConfig: Command = {
   examples: ['config check', 'config check new-config.yaml'],
   operands: [{ name: 'FILE', help: 'file to check; the one that the hub would read by default', isOptional: true }],
   async run({ io, output, operands: [file] }) {
-    if (!io.configCheck) throw usage('This atmo was built without the configuration; use the one of the hub');
     const found = await io.configCheck(file);
     output.answer({ ok: found.problem === undefined, ...found }, () => `${found.problem ?? `${found.file}: no mistakes`}\n`);
     return found.problem === undefined ? undefined : WRONG;
   },
 };
 
-const reloadConfig: Command = {
+const reloadConfig = requestCommand({
   name: 'config reload',
   summary: 'let the hub read its configuration again; what takes a restart is told',
   examples: ['config reload'],
-  async run({ hub, output }) {
-    const answer = await hub.call('hub:reload_config', {});
-    const keysOf = (name: string) => (isJsonObject(answer) && Array.isArray(answer[name]) ? answer[name].map(String) : []);
-    const [applied, waiting] = [keysOf('applied'), keysOf('needs_restart')];
-    output.answer(answer, () => [
-      applied.length > 0 ? `holds from now on: ${applied.join(', ')}\n` : nothingApplied(waiting),
-      ...(waiting.length > 0 ? [`after a restart: ${waiting.join(', ')} (sudo systemctl restart atmosphere-edge)\n`] : []),
-    ]);
+  request: ({ hub }) => hub.call('hub:reload_config', {}),
+  text(answer) {
+    const { applied, needs_restart: waiting } = objectOf(answer);
+    const [now, later] = [textsOf(applied), textsOf(waiting)];
+    return [
+      now.length > 0 ? `holds from now on: ${now.join(', ')}\n` : nothingApplied(later),
+      ...(later.length > 0 ? [`after a restart: ${later.join(', ')} (sudo systemctl restart atmosphere-edge)\n`] : []),
+    ];
   },
-};
+});
 
 function nothingApplied(waiting: readonly string[]): string {
   return waiting.length > 0 ? 'nothing changed that holds without a restart\n' : 'the file says what it said before\n';
@@ -102,7 +101,6 @@ const clockStatus = toolCommand({
   summary: "the hub's time, and whether it is trusted",
   examples: ['clock'],
   tool: 'hub:clock_status',
-  params: () => ({}),
   sentence: clockText,
 });
 
@@ -111,12 +109,11 @@ const setClock = toolCommand({
   summary: "set the hub's time where no network tells it",
   examples: ['clock set 2026-05-01T18:30:00+02:00'],
   tool: 'hub:set_clock',
-  operands: [{ name: 'TIME', help: 'the time now, with its offset from UTC: 2026-05-01T18:30:00+02:00' }],
-  params: (call) => ({ time: call.operand(0) }),
+  operands: [{ name: 'TIME', help: 'the time now, with its offset from UTC: 2026-05-01T18:30:00+02:00', param: 'time' }],
   sentence: clockText,
 });
 
-/** Who speaks for the time, in words. */
+/** The source of the time, in words. */
 const SOURCES: Readonly<Record<string, string>> = {
   owner: 'you set it',
   configuration: 'the configuration says so',
@@ -127,30 +124,31 @@ const SOURCES: Readonly<Record<string, string>> = {
 };
 
 function clockText({ now, trusted, source }: JsonObject): string {
-  const told = SOURCES[cellText(source)] ?? cellText(source);
+  const reason = SOURCES[cellText(source)] ?? cellText(source);
   const verdict =
     trusted === true
-      ? `the hub trusts this time: ${told}`
-      : `the hub does not trust this time: ${told}. Dangerous calls and times of the day wait; "atmo clock set TIME" helps`;
+      ? `the hub trusts this time: ${reason}`
+      : `the hub does not trust this time: ${reason}. Dangerous calls and times of the day wait; "atmo clock set TIME" helps`;
   return `${cellText(now)}\n${verdict}`;
 }
 
-/** Time on boards that may not know it. */
+/** The commands about the time of the hub, on boards without a clock of their own. */
 export const clockCommands: readonly Command[] = [clockStatus, setClock];
 
-/** What systemd runs when the hub has ended, in whatever way. */
+/** The command that systemd runs after the hub has ended, for any reason. */
 export const safeOutputs: Command = {
   name: 'outputs safe',
   summary: 'set the GPIO outputs of the configuration to their safe state; needs no hub, and leaves alone what another program has',
   examples: ['outputs safe'],
   async run({ io, output }) {
-    if (!io.safeOutputs) throw usage('This atmo was built without the lines of the board; use the one of the hub');
     const found = await io.safeOutputs();
-    const told = [
+    const lines = [
       ...(found.safe.length > 0 ? [`safe: ${found.safe.join(', ')}`] : []),
       ...(found.missed.length > 0 ? [`not set: ${found.missed.join(', ')}`] : []),
     ];
-    output.answer(found, () => (told.length > 0 ? `outputs ${told.join('; ')}\n` : output.isTerminal ? 'no outputs are configured\n' : ''));
+    output.answer(found, () =>
+      lines.length > 0 ? `outputs ${lines.join('; ')}\n` : output.isTerminal ? 'no outputs are configured\n' : '',
+    );
   },
 };
 
@@ -165,7 +163,7 @@ const showTls: Command = {
     const url = String(facts.url);
     if (facts.enabled !== true) {
       output.answer(facts, () => `No other machine reaches the hub: it listens on ${url} alone. Set ATMO_HTTP_HOST to 0.0.0.0 for TLS\n`);
-      return undefined;
+      return;
     }
     const certificate = facts.source === 'own_authority' ? `${url}/ca.crt` : undefined;
     const picture = certificate === undefined || output.isJson ? '' : await qrBlock(certificate);
@@ -174,7 +172,7 @@ const showTls: Command = {
         address: url,
         fingerprint: facts.fingerprint_sha256,
         certificate: certificate ?? "the owner's own",
-        names: Array.isArray(facts.names) ? facts.names.join(', ') : '',
+        names: textsOf(facts.names).join(', '),
         ends: facts.certificate_ends_at,
         elsewhere: `ATMO_URL=${url} atmo tls trust ${facts.fingerprint_sha256}`,
       };
@@ -199,5 +197,5 @@ const trustTls: Command = {
   },
 };
 
-/** What people need to reach the hub from other machines. */
+/** The commands to reach the hub from other machines. */
 export const tlsCommands: readonly Command[] = [showTls, trustTls];

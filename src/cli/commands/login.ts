@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
@@ -27,7 +27,7 @@ import { readInput } from '../input.ts';
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
 
-/** A token and an approver key of one's own, instead of sharing the owner's. */
+/** Gives a person a token and an approver key, instead of sharing the owner's. */
 export const login: Command = {
   name: 'login',
   summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
@@ -53,7 +53,7 @@ export const login: Command = {
   },
 };
 
-/** Back to the token that comes next: the owner's, where it can be read. */
+/** Deletes the login; the next credential applies, such as the owner's token where it can be read. */
 export const logout: Command = {
   name: 'logout',
   summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
@@ -89,10 +89,10 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
 }
 
 /**
- * Keeps a token that the owner minted for this person, for the hub at ATMO_URL: from another machine than the hub's, over TLS or a
- * tunnel. The hub is asked first whether the token holds and whose it is.
+ * Stores a token that the owner minted for this person, for the hub at ATMO_URL on another machine, over TLS or a tunnel. The hub
+ * first confirms that the token is valid and whose it is.
  */
-async function loginWithToken(call: Invocation, given: string): Promise<undefined> {
+async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
   if (!isSecureUrl(url)) throw usage(`A login is kept for https:// or for the end of a tunnel on this machine, not for ${url}`);
   const token = await readInput(given, call.io);
@@ -109,29 +109,28 @@ async function loginWithToken(call: Invocation, given: string): Promise<undefine
       ? [`To approve from here: "atmo approver key" prints the key to enrol there, "sudo atmo approver enroll ${person} --key KEY"\n`]
       : []),
   ]);
-  return undefined;
 }
 
-/** What the hub says of the token that asks. */
+/** The facts of the hub about a token, from a request with that token. */
 async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
-  const facts = await bearer.call('hub:show_token', { token });
-  if (isJsonObject(facts) && facts.state === 'valid') return facts;
+  const facts = objectOf(await bearer.call('hub:show_token', { token }));
+  if (facts.state === 'valid') return facts;
   throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');
 }
 
 /** By its full path: this runs as root. */
 const GETENT = '/usr/bin/getent';
 
-/** The user of the machine who logs in: behind sudo, the one who typed it. */
+/** The user of the machine who logs in: with sudo, the one who ran sudo. */
 interface LoginUser {
   readonly name: string;
   readonly home: string;
-  /** Present where files have to be written as this user and not as who runs. */
+  /** Present where files have to be written as this user and not as the user of the process. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
 
-/** `lookUp` answers the line of a user id in the user database (passwd(5)). */
+/** `lookUp` returns the line of a user id in the user database (passwd(5)). */
 export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = passwdLine): LoginUser {
   const { SUDO_UID: uid, SUDO_GID: gid, SUDO_USER: name } = env;
   if (process.geteuid?.() !== 0 || uid === undefined || gid === undefined || name === undefined || uid === '0') {
@@ -143,8 +142,8 @@ export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = p
 }
 
 /**
- * Runs what touches the user's files with the user's rights: what is made belongs to the user, and a link in the home
- * directory leads nowhere that the user could not go. Only for work that does not wait: rights are the process's.
+ * Runs work on the user's files with the user's rights: new files belong to the user, and a link in the home directory reaches
+ * nothing that the user could not. Only for synchronous work, since rights belong to the process.
  */
 export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
   if (!ids) return work();

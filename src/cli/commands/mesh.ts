@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { AtmoError, systemCode } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, present, textsOf } from '../../core/json.ts';
 import { type Command, durationSeconds, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { hubIdOf, JOIN_ADVICE, membershipPairs } from '../hub/mesh-status.ts';
 import { givenPassphrase, newPassphrase, PASSPHRASE_OPTION, readInput, requirePassphrase } from '../input.ts';
 import { qrBlock, StyledText } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
+import { requestCommand } from '../tool-command.ts';
 
 const HUB = { name: 'HUB', help: 'id or unique name of the hub, as atmo mesh peers tells it' };
 
@@ -17,9 +18,9 @@ const revoke: Command = {
   operands: [HUB],
   options: PASSPHRASE_OPTION,
   async run(call) {
-    const [hub, passphrase] = [await hubIdOf(call.hub, call.operand(0)), await givenPassphrase(call)];
-    const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/revoke`, passphrase === undefined ? {} : { passphrase });
-    const others = Array.isArray(answer.also_ended) ? answer.also_ended.map(String) : [];
+    const hub = await hubIdOf(call.hub, call.operand(0));
+    const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/revoke`, present({ passphrase: await givenPassphrase(call) }));
+    const others = textsOf(answer.also_ended);
     call.output.answer(answer, () => `${[hub, ...others].join(', ')} ${others.length > 0 ? 'are' : 'is'} no member any more\n`);
   },
 };
@@ -48,29 +49,26 @@ const exportRoot: Command = {
     const answer = await call.hub.post('/api/v1/mesh/root/export', { passphrase: await requirePassphrase(call) });
     if (file === '-') {
       call.output.answer(answer, () => `${answer.root_key}\n`);
-      return undefined;
+      return;
     }
     await writeNew(file, `${answer.root_key}\n`);
     call.output.answer({ file }, () => `the sealed root key is in ${file}; without its passphrase it is worth nothing\n`);
   },
 };
 
-const importRoot: Command = {
+const importRoot = requestCommand({
   name: 'mesh import-root',
   summary: 'bring an exported root key of the mesh to this hub',
   examples: ['mesh import-root mesh-root.key'],
   operands: [{ name: 'FILE', help: 'what atmo mesh export-root wrote; - for stdin' }],
   options: PASSPHRASE_OPTION,
-  async run(call) {
+  async request(call) {
     const file = call.operand(0);
     const rootKey = await readInput(file === '-' ? '-' : `@${file}`, call.io);
-    const answer = await call.hub.post('/api/v1/mesh/root/import', { root_key: rootKey, passphrase: await requirePassphrase(call) });
-    call.output.answer(answer, () => 'this hub has the root key now\n');
+    return call.hub.post('/api/v1/mesh/root/import', { root_key: rootKey, passphrase: await requirePassphrase(call) });
   },
-};
-
-/** What the holder of the root key decides. */
-const meshAuthorityCommands: readonly Command[] = [revoke, delegate, exportRoot, importRoot];
+  text: () => 'this hub has the root key now\n',
+});
 
 async function writeNew(file: string, text: string): Promise<void> {
   try {
@@ -82,7 +80,7 @@ async function writeNew(file: string, text: string): Promise<void> {
 }
 
 const INVITE_START = 'atmo-join1.';
-const TTL_SECONDS = { least: 60, most: 86_400 } as const;
+const LONGEST_INVITE_SECONDS = 86_400;
 
 const create: Command = {
   name: 'mesh create',
@@ -91,9 +89,7 @@ const create: Command = {
   options: { name: { value: 'NAME', help: 'what you call the mesh' }, ...PASSPHRASE_OPTION },
   async run(call) {
     await requireNoMesh(call);
-    const name = call.text('name');
-    const passphrase = await newPassphrase(call);
-    const body = { passphrase, ...(name !== undefined && { name }) };
+    const body = present({ passphrase: await newPassphrase(call), name: call.text('name') });
     const status = await call.output.during('Making the mesh and sealing its root key', () => call.hub.post('/api/v1/mesh/create', body));
     call.output.answer(status, () => `${status.mesh_id} is made, and this hub is its first member\n`);
     call.output.note('Keep a copy of its root key in a safe place: atmo mesh export-root FILE. Let hubs in: atmo mesh invite');
@@ -121,30 +117,28 @@ const invite: Command = {
   },
 };
 
-const join: Command = {
+const join = requestCommand({
   name: 'mesh join',
   summary: 'make this hub a member of the mesh that an invite is for',
   examples: ['mesh join @invite.txt', 'mesh join -'],
   operands: [{ name: 'LINE', help: 'what atmo mesh invite printed, or @FILE, or - for stdin' }],
-  async run(call) {
+  async request(call) {
     const line = await readInput(call.operand(0), call.io);
     if (!line.startsWith(INVITE_START))
       throw usage(`This is no invite: the line that atmo mesh invite printed begins with ${INVITE_START}`);
-    const status = await call.output.during('Joining the mesh', () => call.hub.post('/api/v1/mesh/join', { invite: line }));
-    call.output.answer(status, () => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`);
+    return call.output.during('Joining the mesh', () => call.hub.post('/api/v1/mesh/join', { invite: line }));
   },
-};
+  text: (status) => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`,
+});
 
-const leave: Command = {
+const leave = requestCommand({
   name: 'mesh leave',
   summary: 'end the membership of this hub',
   examples: ['mesh leave'],
   options: { 'delete-root-key': { help: 'delete the root key that is on this hub; without a copy the mesh loses it for ever' } },
-  async run(call) {
-    const answer = await call.hub.post('/api/v1/mesh/leave', { delete_root_key: call.isSet('delete-root-key') });
-    call.output.answer(answer, () => 'this hub is in no mesh any more\n');
-  },
-};
+  request: (call) => call.hub.post('/api/v1/mesh/leave', { delete_root_key: call.isSet('delete-root-key') }),
+  text: () => 'this hub is in no mesh any more\n',
+});
 
 const peers: Command = {
   name: 'mesh peers',
@@ -164,30 +158,29 @@ const peers: Command = {
   },
 };
 
-const status: Command = {
+const status = requestCommand({
   name: 'mesh status',
   summary: 'which mesh this hub is in, what it may do there, and until when',
   examples: ['mesh status'],
-  async run(call) {
-    const { peers: list, ...facts } = await call.hub.get('/api/v1/mesh');
-    call.output.answer(facts, () => textPairs(membershipPairs(facts)));
+  async request({ hub }) {
+    const { peers: _, ...facts } = await hub.get('/api/v1/mesh');
+    return facts;
   },
-};
+  text: (facts) => textPairs(membershipPairs(facts)),
+});
 
-const renew: Command = {
+const renew = requestCommand({
   name: 'mesh renew',
   summary: 'get a new membership certificate now; it happens by itself 30 days before the end',
   examples: ['mesh renew'],
-  async run(call) {
-    const facts = await call.output.during('Renewing the membership', () => call.hub.post('/api/v1/mesh/renew', {}));
-    call.output.answer(facts, () => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`);
-  },
-};
+  request: ({ hub, output }) => output.during('Renewing the membership', () => hub.post('/api/v1/mesh/renew', {})),
+  text: (facts) => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`,
+});
 
-/** The mesh of hubs: who is in it, and who comes and goes. */
-export const meshCommands: readonly Command[] = [create, invite, join, leave, peers, status, renew, ...meshAuthorityCommands];
+/** The commands about the mesh of hubs; the last ones need its root key. */
+export const meshCommands = [create, invite, join, leave, peers, status, renew, revoke, delegate, exportRoot, importRoot];
 
-/** Before a passphrase is thought of that nobody needs. */
+/** Checks first, so that nobody chooses a passphrase in vain. */
 async function requireNoMesh(call: Invocation): Promise<void> {
   const { state, mesh_id: meshId } = await call.hub.get('/api/v1/mesh');
   if (state === 'none' || meshId === undefined) return;
@@ -207,7 +200,7 @@ async function inviteParams(call: Invocation): Promise<JsonObject> {
 
 function inviteSeconds(ttl: string): number {
   const seconds = durationSeconds(ttl, '--ttl');
-  if (seconds >= TTL_SECONDS.least && seconds <= TTL_SECONDS.most) return seconds;
+  if (seconds >= 60 && seconds <= LONGEST_INVITE_SECONDS) return seconds;
   throw usage(`--ttl takes 1m to 24h, not ${JSON.stringify(ttl)}: whoever has the line can join until then`);
 }
 

@@ -37,7 +37,7 @@ export const monitor: Command = {
 const SECRET =
   'Whoever has this link can do what you can: open it yourself and show it to nobody. It is not kept anywhere; "atmo monitor" makes another.';
 
-/** A hub that was started from sources that nobody built has no page. */
+/** A hub that runs from sources without a build has no page. */
 async function requirePage({ hub }: Invocation): Promise<void> {
   try {
     await (await hub.stream('/', {}, { accept: 'text/html' })).body?.cancel();
@@ -57,9 +57,9 @@ async function addressForOthers({ hub }: Invocation): Promise<string> {
   throw usage(`A phone cannot reach ${hub.url}; let the hub answer in your network first: http.host in its config.yaml, or ATMO_HTTP_HOST`);
 }
 
-async function openHere(call: Invocation, link: string): Promise<undefined> {
+async function openHere(call: Invocation, link: string): Promise<void> {
   const { env, openFile } = call.io;
-  if (!openFile || !(env.DISPLAY || env.WAYLAND_DISPLAY))
+  if (!env.DISPLAY && !env.WAYLAND_DISPLAY)
     throw usage('There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows');
   await openPrivateLink(link, openFile, call.io);
   call.output.answer({ url: call.hub.url, opened: true }, () => `${call.hub.url} is open in your browser\n`);
@@ -79,7 +79,7 @@ function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   return `You are here over SSH. On your own machine run "ssh -N -L ${port}:127.0.0.1:${port} ${user}@${host}", then open the link there.`;
 }
 
-/** Who is signed in at the monitor page: the token, and for who may approve the name and the seed of the Ed25519 key. */
+/** A login of the monitor page: the token, and for an approver the name and the seed of the Ed25519 key. */
 export interface PageLogin {
   readonly token: string;
   readonly person?: string;
@@ -90,8 +90,8 @@ export interface PageLogin {
 const OWNER_TTL_SECONDS = 12 * 3_600;
 
 /**
- * The login of the person at the command line: of their own `atmo login`, or of ATMO_TOKEN. The owner's token stays where it
- * is: the page gets one for half a day in its place. UNAUTHENTICATED where there is none.
+ * The login of the person at the command line: from `atmo login`, or from ATMO_TOKEN. The page never gets the owner's token, but a
+ * new one for half a day. UNAUTHENTICATED without any.
  */
 async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> {
   const credential = findCredential(env);
@@ -108,7 +108,7 @@ async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> 
 
 const OF_HUB = /^at[01]\.[A-Za-z0-9_.-]+$/;
 
-/** The address of the page with the login behind `#`, which browsers send nowhere; short, since it has to fit into a QR code. */
+/** The address of the page with the login behind `#`, which browsers never send; short enough for a QR code. */
 function pageLink(url: string, login: PageLogin): string {
   const { token, person = '', key = '' } = login;
   if (OF_HUB.test(token)) return `${url}/#login=${[token, person, key].join('~').replace(/~+$/, '')}`;
@@ -144,12 +144,12 @@ function seedOf(file: string): string {
   return readApproverKey(file).export({ format: 'jwk' }).d ?? '';
 }
 
-/** As long as a browser may take to read the file. */
+/** The browser has this long to read the file. */
 const KEPT_MS = 10_000;
 
 /**
- * Lets a browser go to a link that holds a secret. Every user of the machine can read the arguments of a program: the browser
- * is given a file instead, for this user alone, that sends it on and is gone soon after.
+ * Opens a link that holds a secret in the browser. Every user of the machine can read the arguments of a program, so the browser
+ * gets a file that only this user can read, which redirects to the link and is deleted soon after.
  */
 async function openPrivateLink(link: string, open: (file: string) => Promise<void>, { env, sleep }: Pick<CliIo, 'env' | 'sleep'>) {
   const directory = mkdtempSync(join(env.XDG_RUNTIME_DIR ?? tmpdir(), 'atmo-monitor-'));
@@ -157,7 +157,7 @@ async function openPrivateLink(link: string, open: (file: string) => Promise<voi
     const file = join(directory, 'open.html');
     writeFileSync(file, forwardingPage(link), { mode: 0o600, flag: 'wx' });
     await open(file);
-    await (sleep ?? (await import('node:timers/promises')).setTimeout)(KEPT_MS);
+    await sleep(KEPT_MS);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -9,9 +9,8 @@ const profileCheck: Command = {
   examples: ['profile check', 'profile check my-lamp.json'],
   operands: [{ name: 'FILE', help: 'files to check; all by default', isOptional: true, isRepeated: true }],
   async run({ io, output, operands }) {
-    if (!io.profileCheck) throw notHere();
     const problems = await io.profileCheck(operands);
-    // Loaded by those who check: it brings the schema compiler with it.
+    // Loaded on demand, since it loads the schema compiler.
     const { formatProblem } = await import('../../profiles/check/profile-problem.ts');
     output.answer({ ok: problems.length === 0, problems }, () =>
       problems.length === 0 ? 'all profiles are fine' : problems.map(formatProblem).join('\n'),
@@ -26,20 +25,15 @@ const profileDraft: Command = {
   examples: ['profile draft living-room-lamp'],
   operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
   async run({ io, hub, output, operands: [id = ''] }) {
-    if (!io.profileDraft) throw notHere();
     const device = await hub.get(`/api/v1/devices/${encodeURIComponent(id)}`, { describe: true });
     if (!isJsonObject(device.description))
       throw new AtmoError('NOT_FOUND', `The hub has no description of ${id} yet; try atmo device interview ${id}`);
     // The hub of the same version made it from this very type.
     const files = await io.profileDraft(device.description as unknown as DeviceDescription);
-    // Where each belongs goes to stderr, so that the draft can be redirected into that file.
+    // The paths go to stderr, so that the draft can be redirected into a file.
     for (const { path } of files) io.stderr.write(`device-profiles/${path}\n`);
     output.answer({ device: id, files }, () => files.map(({ content }) => `${JSON.stringify(content, null, 2)}\n`).join('\n'));
   },
 };
-
-function notHere(): AtmoError {
-  return new AtmoError('NOT_SUPPORTED', 'This atmo was built without the profile tools; use the one in the checkout (scripts/atmo)');
-}
 
 export const profileCommands: readonly Command[] = [profileCheck, profileDraft];

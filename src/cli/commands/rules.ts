@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KnownNames, type RuleCheck, shownValues } from '../../core/auth/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import { typesAndFamilies } from '../../profiles/home/device-groups.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
@@ -10,20 +10,19 @@ import type { HubClient } from '../hub/hub-client.ts';
 import { stateDirs } from '../identity/credential.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
+import { requestCommand } from '../tool-command.ts';
 import { typedParams } from '../tool-parameters.ts';
 
 const REFUSED = 3;
 const WRONG = 2;
 
-const rules: Command = {
+const rules = requestCommand({
   name: 'rules',
   summary: "list the owner's rules that hold now",
   examples: ['rules'],
-  async run({ hub, output }) {
-    const listing = asObject(await hub.call('hub:list_rules', {}));
-    output.answer(listing, () => listingText(listing));
-  },
-};
+  request: async ({ hub }) => objectOf(await hub.call('hub:list_rules', {})),
+  text: listingText,
+});
 
 const check: Command = {
   name: 'rules check',
@@ -31,8 +30,6 @@ const check: Command = {
   examples: ['rules check', 'rules check new-rules.yaml'],
   operands: [{ name: 'FILE', help: 'file to check; rules.yaml in the state directory by default', isOptional: true }],
   async run({ io, hub, output, operands: [file] }) {
-    if (!io.rulesCheck)
-      throw new AtmoError('NOT_SUPPORTED', 'This atmo was built without the rules; use the one in the checkout (scripts/atmo)');
     const known = await namesOfHub(hub);
     const found = await io.rulesCheck(file ?? usualFile(io.env), known);
     if (!known) output.note('No hub answered: whether the devices, areas and tools exist was not checked');
@@ -55,20 +52,14 @@ const test: Command = {
     at: { value: 'TIME', help: '22:30, "fri 22:30" or 2026-01-31T22:30:00Z; now by default' },
   },
   async run(call) {
-    const [agent, at] = [call.text('agent'), call.text('at')];
-    const request = {
-      tool: call.operand(0),
-      params: await paramsOf(call),
-      ...(agent !== undefined && { agent }),
-      ...(at !== undefined && { at }),
-    };
-    const trial = asObject(await call.hub.call('hub:test_rules', request));
+    const request = present({ tool: call.operand(0), params: await paramsOf(call), agent: call.text('agent'), at: call.text('at') });
+    const trial = objectOf(await call.hub.call('hub:test_rules', request));
     call.output.answer(trial, () => trialText(trial));
-    return asObject(trial.verdict).kind === 'allow' && trial.dangerous !== true ? undefined : REFUSED;
+    return objectOf(trial.verdict).kind === 'allow' && trial.dangerous !== true ? undefined : REFUSED;
   },
 };
 
-/** The owner's rules: what holds, whether a file is right, what a call would meet. */
+/** The commands about the owner's rules. */
 export const ruleCommands: readonly Command[] = [rules, check, test];
 
 async function paramsOf(call: Invocation): Promise<JsonObject> {
@@ -87,7 +78,7 @@ function usualFile(env: Invocation['io']['env']): string {
   throw usage(`There is no ${files.join(' and no ')}; name the file: atmo rules check FILE`);
 }
 
-/** What a hub knows, to find misspelled names by; a check needs none. */
+/** The names of a hub, to find misspelled ones; undefined where no hub answers, since a check needs none. */
 async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
@@ -97,7 +88,7 @@ async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
     return {
       devices: texts('id'),
       areas: texts('area'),
-      types: [...typesAndFamilies(devices.flatMap(({ device_types: types }) => (Array.isArray(types) ? types.map(String) : [])))],
+      types: [...typesAndFamilies(devices.flatMap(({ device_types: types }) => textsOf(types)))],
       values: [...new Set(tools.flatMap(({ returns }) => shownValues(returns)))],
       tools: tools.map(({ id }) => String(id).split('@')[0] ?? ''),
     };
@@ -132,20 +123,17 @@ function warningText({ line, message }: { readonly line?: unknown; readonly mess
 }
 
 function trialText(trial: JsonObject): string {
-  const { kind, rule, reason, persons } = asObject(trial.verdict);
+  const { kind, rule, reason, persons } = objectOf(trial.verdict);
   const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'is denied' : 'is allowed';
   const why = [rule === undefined ? '' : ` by ${JSON.stringify(rule)}`, reason === undefined ? '' : ` (${cellText(reason)})`].join('');
   const lines = objectsIn(trial, 'effects').flatMap((effect) => [
     `  ${cellText(effect.does ?? effect.target ?? effect.tool ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
-    ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
+    ...textsOf(effect.because).map((because) => `    ${cellText(because)}\n`),
   ]);
   const when = trial.at === undefined ? '' : ` at ${cellText(trial.at)}`;
   const danger = trial.dangerous === true && kind === 'allow' ? '; it is dangerous, so that a person has to approve each call' : '';
-  const later = Array.isArray(trial.judged_later) ? trial.judged_later : [];
-  const rest = later.map((tool) => `  ${cellText(tool)}: judged when it runs, by the results of the steps before it\n`);
+  const rest = textsOf(trial.judged_later).map(
+    (tool) => `  ${cellText(tool)}: judged when it runs, by the results of the steps before it\n`,
+  );
   return `${cellText(trial.tool)}${when} ${what}${why}${danger}\n${lines.join('')}${rest.join('')}`;
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

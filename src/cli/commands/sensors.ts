@@ -1,12 +1,13 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import { type Command, durationSeconds, HUB_OPTION, type Invocation, timeOption, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { Query } from '../hub/hub-client.ts';
 import { ageText, textTable } from '../terminal/text-table.ts';
+import { requestCommand } from '../tool-command.ts';
 import { readingText, stateCell } from './devices.ts';
 
-export const sensors: Command = {
+export const sensors = requestCommand({
   name: 'sensors',
   summary: 'every sensor with its value, unit and age',
   examples: ['sensors', 'sensors --area kitchen', 'sensors --kind temperature', 'sensors --hub shed'],
@@ -16,46 +17,32 @@ export const sensors: Command = {
     area: { value: 'AREA', help: 'only sensors in this area' },
     ...HUB_OPTION,
   },
-  async run(call) {
-    const wish = { device: call.text('device'), kind: call.text('kind'), area: call.text('area') };
-    const answer = call.text('hub') === undefined ? await call.hub.get('/api/v1/sensors', wish) : await sensorsElsewhere(call, wish);
-    call.output.answer(answer, () =>
-      textTable(
-        ['SENSOR', 'VALUE', 'AGE', 'AREA', 'DEVICE IS'],
-        objectsIn(answer, 'sensors').map((reading) => [
-          reading.id,
-          readingText(reading),
-          ageText(reading.age_ms),
-          reading.area,
-          stateCell(reading.reachability),
-        ]),
-      ),
-    );
+  request(call): Promise<JsonObject> {
+    const filter = { device: call.text('device'), kind: call.text('kind'), area: call.text('area') };
+    return call.text('hub') === undefined ? call.hub.get('/api/v1/sensors', filter) : sensorsElsewhere(call, filter);
   },
-};
+  text: (answer) => textTable(['SENSOR', 'VALUE', 'AGE', 'AREA', 'DEVICE IS'], objectsIn(answer, 'sensors').map(sensorRow)),
+});
+
+function sensorRow(reading: JsonObject): readonly unknown[] {
+  return [reading.id, readingText(reading), ageText(reading.age_ms), reading.area, stateCell(reading.reachability)];
+}
 
 const PAGE = 500;
 
-/** Lists of other hubs are calls of a tool there; what they answer is brought into the form of the list here. */
-async function sensorsElsewhere({ hub }: Invocation, wish: Readonly<Record<string, string | undefined>>): Promise<JsonObject> {
-  const given = Object.fromEntries(Object.entries(wish).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+/** The list of another hub comes from a tool there; the result is converted to the form of the list of this hub. */
+async function sensorsElsewhere({ hub }: Invocation, filter: Readonly<Record<string, string | undefined>>): Promise<JsonObject> {
   const sensors: JsonObject[] = [];
   for (let total = 1; sensors.length < total; ) {
-    const page = await hub.call('core:list_sensors', { ...given, limit: PAGE, offset: sensors.length });
-    const found = isJsonObject(page) ? objectsIn(page, 'sensors') : [];
+    const page = await hub.call('core:list_sensors', { ...present(filter), limit: PAGE, offset: sensors.length });
+    const found = objectsIn(page, 'sensors');
     sensors.push(...found.map(asListed));
-    total = isJsonObject(page) && found.length > 0 ? Number(page.total) : 0;
+    total = found.length > 0 ? Number(objectOf(page).total) : 0;
   }
   return { sensors };
 }
 
-function asListed({
-  sensor_id: id = null,
-  device_id: device = null,
-  timestamp: at = null,
-  age_seconds: age,
-  ...rest
-}: JsonObject): JsonObject {
+function asListed({ sensor_id: id = null, device_id: device = null, timestamp: at = null, age_seconds: age, ...rest }: JsonObject) {
   return { id, device, ...rest, at, age_ms: typeof age === 'number' ? Math.round(age * 1000) : null };
 }
 
@@ -79,18 +66,18 @@ export const read: Command = {
     const isNow = limit === undefined && Object.values(range).every((value) => value === undefined);
     const answer = await readHere(call, isNow ? { limit: 1 } : { ...range, limit });
     if (!answer) return readElsewhere(call);
-    const sensor = isJsonObject(answer.sensor) ? answer.sensor : {};
+    const sensor = objectOf(answer.sensor);
     if (isNow && sensor.reachability === undefined) throw removed(call.operand(0));
     if (isNow) {
       call.output.answer(sensor, () => `${readingText(sensor)}  (${oldText(sensor.age_ms)}, device ${sensor.reachability})`);
-      return undefined;
+      return;
     }
     const points = objectsIn(answer, 'points').map((point) => [point.at, readingText({ ...sensor, value: point.value ?? null })]);
     call.output.answer(answer, () => textTable(['AT', 'VALUE'], points));
   },
 };
 
-/** The hub has readings from before and no device that tells new ones. */
+/** The hub has old readings, but the device that reported them was removed. */
 function removed(sensor: string): AtmoError {
   const device = sensor.split('/')[0];
   return new AtmoError(
@@ -100,7 +87,7 @@ function removed(sensor: string): AtmoError {
   );
 }
 
-/** Undefined when this hub has no such sensor but another one answers for it. */
+/** Undefined when another hub has the sensor. */
 async function readHere(call: Invocation, query: Query): Promise<JsonObject | undefined> {
   const sensor = call.operand(0);
   try {
@@ -112,39 +99,33 @@ async function readHere(call: Invocation, query: Query): Promise<JsonObject | un
   }
 }
 
-/** A sensor's id begins with its device, and that is among the tools of the hub that has it. */
+/** A sensor's id begins with its device, whose tools name the hub that has it. */
 async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
-  const [device = ''] = sensor.split('/');
-  const tools = objectsIn(await toolsOf(hub, device), 'tools');
-  return tools.some(({ nodes }) => Array.isArray(nodes) && nodes.length > 0);
-}
-
-async function toolsOf(hub: Invocation['hub'], device: string): Promise<JsonObject> {
+  const [device] = sensor.split('/');
   try {
-    return await hub.get('/api/v1/tools', { device, limit: 1 });
+    const tools = objectsIn(await hub.get('/api/v1/tools', { device, limit: 1 }), 'tools');
+    return tools.some(({ nodes }) => textsOf(nodes).length > 0);
   } catch (error) {
-    if (error instanceof AtmoError && error.code === 'DEVICE_NOT_FOUND') return {};
+    if (error instanceof AtmoError && error.code === 'DEVICE_NOT_FOUND') return false;
     throw error;
   }
 }
 
 /** Readings of another hub come from its tool: there is no route to its sensors. */
-async function readElsewhere(call: Invocation): Promise<undefined> {
+async function readElsewhere(call: Invocation): Promise<void> {
   if (call.integer('limit') !== undefined) throw usage('--limit does not go with a sensor of another hub; say --since and --every');
   const [start, end] = [timeOption(call, 'since'), timeOption(call, 'until')];
   const [every, agg] = [call.text('every'), call.text('agg')];
-  const range = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
-  const answer = await call.hub.call('core:query_sensor', {
+  const params = present({
     sensor_id: call.operand(0),
-    ...(Object.keys(range).length > 0 && { time_range: range }),
-    ...(agg !== undefined && { aggregation: agg }),
-    ...(every !== undefined && { every_seconds: durationSeconds(every, '--every') }),
+    time_range: start === undefined && end === undefined ? undefined : present({ start, end }),
+    aggregation: agg,
+    every_seconds: every === undefined ? undefined : durationSeconds(every, '--every'),
   });
-  const reading: JsonObject = isJsonObject(answer) ? answer : {};
+  const reading = objectOf(await call.hub.call('core:query_sensor', params));
   const values = objectsIn(reading, 'values').map(({ timestamp, value }) => [timestamp, readingText({ ...reading, value: value ?? null })]);
   const isNow = [start, end, every, agg].every((value) => value === undefined);
   call.output.answer(reading, () => (isNow ? nowText(reading, values[0]?.[1]) : textTable(['AT', 'VALUE'], values)));
-  return undefined;
 }
 
 function nowText({ age_seconds: seconds, reachability }: JsonObject, value: unknown): string {

@@ -3,17 +3,23 @@ import { LONGEST_TOKEN_SECONDS } from '../../core/auth/tokens.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { editDistance, nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import { type Command, durationSeconds, type Invocation, ratePerMinute, usage } from '../command.ts';
 import { allTools, objectsIn, resolveIdPrefix } from '../hub/answer-lists.ts';
 import { hubIdOf } from '../hub/mesh-status.ts';
 import { findCredential, isOwnersToken } from '../identity/credential.ts';
 import { readInput } from '../input.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
-import { toolCommand } from '../tool-command.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
 
 const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true } as const;
 const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;
+
+const TOKEN_ID = {
+  name: 'ID',
+  help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one',
+  completes: 'token',
+} as const;
 
 const mint: Command = {
   name: 'token mint',
@@ -36,39 +42,36 @@ const mint: Command = {
   async run(call) {
     const params = await mintParams(call);
     const minted = await call.hub.call('hub:mint_token', params);
-    const facts = isJsonObject(minted) ? minted : {};
+    const facts = objectOf(minted);
     call.output.answer(minted, () => `${facts.token}\n`);
-    if (call.output.isJson) return undefined;
+    if (call.output.isJson) return;
     for (const problem of await grantProblems(call.hub, params.permissions)) call.output.note(problem);
     call.output.note(mintNote(facts));
   },
 };
 
-const show: Command = {
+const show = requestCommand({
   name: 'token show',
   summary: 'what a token says and whether it still holds',
   examples: ['token show @helper.token'],
   operands: [{ name: 'TOKEN', help: 'the text of the token, @FILE, or - for stdin' }],
-  async run(call) {
+  async request(call) {
     const given = call.operand(0);
     if (/^at[01]\./.test(given)) call.output.note('A token on the command line can be read by every user of this machine; use - or @FILE');
-    const facts = await call.hub.call('hub:show_token', { token: await readInput(given, call.io) });
-    call.output.answer(facts, () => (isJsonObject(facts) ? textPairs(facts) : ''));
+    return call.hub.call('hub:show_token', { token: await readInput(given, call.io) });
   },
-};
+  text: (facts) => textPairs(objectOf(facts)),
+});
 
-const list: Command = {
+const list = requestCommand({
   name: 'tokens',
   summary: 'the tokens that this hub made',
   examples: ['tokens'],
-  async run(call) {
-    const answer = await call.hub.call('hub:list_tokens', {});
-    const tokens = isJsonObject(answer) ? objectsIn(answer, 'tokens') : [];
-    call.output.answer(answer, () => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], tokens.map(tokenRow)));
-  },
-};
+  request: ({ hub }) => hub.call('hub:list_tokens', {}),
+  text: (answer) => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
+});
 
-/** Beside its brothers, where people look for it. */
+/** The same command under the name that matches the other commands about tokens. */
 const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
 
 const revoke = toolCommand({
@@ -76,13 +79,7 @@ const revoke = toolCommand({
   summary: 'end a token and all that come from it',
   examples: ['token revoke 0b6c'],
   tool: 'hub:revoke_token',
-  operands: [
-    {
-      name: 'ID',
-      help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one',
-      completes: 'token',
-    },
-  ],
+  operands: [TOKEN_ID],
   params: async (call) => ({ token_id: await fullId(call) }),
   sentence: ({ revoked }, call) =>
     revoked === true ? `token ${call.operand(0)} is revoked, with all that came from it` : `token ${call.operand(0)} was revoked before`,
@@ -93,7 +90,6 @@ const rotateOwner = toolCommand({
   summary: "replace the owner's token; the old one ends at once",
   examples: ['token rotate-owner'],
   tool: 'hub:rotate_owner',
-  params: () => ({}),
   sentence: () => "the owner's token is a new one, in owner.token of the state directory; the old one has ended",
 });
 
@@ -113,29 +109,29 @@ const check: Command = {
   },
 };
 
-/** Where the token of this command line is from, in words. */
+/** The source of the token of this command line, in words. */
 const SOURCES = { environment: 'ATMO_TOKEN', login: 'atmo login', owner: "the owner's token of this machine" } as const;
 
-const whoami: Command = {
+const whoami = requestCommand({
   name: 'whoami',
   summary: 'as whom these commands speak to the hub, and what that allows',
   examples: ['whoami'],
-  async run(call) {
+  async request(call) {
     const credential = findCredential(call.io.env);
     if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "atmo login", or set ATMO_TOKEN');
     const { token, source } = credential;
     const facts = isOwnersToken(token)
       ? { agent_id: 'owner', permissions: ['*', 'admin:*'] }
       : await call.hub.call('hub:show_token', { token });
-    const answer = { hub: call.hub.url, by: SOURCES[source], ...(isJsonObject(facts) && facts) };
-    call.output.answer(answer, () => textPairs(answer));
+    return { hub: call.hub.url, by: SOURCES[source], ...objectOf(facts) };
   },
-};
+  text: textPairs,
+});
 
-/** Tokens: made, looked at, ended. */
+/** The commands about tokens. */
 export const tokenCommands: readonly Command[] = [mint, show, list, tokenList, revoke, check, rotateOwner, whoami];
 
-/** What `--allow` says, however it was written: repeated, as words that follow, or with commas. */
+/** The permissions of `--allow`, written repeatedly, as further words, or with commas. */
 function allowed(call: Invocation): readonly string[] {
   const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (texts.length > 0 || call.text('role') !== undefined) return texts;
@@ -147,8 +143,7 @@ const FULL_ID = /^[0-9a-f]{32}$/;
 async function fullId(call: Invocation): Promise<string> {
   const start = call.operand(0);
   if (FULL_ID.test(start)) return start;
-  const answer = await call.hub.call('hub:list_tokens', {});
-  const ids = (isJsonObject(answer) ? objectsIn(answer, 'tokens') : []).map(({ token_id: id }) => String(id));
+  const ids = objectsIn(await call.hub.call('hub:list_tokens', {}), 'tokens').map(({ token_id: id }) => String(id));
   return resolveIdPrefix(ids, start, { what: 'token', listedBy: 'atmo tokens' });
 }
 
@@ -161,28 +156,26 @@ function lifetimeSeconds(text: string): number {
 async function mintParams(call: Invocation): Promise<JsonObject> {
   const agent = call.text('agent');
   if (agent === undefined) throw usage('--agent is missing: name the agent, such as --agent kitchen-assistant');
-  const [role, ttl, rate, key] = ['role', 'ttl', 'rate', 'key'].map((option) => call.text(option));
-  const maxHops = call.integer('max-hops');
+  const [ttl, rate] = [call.text('ttl'), call.text('rate')];
   const nodes = await Promise.all(call.texts('node').map((node) => hubIdOf(call.hub, node)));
   const permissions = allowed(call);
-  return {
+  return present({
     agent_id: agent,
-    ...(permissions.length > 0 && { permissions }),
-    ...(role !== undefined && { role }),
-    ...(ttl !== undefined && { ttl_seconds: lifetimeSeconds(ttl) }),
-    ...(maxHops !== undefined && { max_hops: maxHops }),
-    ...(rate !== undefined && { rate_per_minute: ratePerMinute(rate, '--rate') }),
-    ...(nodes.length > 0 && { allowed_nodes: nodes }),
-    ...(key !== undefined && { key }),
-  };
+    permissions: permissions.length > 0 ? permissions : undefined,
+    role: call.text('role'),
+    ttl_seconds: ttl === undefined ? undefined : lifetimeSeconds(ttl),
+    max_hops: call.integer('max-hops'),
+    rate_per_minute: rate === undefined ? undefined : ratePerMinute(rate, '--rate'),
+    allowed_nodes: nodes.length > 0 ? nodes : undefined,
+    key: call.text('key'),
+  });
 }
 
-/** What looks misspelled, as far as the caller may know what there is. */
+/** The grants that look misspelled; empty where the caller may not read the tools and devices. */
 async function grantProblems(hub: Invocation['hub'], permissions: Json | undefined): Promise<readonly string[]> {
-  if (!Array.isArray(permissions)) return [];
   try {
     const [tools, devices] = await Promise.all([allTools(hub, {}), hub.get('/api/v1/devices')]);
-    return lintGrants(permissions.map(String), { tools, devices: objectsIn(devices, 'devices') });
+    return lintGrants(textsOf(permissions), { tools, devices: objectsIn(devices, 'devices') });
   } catch (error) {
     if (error instanceof AtmoError) return [];
     throw error;
@@ -197,17 +190,11 @@ function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, per
   return [id, agent, state, until, permissions];
 }
 
-/** Whether grants cover requirements. */
-interface GrantVerdict {
-  readonly allowed: boolean;
-  /** Requirements that none of the grants covers, or that are malformed: those are always denied. */
-  readonly missing: readonly string[];
-  /** What cannot be known here. */
-  readonly note?: string;
-}
-
-/** Checks requirements against grants as a hub would. VALIDATION_ERROR names a grant that is malformed. */
-function checkGrants(allow: readonly string[], require: readonly string[]): GrantVerdict {
+/**
+ * Checks requirements against grants as a hub would: malformed requirements are missing too, and VALIDATION_ERROR names a malformed
+ * grant. The note tells what only a hub can check.
+ */
+function checkGrants(allow: readonly string[], require: readonly string[]) {
   const grants = allow.map(requireGrant);
   const missing = require.filter((text) => {
     const required = parsePermission(text);
@@ -215,16 +202,15 @@ function checkGrants(allow: readonly string[], require: readonly string[]): Gran
   });
   const isGrouped = missing.length > 0 && grants.some(({ kind }) => kind === 'group');
   const note = 'Only a hub knows which devices belong to a @type or @area: those grants count for none here';
-  return { allowed: missing.length === 0, missing, ...(isGrouped && { note }) };
+  return { allowed: missing.length === 0, missing, note: isGrouped ? note : undefined };
 }
 
-/** What grants may name: the tools and the devices of a hub, as its HTTP API tells them. */
 interface KnownResources {
   readonly tools: readonly JsonObject[];
   readonly devices: readonly JsonObject[];
 }
 
-/** More letters than these apart, and it is another word. */
+/** Words with a larger edit distance count as different ones. */
 const MAX_SLIPS = 2;
 
 /**
@@ -272,12 +258,12 @@ function missing(sentence: string, name: string, known: readonly string[]): read
 }
 
 function requiredPermissions({ requires }: JsonObject): readonly string[] {
-  return isJsonObject(requires) && Array.isArray(requires.permissions) ? requires.permissions.map(String) : [];
+  return textsOf(objectOf(requires).permissions);
 }
 
 const actionOf = (permission: string): string => permission.split(':').slice(0, 2).join(':');
 
-function namesOf(devices: readonly JsonObject[]): { readonly devices: readonly string[]; readonly areas: readonly string[] } {
+function namesOf(devices: readonly JsonObject[]) {
   return {
     devices: devices.map(({ id }) => String(id)),
     areas: [...new Set(devices.flatMap(({ area }) => (typeof area === 'string' ? [areaKey(area)] : [])))],

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import { HubClient, type Query } from '../hub/hub-client.ts';
@@ -6,7 +6,7 @@ import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
 import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 
-/** How a search says what the words of the sentence did not find. */
+/** The beginning of a reason of a search about words that the tool does not have. */
 const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
@@ -34,21 +34,15 @@ export const tools: Command = {
     const search = call.text('search');
     if (search !== undefined && call.text('format') === undefined) return find(call, search);
     const tools = await listAll(call);
-    const isForModels = call.text('format') !== undefined;
+    if (call.text('format') !== undefined) return call.output.answer(tools, () => JSON.stringify(tools, null, 2));
     const labels = await labelsFor(call, tools);
-    call.output.answer(isForModels ? tools : { tools, total: tools.length }, () =>
-      isForModels
-        ? JSON.stringify(tools, null, 2)
-        : textTable(
-            ['TOOL', 'CATEGORY', 'DOES', 'HUB', ''],
-            tools.map((tool) => toolRow(tool, labels)),
-          ),
-    );
+    const rows = tools.map((tool) => toolRow(tool, labels));
+    call.output.answer({ tools, total: tools.length }, () => textTable(['TOOL', 'CATEGORY', 'DOES', 'HUB', ''], rows));
   },
 };
 
-/** What fits a sentence, best first, with why; below it what almost does, with what it lacks. */
-async function find(call: Invocation, search: string): Promise<undefined> {
+/** Prints the tools that fit a sentence, best first, with the reasons; below them near misses, with the words that they lack. */
+async function find(call: Invocation, search: string): Promise<void> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
   const labels = await labelsFor(call, [...tools, ...near]);
@@ -57,10 +51,7 @@ async function find(call: Invocation, search: string): Promise<undefined> {
   call.output.answer({ ...answer, tools, near_misses: near, total: tools.length }, () => [
     ...(typeof answer.note === 'string' ? [`${answer.note}\n`] : []),
     tools.length > 0
-      ? textTable(
-          ['TOOL', 'SURE', 'DOES', 'WHY', 'HUB'],
-          rows(tools, (tool) => reasonsOf(tool).join(', ')),
-        )
+      ? textTable(['TOOL', 'SURE', 'DOES', 'WHY', 'HUB'], rows(tools, whyOf))
       : 'Nothing fits; "atmo tools" lists all there are\n',
     ...(tools.length > 0 && answer.unsure === true ? ['None of them is sure: name the room and the thing\n'] : []),
     ...whichOne(answer),
@@ -69,7 +60,7 @@ async function find(call: Invocation, search: string): Promise<undefined> {
   ]);
 }
 
-/** Several devices that are meant as well as the first. */
+/** The devices to choose from, where several fit equally well. */
 function whichOne({ which_one: which }: JsonObject) {
   if (!isJsonObject(which)) return [];
   const rows = objectsIn(which, 'candidates').map(({ device, area, tool }) => [device, area ?? '', tool]);
@@ -85,17 +76,17 @@ function sureText(confidence: Json | undefined): string {
 }
 
 function matchRow(tool: JsonObject, why: string, labels: ReadonlyMap<string, string>): readonly unknown[] {
-  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  const metadata = objectOf(tool.metadata);
   return [tool.id, sureText(tool.confidence), metadata.title, why, hubNames(tool, labels)];
 }
 
-function reasonsOf({ reasons }: JsonObject): readonly string[] {
-  return Array.isArray(reasons) ? reasons.map(String) : [];
+function whyOf({ reasons }: JsonObject): string {
+  return textsOf(reasons).join(', ');
 }
 
-/** The words of the sentence that nothing of the tool has, and what is not configured. */
-function lackOf(tool: JsonObject): string {
-  return reasonsOf(tool)
+/** The words of the sentence that do not fit the tool, and settings that it lacks. */
+function lackOf({ reasons }: JsonObject): string {
+  return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))
     .map((reason) => reason.replace(MISSING, ''))
     .join(', ');
@@ -112,43 +103,43 @@ function filterOf(call: Invocation): Query {
   return { device, capability, category, node: call.text('hub') };
 }
 
-async function describe(call: Invocation, name: string): Promise<undefined> {
+async function describe(call: Invocation, name: string): Promise<void> {
   const tool = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`, { format: call.text('format'), node: call.text('hub') });
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
 }
 
-/** People read names; they are asked for only where a tool of another hub is shown. */
+/** Names of hubs for people, loaded only where a tool of another hub is shown. */
 async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
-  if (call.output.isJson || tools.every(({ nodes }) => !Array.isArray(nodes) || nodes.length === 0)) return new Map();
+  if (call.output.isJson || tools.every(({ nodes }) => textsOf(nodes).length === 0)) return new Map();
   // Not over --hub: this hub knows the names of all others.
   const mesh = await meshIfAllowed(new HubClient(call.io));
   return mesh ? hubLabels(mesh) : new Map();
 }
 
 function toolRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
-  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  const metadata = objectOf(tool.metadata);
   return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), availabilityText(tool)];
 }
 
 function availabilityText({ available, missing_setting: missingSetting, metadata }: JsonObject): string {
   if (missingSetting !== undefined) return 'not configured';
   if (available !== false) return '';
-  return isJsonObject(metadata) && metadata.device !== undefined ? 'away' : 'cannot run';
+  return objectOf(metadata).device !== undefined ? 'away' : 'cannot run';
 }
 
 function hubNames({ nodes }: JsonObject, labels: ReadonlyMap<string, string>): string {
-  return Array.isArray(nodes) ? nodes.map((id) => labels.get(String(id)) ?? String(id)).join(', ') : '';
+  return textsOf(nodes)
+    .map((id) => labels.get(id) ?? id)
+    .join(', ');
 }
 
 function toolText(tool: JsonObject): Printable {
-  const schema = isJsonObject(tool.parameters) ? tool.parameters : {};
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const rows = Object.entries(properties).map(([name, property]) => {
-    const { description, ...constraints } = isJsonObject(property) ? property : {};
-    return [name, required.includes(name) ? 'yes' : '', cellText(description ?? ''), cellText(constraints)];
+  const { properties, required } = objectOf(tool.parameters);
+  const rows = Object.entries(objectOf(properties)).map(([name, property]) => {
+    const { description, ...constraints } = objectOf(property);
+    return [name, textsOf(required).includes(name) ? 'yes' : '', cellText(description ?? ''), cellText(constraints)];
   });
-  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  const metadata = objectOf(tool.metadata);
   return [
     textPairs({
       tool: tool.id,
@@ -166,9 +157,9 @@ function toolText(tool: JsonObject): Printable {
   ];
 }
 
-/** Permissions of the caller, then what the hub has to have. */
+/** The permissions that the caller needs, then the capabilities that the hub needs. */
 function needsText(requires: Json | undefined): string {
-  const { permissions, capabilities } = isJsonObject(requires) ? requires : {};
-  const texts = [permissions, capabilities].flatMap((list) => (Array.isArray(list) ? list.map(String) : []));
+  const { permissions, capabilities } = objectOf(requires);
+  const texts = [permissions, capabilities].flatMap(textsOf);
   return texts.length > 0 ? texts.join(', ') : 'nothing';
 }
