@@ -1,6 +1,6 @@
 import { type Command, type Invocation, usage } from '../command.ts';
 import { authorizationChecks } from '../doctor/authorization-checks.ts';
-import type { CheckResult, CheckSection, HubPorts } from '../doctor/check-result.ts';
+import { type CheckResult, type CheckSection, type HubPorts, named } from '../doctor/check-result.ts';
 import { endpointChecks, homeChecks, hubCheck } from '../doctor/hub-checks.ts';
 import { clockCheck, memoryBoundCheck, nodeCheck, stateChecks, tokenCheck } from '../doctor/machine-checks.ts';
 import { agentChecks, toolChecks } from '../doctor/tool-checks.ts';
@@ -27,19 +27,26 @@ export const doctor: Command = {
     const checks = sections.flatMap(({ title, checks: inSection }) => inSection.map((check) => ({ section: title, ...check })));
     const isWell = checks.every(({ state }) => state !== 'failed');
     call.output.answer({ ok: isWell, checks }, () => checkPage(sections));
-    if (isWell) return undefined;
-    return isHubThere ? 1 : 5;
+    return isWell ? 0 : isHubThere ? 1 : 5;
   },
 };
 
-/** Everything that can be looked at; without a hub what is left of it. */
+/** Runs all checks; without a hub only those of the machine. */
 async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
-  const answers = await hubCheck(hub);
-  const isHubThere = answers.state !== 'failed';
+  const health = await hubCheck(hub);
+  const isHubThere = health.state !== 'failed';
   const own: CheckSection[] = [
-    { title: 'Machine', checks: [nodeCheck(process.versions.node), clockCheck(Date.now()), memoryBoundCheck(), tokenCheck(io.env)] },
-    { title: 'Network', checks: (await io.networkChecks?.(await portsOf(call, isHubThere))) ?? [] },
+    {
+      title: 'Machine',
+      checks: [
+        named('node', nodeCheck(process.versions.node)),
+        named('clock', clockCheck(Date.now())),
+        named('bounds of memory', memoryBoundCheck()),
+        named('token', tokenCheck(io.env)),
+      ],
+    },
+    { title: 'Network', checks: await io.networkChecks(await portsOf(call, isHubThere)) },
     { title: 'State', checks: await stateChecks(io.env) },
   ];
   const sections = [
@@ -47,7 +54,7 @@ async function runChecks(call: Invocation, tool: string | undefined) {
     ...(isHubThere ? await hubSections(hub) : []),
     ...(tool === undefined ? [] : await toolSection(call, tool, isHubThere)),
   ];
-  return { isHubThere, sections: [{ title: 'Hub', checks: [answers] }, ...sections] };
+  return { isHubThere, sections: [{ title: 'Hub', checks: [named('hub', health)] }, ...sections] };
 }
 
 async function portsOf({ hub, io }: Invocation, isHubThere: boolean): Promise<HubPorts> {
@@ -58,7 +65,7 @@ async function portsOf({ hub, io }: Invocation, isHubThere: boolean): Promise<Hu
   return { ...(isLoopback(hub.url) && { http }), mesh, isHubThere, ...(isInMesh !== undefined && { isInMesh }) };
 }
 
-/** Undefined where the hub does not say. */
+/** Undefined where it is unknown. */
 async function membership(hub: HubClient): Promise<boolean | undefined> {
   try {
     const mesh = await meshIfAllowed(hub);
@@ -70,11 +77,15 @@ async function membership(hub: HubClient): Promise<boolean | undefined> {
 
 async function hubSections(hub: HubClient): Promise<readonly CheckSection[]> {
   const nowMs = Date.now();
-  const [home, access, doors] = await Promise.all([homeChecks(hub, nowMs), authorizationChecks(hub, nowMs), endpointChecks(hub, nowMs)]);
+  const [home, access, endpoints] = await Promise.all([
+    homeChecks(hub, nowMs),
+    authorizationChecks(hub, nowMs),
+    endpointChecks(hub, nowMs),
+  ]);
   return [
     { title: 'Home', checks: home },
     { title: 'Decisions', checks: access },
-    { title: 'Page and agents', checks: doors },
+    { title: 'Page and agents', checks: endpoints },
   ];
 }
 
@@ -95,7 +106,7 @@ async function asAgent(call: Invocation, toolName: string) {
 const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;
 const LEAST_COLUMNS = 24;
 
-/** The findings for people: what was found, and below each one that is not well what to do. */
+/** The findings for people, each with its remedy unless all is well. */
 function checkPage(sections: readonly CheckSection[]): readonly Block[] {
   const all = sections.flatMap(({ checks }) => checks);
   const width = Math.max(...all.map(({ check }) => textWidth(check)));

@@ -18,40 +18,37 @@ import { toAtmoError } from '../../core/errors.ts';
 import { writeAll } from '../../core/files/file-system.ts';
 import type { CliIo } from '../cli-io.ts';
 import { findCredential, ownerTokenFile, stateDirs } from '../identity/credential.ts';
-import type { CheckResult } from './check-result.ts';
+import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
 /** No hub of this version ran before this time: an earlier clock is wrong (a board without a battery starts in 1970). */
 const EARLIEST_TIME_MS = Date.UTC(2026, 0, 1);
-/** systemd-timesyncd makes it at its first answer after each boot. */
+/** systemd-timesyncd creates it after its first synchronisation of each boot. */
 const SYNCHRONISED_FILE = '/run/systemd/timesync/synchronized';
 const ASK_MS = 2_000;
-/** The smallest Debian has nothing that asks the network for the time, and timedatectl refuses to switch it on. */
+/** A minimal Debian has no NTP client, and timedatectl refuses to switch it on. */
 const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not supported, first sudo apt install systemd-timesyncd';
 
 /** Node's own version against the oldest that runs the hub. */
-export function nodeCheck(version: string): CheckResult {
+export function nodeCheck(version: string): Finding {
   const isNew = Number(version.split('.')[0]) >= OLDEST_NODE;
-  return isNew
-    ? { check: 'node', state: 'ok', found: version }
-    : { check: 'node', state: 'failed', found: version, advice: `run scripts/atmo, which brings Node ${OLDEST_NODE}` };
+  return isNew ? ok(version) : failed(version, `run scripts/atmo, which brings Node ${OLDEST_NODE}`);
 }
 
 /** The machine's clock against the earliest possible time. */
-export function clockCheck(nowMs: number): CheckResult {
+export function clockCheck(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
-  if (nowMs >= EARLIEST_TIME_MS) return { check: 'clock', state: 'ok', found };
-  return { check: 'clock', state: 'failed', found, advice: `set the time: ${KEEP_TIME}` };
+  if (nowMs >= EARLIEST_TIME_MS) return ok(found);
+  return failed(found, `set the time: ${KEEP_TIME}`);
 }
 
-/** Whether the network keeps the clock; `ask` answers what timedatectl says, undefined where there is none. */
-export async function networkTimeCheck(ask: () => Promise<string | undefined> = askTimedatectl): Promise<CheckResult> {
-  const check = 'network time';
-  if (existsSync(SYNCHRONISED_FILE)) return { check, state: 'ok', found: 'synchronised' };
+/** Whether the network sets the clock; `ask` returns the output of timedatectl, undefined where there is none. */
+export async function networkTimeCheck(ask: () => Promise<string | undefined> = askTimedatectl): Promise<Finding> {
+  if (existsSync(SYNCHRONISED_FILE)) return ok('synchronised');
   const answer = await ask();
-  if (answer === undefined) return { check, state: 'ok', found: 'not known here: no timedatectl (the hub says below what it believes)' };
-  if (answer.trim() === 'yes') return { check, state: 'ok', found: 'synchronised' };
-  return { check, state: 'warning', found: 'not synchronised', advice: `${KEEP_TIME}; it needs a way to the internet` };
+  if (answer === undefined) return ok('not known here: no timedatectl (the hub says below what it believes)');
+  if (answer.trim() === 'yes') return ok('synchronised');
+  return warning('not synchronised', `${KEEP_TIME}; it needs a way to the internet`);
 }
 
 async function askTimedatectl(): Promise<string | undefined> {
@@ -64,42 +61,40 @@ async function askTimedatectl(): Promise<string | undefined> {
 }
 
 /**
- * Whether the kernel holds services to bounds of memory (cgroups(7)): the firmware of a Raspberry Pi switches that off, and systemd
- * says nothing. The folder is where control groups are mounted.
+ * Whether the kernel enforces the memory limits of services (cgroups(7)): the firmware of a Raspberry Pi switches that off, and
+ * systemd does not report it. The folder is the mount point of the control groups.
  */
-export function memoryBoundCheck(folder = '/sys/fs/cgroup'): CheckResult {
-  const check = 'bounds of memory';
+export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   const file = join(folder, 'cgroup.controllers');
-  if (!existsSync(file)) return { check, state: 'ok', found: 'not known here: no control groups of version 2' };
-  if (readFileSync(file, 'utf8').split(/\s+/).includes('memory')) return { check, state: 'ok', found: 'kept by the kernel' };
+  if (!existsSync(file)) return ok('not known here: no control groups of version 2');
+  if (readFileSync(file, 'utf8').split(/\s+/).includes('memory')) return ok('kept by the kernel');
   const advice =
     'MemoryMax= of the service holds nothing: put cgroup_enable=memory at the end of the one line of /boot/firmware/cmdline.txt, and restart the board';
-  return { check, state: 'warning', found: 'not kept by this kernel', advice };
+  return warning('not kept by this kernel', advice);
 }
 
 /** The credential that this user would call with. */
-export function tokenCheck(env: CliIo['env']): CheckResult {
-  const check = 'token';
-  if (env.ATMO_TOKEN) return { check, state: 'ok', found: 'ATMO_TOKEN' };
+export function tokenCheck(env: CliIo['env']): Finding {
+  if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
   try {
     const login = findCredential(env)?.login;
-    if (login !== undefined) return { check, state: 'ok', found: `your login in ${login.file}` };
+    if (login !== undefined) return ok(`your login in ${login.file}`);
   } catch (error) {
-    return { check, state: 'failed', found: toAtmoError(error).message, advice: 'without a token little can be asked' };
+    return failed(toAtmoError(error).message, 'without a token little can be asked');
   }
   const file = ownerTokenFile(env);
   if (file === undefined) {
     const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
-    return { check, state: 'failed', found: `no ${places.join(' or ')}`, advice: 'start a hub once (atmo serve), or set ATMO_TOKEN' };
+    return failed(`no ${places.join(' or ')}`, 'start a hub once (atmo serve), or set ATMO_TOKEN');
   }
   const mode = statSync(file).mode & 0o777;
-  if ((mode & 0o077) === 0) return { check, state: 'ok', found: file };
-  return { check, state: 'failed', found: `${file} has mode ${mode.toString(8)}`, advice: `others can read it: chmod 600 ${file}` };
+  if ((mode & 0o077) === 0) return ok(file);
+  return failed(`${file} has mode ${mode.toString(8)}`, `others can read it: chmod 600 ${file}`);
 }
 
 const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 100 * MIB;
-/** A card that takes longer for a mebibyte on the disk makes everything late. */
+/** A disk that takes longer for a mebibyte delays everything. */
 const SLOWEST_WRITE_MS = 2_000;
 /** Larger databases take minutes on a board. */
 const LARGEST_CHECKED_BYTES = 256 * MIB;
@@ -107,81 +102,73 @@ const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
 const SET_ASIDE = /\.(corrupt|damaged)-|^matter\/quarantine\//;
 
-/** The state directory: whom it belongs to, who can read it, and whether the disk below it is well. */
+/** Checks the owner and modes of the state directory, and its disk. */
 export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
   const dir = stateDirs(env).find((candidate) => existsSync(candidate));
   if (dir === undefined) {
     const found = `none of ${stateDirs(env).join(', ')}`;
-    return [{ check: 'state directory', state: 'failed', found, advice: 'start a hub once (atmo serve), or set ATMO_STATE_DIR' }];
+    return [named('state directory', failed(found, 'start a hub once (atmo serve), or set ATMO_STATE_DIR'))];
   }
-  const directory = directoryCheck(dir);
-  if (!canAccess(dir, constants.R_OK | constants.X_OK)) return [directory, notOurs(dir)];
+  const directory = named('state directory', directoryCheck(dir));
+  if (!canAccess(dir, constants.R_OK | constants.X_OK))
+    return [directory, named('state files', warning('not readable for this user', `sudo atmo doctor looks into ${dir}`))];
   const files = entriesIn(dir);
   return [
     directory,
-    permissionCheck(dir, files),
-    setAsideCheck(dir, files),
-    spaceCheck(dir),
-    writeCheck(dir),
-    await databaseCheck(dir, files),
+    named('state files', permissionCheck(dir, files)),
+    named('damaged files', setAsideCheck(dir, files)),
+    named('free space', spaceCheck(dir)),
+    named('writing', writeCheck(dir)),
+    named('databases', await databaseCheck(dir, files)),
   ];
 }
 
-function directoryCheck(dir: string): CheckResult {
+function directoryCheck(dir: string): Finding {
   const mode = statSync(dir).mode & 0o777;
-  const check = 'state directory';
-  if ((mode & 0o077) === 0) return { check, state: 'ok', found: dir };
-  return { check, state: 'failed', found: `${dir} has mode ${mode.toString(8)}`, advice: `keys lie there: chmod 700 ${dir}` };
+  if ((mode & 0o077) === 0) return ok(dir);
+  return failed(`${dir} has mode ${mode.toString(8)}`, `keys lie there: chmod 700 ${dir}`);
 }
 
-function notOurs(dir: string): CheckResult {
-  return { check: 'state files', state: 'warning', found: 'not readable for this user', advice: `sudo atmo doctor looks into ${dir}` };
-}
-
-function permissionCheck(dir: string, files: readonly string[]): CheckResult {
-  const check = 'state files';
+function permissionCheck(dir: string, files: readonly string[]): Finding {
   const owner = statSync(dir).uid;
   const strange = files.filter((file) => statSync(file, { throwIfNoEntry: false })?.uid !== owner);
   if (strange.length > 0) {
     const advice = `the hub's user cannot write them: sudo chown -R --reference=${dir} ${dir}`;
-    return { check, state: 'failed', found: `${shortList(dir, strange)} belong to another user`, advice };
+    return failed(`${shortList(dir, strange)} belong to another user`, advice);
   }
   const open = files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
   // Who may not enter the directory reads nothing in it, whatever the modes of a file that somebody copied there.
   const isClosed = (statSync(dir).mode & 0o077) === 0;
-  if (open.length === 0 || isClosed) return { check, state: 'ok', found: `${files.length}, for their user alone` };
-  return { check, state: 'failed', found: `others can read ${shortList(dir, open)}`, advice: `chmod -R go= ${dir}` };
+  if (open.length === 0 || isClosed) return ok(`${files.length}, for their user alone`);
+  return failed(`others can read ${shortList(dir, open)}`, `chmod -R go= ${dir}`);
 }
 
-/** What a start found damaged stays beside its copy until somebody has looked at it. */
-function setAsideCheck(dir: string, files: readonly string[]): CheckResult {
-  const check = 'damaged files';
+/** Files that a start found damaged stay beside their copy until somebody deletes them. */
+function setAsideCheck(dir: string, files: readonly string[]): Finding {
   const aside = files.filter((file) => SET_ASIDE.test(file.slice(dir.length + 1)));
-  if (aside.length === 0) return { check, state: 'ok', found: 'none were set aside' };
+  if (aside.length === 0) return ok('none were set aside');
   const advice = 'the log of that start says what was lost; delete them when nothing is missing, and think of another card or disk';
-  return { check, state: 'warning', found: `${shortList(dir, aside)} set aside`, advice };
+  return warning(`${shortList(dir, aside)} set aside`, advice);
 }
 
-function spaceCheck(dir: string): CheckResult {
+function spaceCheck(dir: string): Finding {
   const { bavail, bsize } = statfsSync(dir);
   const found = `${Math.round((bavail * bsize) / MIB)} MiB`;
-  if (bavail * bsize >= LEAST_FREE_BYTES) return { check: 'free space', state: 'ok', found };
-  return { check: 'free space', state: 'failed', found, advice: `free some space on the disk of ${dir}` };
+  if (bavail * bsize >= LEAST_FREE_BYTES) return ok(found);
+  return failed(found, `free some space on the disk of ${dir}`);
 }
 
-/** A mebibyte on the disk and gone again. */
-function writeCheck(dir: string): CheckResult {
-  const check = 'writing';
-  if (!canAccess(dir, constants.W_OK))
-    return { check, state: 'warning', found: 'not writable for this user', advice: "run as the hub's user to be sure" };
+/** Writes a mebibyte to the disk and deletes it. */
+function writeCheck(dir: string): Finding {
+  if (!canAccess(dir, constants.W_OK)) return warning('not writable for this user', "run as the hub's user to be sure");
   const file = join(dir, `.doctor-${process.pid}`);
   try {
     const tookMs = timeToWrite(file);
     const found = `1 MiB on the disk in ${Math.round(tookMs)} ms`;
-    if (tookMs < SLOWEST_WRITE_MS) return { check, state: 'ok', found };
-    return { check, state: 'warning', found, advice: 'the card or disk is slow or worn out: replace it while it still can be read' };
+    if (tookMs < SLOWEST_WRITE_MS) return ok(found);
+    return warning(found, 'the card or disk is slow or worn out: replace it while it still can be read');
   } catch (error) {
-    return { check, state: 'failed', found: String(error), advice: `see whether the disk of ${dir} is full or read-only (mount, dmesg)` };
+    return failed(String(error), `see whether the disk of ${dir} is full or read-only (mount, dmesg)`);
   } finally {
     rmSync(file, { force: true });
   }
@@ -199,26 +186,20 @@ function timeToWrite(file: string): number {
   return performance.now() - startMs;
 }
 
-async function databaseCheck(dir: string, files: readonly string[]): Promise<CheckResult> {
-  const check = 'databases';
+async function databaseCheck(dir: string, files: readonly string[]): Promise<Finding> {
   const databases = files.filter((file) => DATABASE.test(file));
   const checked = databases.filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_CHECKED_BYTES);
   const problems = await Promise.all(checked.map(async (file) => ({ file, problem: await quickCheck(file) })));
   const broken = problems.filter(({ problem }) => problem !== undefined);
   if (broken.length > 0) {
     const found = broken.map(({ file, problem }) => `${file.slice(dir.length + 1)}: ${problem}`).join('; ');
-    return {
-      check,
-      state: 'failed',
-      found,
-      advice: 'stop the hub, keep a copy of the directory; at its start it takes its last good snapshot',
-    };
+    return failed(found, 'stop the hub, keep a copy of the directory; at its start it takes its last good snapshot');
   }
   const skipped = databases.length - checked.length;
-  return { check, state: 'ok', found: `${checked.length} whole${skipped > 0 ? `, ${skipped} too large to look at here` : ''}` };
+  return ok(`${checked.length} whole${skipped > 0 ? `, ${skipped} too large to look at here` : ''}`);
 }
 
-/** What SQLite finds wrong (PRAGMA quick_check); undefined when nothing is, or while the hub works on it alone. */
+/** The problem that SQLite finds (PRAGMA quick_check); undefined for none, or while the hub has locked the file. */
 async function quickCheck(file: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {

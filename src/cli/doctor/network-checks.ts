@@ -4,77 +4,72 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { systemCode } from '../../core/errors.ts';
-import type { CheckResult, HubPorts } from './check-result.ts';
+import { type CheckResult, type Finding, failed, type HubPorts, named, ok, warning } from './check-result.ts';
 import { networkTimeCheck } from './machine-checks.ts';
 
 const IFF_MULTICAST = 0x1000;
-/** mDNS in the scope of one interface of one machine (RFC 4291 §2.7): what is sent there leaves no machine. */
+/** mDNS in the interface-local scope (RFC 4291 §2.7): its datagrams leave no machine. */
 const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
 
-/** Whether devices and other hubs can be reached from this machine. Nothing that is sent leaves it. */
+/** Checks whether this machine can reach devices and other hubs. No packet leaves it. */
 export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPorts): Promise<readonly CheckResult[]> {
   return Promise.all([
-    interfaceCheck(),
-    multicastCheck(),
-    mdnsPortCheck(),
+    named('interfaces', interfaceCheck()),
+    multicastCheck().then((finding) => named('multicast', finding)),
+    mdnsPortCheck().then((finding) => named(`UDP port ${MDNS_PORT}`, finding)),
     ...(http === undefined ? [] : [portCheck('HTTP', http, isHubThere)]),
-    isInMesh === false ? unusedPort(mesh) : portCheck('mesh', mesh, isHubThere),
-    networkTimeCheck(),
+    isInMesh === false ? named(`mesh port ${mesh}`, ok('not used: this hub is in no mesh')) : portCheck('mesh', mesh, isHubThere),
+    networkTimeCheck().then((finding) => named('network time', finding)),
   ]);
 }
 
 /** The interfaces over which devices can be reached: those with an IPv6 link-local address. */
-function interfaceCheck(): CheckResult {
+function interfaceCheck(): Finding {
   const found = linkLocalInterfaces();
-  if (found.length > 0) return { check: 'interfaces', state: 'ok', found: found.map(addressesOf).join('; ') };
+  if (found.length > 0) return ok(found.map(addressesOf).join('; '));
   const advice = 'Matter needs IPv6: sudo sysctl net.ipv6.conf.all.disable_ipv6=0';
-  return { check: 'interfaces', state: 'failed', found: 'none has an IPv6 link-local address', advice };
+  return failed('none has an IPv6 link-local address', advice);
 }
 
-/** Whether multicast works: a datagram to a group on each interface that has to come back to this machine, and never leaves it. */
-async function multicastCheck(): Promise<CheckResult> {
-  const check = 'multicast';
+/** Whether multicast works: a datagram to a group on each interface has to come back to this machine, and never leaves it. */
+async function multicastCheck(): Promise<Finding> {
   const able = linkLocalInterfaces().filter(isMulticast);
-  if (able.length === 0)
-    return { check, state: 'failed', found: 'no interface', advice: 'devices are found by multicast: sudo ip link set DEV multicast on' };
-  const heard = await Promise.all(able.map(receivesOwnMulticast));
-  const deaf = able.filter((_name, index) => !heard[index]);
-  if (deaf.length === 0) return { check, state: 'ok', found: `heard on ${able.join(', ')}` };
+  if (able.length === 0) return failed('no interface', 'devices are found by multicast: sudo ip link set DEV multicast on');
+  const received = await Promise.all(able.map(receivesOwnMulticast));
+  const deaf = able.filter((_name, index) => !received[index]);
+  if (deaf.length === 0) return ok(`heard on ${able.join(', ')}`);
   const advice = 'a firewall keeps it away: let UDP 5353 and ICMPv6 in, and see that the hub may use all interfaces';
-  return { check, state: 'warning', found: `not heard on ${deaf.join(', ')}`, advice };
+  return warning(`not heard on ${deaf.join(', ')}`, advice);
 }
 
-/** Whether mDNS can be shared: other programs that look for devices have to leave its port open to us. */
-async function mdnsPortCheck(): Promise<CheckResult> {
-  const check = `UDP port ${MDNS_PORT}`;
+/** Whether the mDNS port can be shared with other programs of this machine. */
+async function mdnsPortCheck(): Promise<Finding> {
   const socket = createSocket({ type: 'udp6', reuseAddr: true });
   try {
     socket.bind(MDNS_PORT);
     await once(socket, 'listening');
-    return { check, state: 'ok', found: 'can be shared' };
+    return ok('can be shared');
   } catch (error) {
     const advice = `another program holds it alone: sudo ss -ulpn 'sport = :${MDNS_PORT}' tells which`;
-    return { check, state: 'failed', found: `cannot be shared (${systemCode(error)})`, advice };
+    return failed(`cannot be shared (${systemCode(error)})`, advice);
   } finally {
     socket.close();
   }
 }
 
-function unusedPort(mesh: number): CheckResult {
-  return { check: `mesh port ${mesh}`, state: 'ok', found: 'not used: this hub is in no mesh' };
-}
-
 /** A TCP port of the hub, which has it when it runs and finds it free when it does not. */
 export async function portCheck(name: string, port: number, isHubThere: boolean): Promise<CheckResult> {
-  const check = `${name} port ${port}`;
-  const problem = await bindProblem(port);
-  if (problem === undefined) return { check, state: 'ok', found: isHubThere ? 'free here: the hub listens elsewhere' : 'free' };
-  if (problem !== 'EADDRINUSE') return { check, state: 'warning', found: problem, advice: 'ports below 1024 are for root: choose another' };
-  if (isHubThere) return { check, state: 'ok', found: 'in use while the hub runs' };
+  return named(`${name} port ${port}`, portFinding(port, await bindProblem(port), isHubThere));
+}
+
+function portFinding(port: number, problem: string | undefined, isHubThere: boolean): Finding {
+  if (problem === undefined) return ok(isHubThere ? 'free here: the hub listens elsewhere' : 'free');
+  if (problem !== 'EADDRINUSE') return warning(problem, 'ports below 1024 are for root: choose another');
+  if (isHubThere) return ok('in use while the hub runs');
   const advice = `sudo ss -tlpn 'sport = :${port}' tells by whom; end it, or give the hub another port in config.yaml`;
-  return { check, state: 'failed', found: 'in use, and no hub answers there', advice };
+  return failed('in use, and no hub answers there', advice);
 }
 
 function linkLocalInterfaces(): readonly string[] {
@@ -102,9 +97,9 @@ async function receivesOwnMulticast(name: string): Promise<boolean> {
     socket.addMembership(PROBE_GROUP, scope);
     socket.setMulticastInterface(scope);
     socket.setMulticastLoopback(true);
-    const heard = once(socket, 'message', { signal: AbortSignal.timeout(PROBE_MS) });
+    const received = once(socket, 'message', { signal: AbortSignal.timeout(PROBE_MS) });
     socket.send('atmo doctor', socket.address().port, PROBE_GROUP);
-    await heard;
+    await received;
     return true;
   } catch {
     return false;
