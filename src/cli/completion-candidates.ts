@@ -1,22 +1,22 @@
 import { readdirSync } from 'node:fs';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../core/json.ts';
 import type { Command, Completes, NameKind, OperandSpec, OptionSpec } from './command.ts';
 import { COMMON_OPTIONS, findCommand } from './command-line.ts';
 import { objectsIn } from './hub/answer-lists.ts';
 import type { HubClient } from './hub/hub-client.ts';
 
-/** A word that may come next, and what it means. */
+/** A possible next word with its meaning. */
 export interface Candidate {
   readonly text: string;
   readonly help: string;
 }
 
-/** What is being typed: words that are known here, or a value of some kind. */
+/** The kind of the word that is being typed: known words, or a value. */
 export type CompletionRequest =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
 
-/** What may stand where the last of the `words` after `atmo` is being typed; undefined where nothing is known. */
+/** The completion of the last of the `words` after `atmo`; undefined where none is known. */
 export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
@@ -81,7 +81,7 @@ function readWords(command: Command, words: readonly string[]) {
   return { awaited, operands };
 }
 
-/** What the words that stand for values in the help mean in every command. */
+/** The completion of values by their name in the help, for every command. */
 const MEANINGS: Readonly<Record<string, Completes>> = {
   AREA: 'area',
   DEVICE: 'device',
@@ -97,7 +97,7 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   TOOL: 'tool',
 };
 
-/** What completes a value: what its specification says, else what its word means. */
+/** The completion of a value, by its specification or else by its name in the help. */
 function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
   const word = 'name' in spec ? spec.name : spec.value;
   return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);
@@ -106,7 +106,7 @@ function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
 /** `key=@` and the beginning of a path; `@@` begins a text. */
 const FILE_WORD = /^([^=]+=@)(?!@|-$)(.*)$/;
 
-/** Files that could stand in a word such as `image=@photos/do`; undefined for a word that means no file. */
+/** Files that complete a word such as `image=@photos/do`; undefined for any other word. */
 export function fileCandidates(typed: string): readonly Candidate[] | undefined {
   const [, key, path] = FILE_WORD.exec(typed) ?? [];
   if (key === undefined || path === undefined) return undefined;
@@ -131,12 +131,8 @@ type Lookup = (hub: Hub, operands: readonly string[]) => Promise<readonly Candid
 
 const PAGE = 1_000;
 
-/** Names of a kind that the hub knows; `operands` are those typed before, such as the tool of a parameter. */
-export function lookUpNames(kind: NameKind, hub: Hub, operands: readonly string[]): Promise<readonly Candidate[]> {
-  return LOOKUPS[kind](hub, operands);
-}
-
-const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
+/** Loads the names of each kind from the hub; `operands` are those typed before, such as the tool of a parameter. */
+export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
   tool: async (hub) => shortToolNames(objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools')),
   parameter: async (hub, [tool = '', ...given]) => parameters(await hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), given),
   device: async (hub) => {
@@ -163,39 +159,29 @@ const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
     const tokens = objectsIn(await hub.get('/api/v1/tokens'), 'tokens').filter(({ state }) => state === 'valid');
     return tokens.map((one) => candidate(one.token_id, one.agent_id));
   },
-  agent: async (hub) => objectsFrom(await hub.call('list_agents', {}), 'agents').map((one) => candidate(one.agent_id, one.status)),
-  group: async (hub) => {
-    const groups = await hub.call('hub:list_groups', {});
-    return (Array.isArray(groups) ? groups.filter(isJsonObject) : []).map(({ id, name }) => candidate(name ?? id, `group ${id}`));
-  },
+  agent: async (hub) => objectsIn(await hub.call('list_agents', {}), 'agents').map((one) => candidate(one.agent_id, one.status)),
+  group: async (hub) => objectsOf(await hub.call('hub:list_groups', {})).map(({ id, name }) => candidate(name ?? id, `group ${id}`)),
 };
 
 function candidate(text: unknown, help: unknown): Candidate {
   return { text: String(text), help: String(help ?? '') };
 }
 
-function objectsFrom(answer: unknown, member: string): readonly JsonObject[] {
-  return isJsonObject(answer) ? objectsIn(answer, member) : [];
-}
-
 /** Tools by the name alone where one tool has it, else by their whole id. */
 function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   const names = tools.map(({ id }) => /:([^@]+)@/.exec(String(id))?.[1] ?? String(id));
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const groups = Map.groupBy(names, (name) => name);
   return tools.map(({ id, metadata }, index) => {
     const name = names[index] ?? '';
-    return candidate(counts.get(name) === 1 ? name : id, isJsonObject(metadata) ? metadata.title : '');
+    return candidate(groups.get(name)?.length === 1 ? name : id, objectOf(metadata).title);
   });
 }
 
 /** `name=` for each parameter that is not given yet; with its values where there are few. */
 function parameters(tool: JsonObject, given: readonly string[]): readonly Candidate[] {
-  const schema = isJsonObject(tool.parameters) ? tool.parameters : {};
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
-  return Object.entries(properties)
+  return Object.entries(objectOf(objectOf(tool.parameters).properties))
     .filter(([name]) => !given.some((word) => word.startsWith(`${name}=`)))
-    .flatMap(([name, property]) => parameterForms(name, isJsonObject(property) ? property : {}));
+    .flatMap(([name, property]) => parameterForms(name, objectOf(property)));
 }
 
 function parameterForms(name: string, { type, enum: choices, description }: JsonObject): readonly Candidate[] {

@@ -1,26 +1,24 @@
 import { createReadStream } from 'node:fs';
 import { isBase64Schema } from '../codec/base64.ts';
 import { AtmoError, systemCode } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../core/json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf, tryParseJson } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
 
-/** Bytes of parameters that a tool takes which says nothing else. */
+/** Largest parameters of a tool that sets no limit, bytes. */
 const USUAL_PARAMS_BYTES = 65_536;
 
 /**
- * Parameters from `key=value` words, typed by the schema of the tool. `key=@FILE` is what the file holds, `key=@-` what comes on stdin,
- * `key=@@x` the text `@x`. What does not fit stays text: the hub says what is wrong.
+ * Parameters from `key=value` words, typed by the schema of the tool. `key=@FILE` takes the content of a file, `key=@-` stdin, and
+ * `key=@@x` the text `@x`. A value of another type stays text, so that the hub reports the mistake.
  */
 export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
-  const { parameters, execution } = tool;
-  const properties = isJsonObject(parameters) && isJsonObject(parameters.properties) ? parameters.properties : {};
-  const bound = isJsonObject(execution) ? execution.max_params_bytes : undefined;
+  const properties = objectOf(objectOf(tool.parameters).properties);
+  const bound = objectOf(tool.execution).max_params_bytes;
   const maxBytes = typeof bound === 'number' ? bound : USUAL_PARAMS_BYTES;
   const params: Record<string, Json> = {};
   for (const [name, text] of splitWords(words)) {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    const schema = isJsonObject(property) ? property : {};
+    const schema = objectOf(Object.hasOwn(properties, name) ? properties[name] : undefined);
     const isFile = text.startsWith('@') && !text.startsWith('@@');
     params[name] = isFile
       ? contentValue(await readFileParameter({ name, file: text.slice(1), schema, maxBytes }, io), schema)
@@ -65,7 +63,7 @@ export function typedValue(text: string, schema: JsonObject): Json {
 
 function typesOf(schema: JsonObject): ReadonlySet<string> {
   const own = Array.isArray(schema.type) ? schema.type : [schema.type];
-  const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list : [])).filter(isJsonObject);
+  const branches = [schema.anyOf, schema.oneOf].flatMap(objectsOf);
   const values = enumOf(schema).map((value) => typeof value);
   return new Set([...own, ...branches.flatMap((branch) => [...typesOf(branch)]), ...values].filter((type) => typeof type === 'string'));
 }
@@ -79,8 +77,7 @@ function isNumber(text: string): boolean {
 }
 
 function listValue(text: string, schema: JsonObject): Json {
-  const items = isJsonObject(schema.items) ? schema.items : {};
-  return text === '' ? [] : text.split(',').map((item) => typedValue(item, items));
+  return text === '' ? [] : text.split(',').map((item) => typedValue(item, objectOf(schema.items)));
 }
 
 function jsonOr(text: string): Json {
@@ -89,7 +86,7 @@ function jsonOr(text: string): Json {
 }
 
 /** A parameter that a file holds: `key=@FILE`, or `key=@-` for what comes on stdin. */
-export interface FileParameter {
+interface FileParameter {
   readonly name: string;
   /** `-` is stdin. */
   readonly file: string;
@@ -98,7 +95,7 @@ export interface FileParameter {
   readonly maxBytes: number;
 }
 
-/** What the file holds: base64 where the schema takes it, else its text. Errors name the file; PAYLOAD_TOO_LARGE, and wrong usage. */
+/** The content of a file: base64 where the schema takes it, else text. PAYLOAD_TOO_LARGE and wrong usage name the file. */
 async function readFileParameter({ name, file, schema, maxBytes }: FileParameter, { stdin }: Pick<CliIo, 'stdin'>): Promise<string> {
   const what = file === '-' ? 'stdin' : `The file ${file}`;
   const isBinary = isBase64Schema(schema);
@@ -116,7 +113,7 @@ async function readFileParameter({ name, file, schema, maxBytes }: FileParameter
   }
 }
 
-/** Undefined where there is more. */
+/** The content of a stream; undefined where it is longer. */
 async function readUpTo(source: AsyncIterable<string | Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;

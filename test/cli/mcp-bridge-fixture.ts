@@ -64,8 +64,8 @@ export function makeBridge(answer: Answer) {
     return answer(request);
   };
   const credential = { token: async () => 'at1.agent', hub: () => undefined, renew: async () => false };
-  const door = new McpHttpClient({ url: 'http://127.0.0.1:8081', path: '/mcp', fetch, credential });
-  const bridge = new McpStdioBridge({ door, stdin: input.readable, stdout: { write: (text) => lines.push(text) }, clock });
+  const client = new McpHttpClient({ url: 'http://127.0.0.1:8081', path: '/mcp', fetch, credential });
+  const bridge = new McpStdioBridge({ client, stdin: input.readable, stdout: { write: (text) => lines.push(text) }, clock });
   const ended = bridge.run();
   return {
     seen,

@@ -4,14 +4,14 @@ import {
   type CompletionRequest,
   completionRequest,
   fileCandidates,
-  lookUpNames,
+  LOOKUPS,
   nextWords,
   optionCandidates,
 } from '../completion-candidates.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { cellText } from '../terminal/text-table.ts';
 
-/** Nobody waits longer for the names behind a TAB. */
+/** Longest wait for the names of a completion. */
 const LONGEST_WAIT_MS = 2_000;
 
 /** Completions for shells, made from `commands`; a function because the table holds these commands too. */
@@ -53,7 +53,7 @@ function lineOf({ text, help }: Candidate): string {
   return `${cellText(text)}\t${cellText(help)}\n`;
 }
 
-/** No hub, no names: a shell that completes is no place for errors. */
+/** The candidates; without a hub there are no names, since a completion shows no errors. */
 async function candidatesOf(request: CompletionRequest | undefined, call: Invocation): Promise<readonly Candidate[] | 'files'> {
   if (!request) return [];
   if (request.kind === 'words') return request.candidates;
@@ -71,7 +71,8 @@ function isNameKind(completes: NameKind | readonly string[]): completes is NameK
 
 async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invocation): Promise<readonly Candidate[]> {
   try {
-    return await lookUpNames(kind, new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_WAIT_MS) }), operands);
+    const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_WAIT_MS) });
+    return await LOOKUPS[kind](hub, operands);
   } catch {
     return [];
   }
@@ -81,7 +82,7 @@ async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invo
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What a script knows by itself. All else it asks `atmo completion words`, which asks the hub. */
+/** The words that a script holds. It gets all others from `atmo completion words`, which loads names from the hub. */
 interface Grammar {
   readonly firstWords: readonly Candidate[];
   /** Second words by the first one. */
@@ -89,7 +90,7 @@ interface Grammar {
   readonly options: ReadonlyMap<string, readonly Candidate[]>;
 }
 
-/** A script that completes commands and options by the table of commands, and names by what the hub has. */
+/** A script that completes commands and options from the table of commands, and names from the hub. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return SCRIPTS[shell](grammarOf(commands));
 }
@@ -110,7 +111,7 @@ function textsOf(candidates: readonly Candidate[]): string {
   return candidates.map(({ text }) => text).join(' ');
 }
 
-/** Names that come from devices are never evaluated: they are read line by line and quoted. */
+/** The script reads names line by line and quotes them, since names of devices must never be evaluated. */
 function bashScript({ firstWords, verbs, options }: Grammar): string {
   return `# Completion of atmo for bash: source <(atmo completion bash)
 _atmo_options() {

@@ -23,8 +23,8 @@ export const mcp: Command = {
   async run(call) {
     const credential = credentialOf(call);
     await requireCredential(credential, call);
-    const door = new McpHttpClient({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
-    await new McpStdioBridge({ door, stdin: call.io.stdin, stdout: call.io.stdout }).run();
+    const client = new McpHttpClient({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
+    await new McpStdioBridge({ client, stdin: call.io.stdin, stdout: call.io.stdout }).run();
   },
 };
 
@@ -37,7 +37,7 @@ function credentialOf(call: Invocation): McpCredential {
   return new AgentCredential({ io: call.io, note }, name, allowed.length > 0 ? allowed : HOME_PERMISSIONS);
 }
 
-/** A hub that is down comes back; a right that is missing does not come by waiting, and is told while somebody looks. */
+/** Fails at once where the token cannot be made for good; a hub that is down may come back later. */
 async function requireCredential(credential: McpCredential, { output }: Invocation): Promise<void> {
   try {
     await credential.token();
@@ -56,13 +56,13 @@ function pathOf(view: string | undefined): string {
   throw usage(`--view takes devices or areas/AREA, such as areas/kitchen, not ${JSON.stringify(view)}`);
 }
 
-/** As much as a message from the client may have, so that a client that never ends its line fills no memory. */
+/** Longest message of a client, so that a line without an end fills no memory. */
 const MAX_LINE_CHARS = 4 * 1024 * 1024;
-/** How long running requests may go on after the client has said its last word. */
+/** How long running requests may go on after the client has closed its end. */
 const LAST_ANSWERS_MS = 1_500;
 
 interface BridgeParts {
-  readonly door: McpHttpClient;
+  readonly client: McpHttpClient;
   readonly stdin: CliIo['stdin'];
   readonly stdout: TextSink;
   readonly clock?: Clock;
@@ -72,40 +72,39 @@ interface BridgeParts {
 export class McpStdioBridge {
   readonly #parts: BridgeParts;
   readonly #session: McpSession;
-  readonly #statements: McpStatelessRequests;
+  readonly #stateless: McpStatelessRequests;
   readonly #running = new Set<Promise<void>>();
 
   constructor(parts: BridgeParts) {
     this.#parts = parts;
-    const ends = { door: parts.door, write: (message: McpMessage) => this.#write(message), clock: parts.clock ?? systemClock };
+    const ends = { client: parts.client, write: (message: McpMessage) => this.#write(message), clock: parts.clock ?? systemClock };
     this.#session = new McpSession(ends);
-    this.#statements = new McpStatelessRequests(ends);
+    this.#stateless = new McpStatelessRequests(ends);
   }
 
-  /** Until the client closes its end; what it asked last is answered, then nothing is left on the hub. */
+  /** Runs until the client closes its end; the last requests are answered, then the session on the hub ends. */
   async run(): Promise<void> {
-    for await (const line of linesOf(this.#parts.stdin)) if (line.trim() !== '') this.#take(line);
+    for await (const line of linesOf(this.#parts.stdin)) if (line.trim() !== '') this.#handleLine(line);
     await this.#lastAnswers();
-    this.#statements.close();
+    this.#stateless.close();
     await this.#session.close();
   }
 
-  #take(line: string): void {
+  #handleLine(line: string): void {
     const parsed = parseLine(line);
-    if ('refusal' in parsed) this.#write(parsed.refusal);
-    else this.#start(parsed.message);
-  }
-
-  #start(message: McpMessage): void {
-    const done = this.#pass(message);
+    if ('refusal' in parsed) {
+      this.#write(parsed.refusal);
+      return;
+    }
+    const done = this.#forward(parsed.message);
     this.#running.add(done);
     void done.finally(() => this.#running.delete(done));
   }
 
-  #pass(message: McpMessage): Promise<void> {
+  #forward(message: McpMessage): Promise<void> {
     const isCancel = message.method === 'notifications/cancelled';
-    if (isCancel && this.#statements.cancel(paramsOf(message).requestId)) return Promise.resolve();
-    return statedVersion(message) === undefined ? this.#session.handle(message) : this.#statements.handle(message);
+    if (isCancel && this.#stateless.cancel(paramsOf(message).requestId)) return Promise.resolve();
+    return statedVersion(message) === undefined ? this.#session.handle(message) : this.#stateless.handle(message);
   }
 
   async #lastAnswers(): Promise<void> {
@@ -121,7 +120,7 @@ export class McpStdioBridge {
   }
 }
 
-/** The lines of a stream; of one that is too long only its beginning comes, which is then no message. */
+/** The lines of a stream. A line that is too long is cut, so that it is no message any more. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let line = '';

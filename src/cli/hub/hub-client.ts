@@ -1,10 +1,10 @@
 import { type SseMessage, SseParser } from '../../codec/sse-parser.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/approver-key.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../identity/credential.ts';
-import { certificateError, hubOfRawKey, hubOfStateDir, type KnownHub, verifyHub } from './hub-trust.ts';
+import { hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
 
 interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -14,7 +14,7 @@ interface RequestParts {
 
 interface InvokeOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Hears how far the call is, with `fraction` and `note`, where the tool tells. */
+  /** Is called with the progress of the call, `fraction` and `note`, where the tool reports it. */
   readonly onChunk?: (chunk: JsonObject) => void;
 }
 
@@ -22,15 +22,15 @@ interface InvokeOptions {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface ClientOptions {
-  /** Speaks with the owner's token whatever else there is. */
+  /** Uses the owner's token even if there is another one. */
   readonly as?: 'owner';
-  /** Id or name of the only hub of the mesh that may do what is asked for; the one that is spoken to passes it on. */
+  /** Id or name of the hub of the mesh that has to run the requests; the connected hub forwards them. */
   readonly hub?: string | undefined;
 }
 
 /**
- * Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. A dangerous call
- * of the owner is approved with the owner's key and made again; for everybody else APPROVAL_REQUIRED stands.
+ * Client of a hub's HTTP API. Errors of the hub are thrown as AtmoError. A dangerous call of the owner is approved with the owner's
+ * key and repeated; all other callers get APPROVAL_REQUIRED.
  */
 export class HubClient {
   readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
@@ -58,7 +58,7 @@ export class HubClient {
     return this.#json(path, { method: 'DELETE' });
   }
 
-  /** Calls a tool and answers its result alone. */
+  /** Calls a tool and returns its result alone. */
   async call(tool: string, params: JsonObject): Promise<Json> {
     try {
       const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
@@ -72,7 +72,8 @@ export class HubClient {
   async health(): Promise<JsonObject> {
     const response = await this.#send('/healthz', {});
     const answer = await readJson(response);
-    return typeof answer.node_id === 'string' ? answer : throwError(answer, response);
+    if (typeof answer.node_id === 'string') return answer;
+    throw errorOf(answer, response.status);
   }
 
   /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
@@ -82,7 +83,8 @@ export class HubClient {
       const response = await this.#send(path, { method: 'POST', body, headers: { ...headers, ...accept } });
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       const answer = onChunk && isStream ? await streamedAnswer(response, onChunk) : await readJson(response);
-      return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
+      if (response.ok || answer.status === 'error') return answer;
+      throw errorOf(answer, response.status);
     };
     const answer = await call();
     return answer.status === 'error' && (await this.#ownerConsents(errorOf(answer, 0))) ? call() : answer;
@@ -107,11 +109,13 @@ export class HubClient {
   async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
-    if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) throwIfRefused(answer, response);
-    return answer;
+    // Status 202 is a job that has begun, or a call that waits for people: only the latter carries an error.
+    const isWaiting = response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus && (answer.status === 'error' || 'code' in answer);
+    if (response.ok && !isWaiting) return answer;
+    throw errorOf(answer, response.status);
   }
 
-  /** A tool of the hub itself that does not exist for this token: the person at the command line is told what that means. */
+  /** Explains a TOOL_NOT_FOUND about a tool of the hub itself by the token of the caller; any other error as it is. */
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
@@ -127,20 +131,20 @@ export class HubClient {
     );
   }
 
-  /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */
+  /** True when the call needs approval, it is the owner's, and the owner's key has now approved it. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    // Another hub asks people of its own.
+    // Another hub has approvers of its own.
     if (typeof error.details.node_id === 'string') return false;
     const stateDir = this.#credential()?.stateDir;
     if (stateDir === undefined) return false;
     const path = `/api/v1/approvals/${encodeURIComponent(String(error.details.approval_id))}`;
     const decision = ownerDecision(await this.#jsonOnce(path, {}), stateDir);
-    return decision !== undefined && this.#handIn(path, decision);
+    return decision !== undefined && this.#submit(path, decision);
   }
 
-  /** False when the owner's word does not count here, such as after the others removed the key: they have to agree then. */
-  async #handIn(path: string, decision: JsonObject): Promise<boolean> {
+  /** False when the owner's key does not count, such as after the other approvers removed it: they have to approve then. */
+  async #submit(path: string, decision: JsonObject): Promise<boolean> {
     try {
       await this.#jsonOnce(path, { method: 'POST', body: decision });
       return true;
@@ -168,7 +172,7 @@ export class HubClient {
     });
   }
 
-  /** A token that was found is for one hub alone: what answers has to prove once that it is the one. */
+  /** A token from a file is for one hub alone, which has to prove its identity once. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
     const hub = credential && knownHubOf(credential);
@@ -179,17 +183,14 @@ export class HubClient {
 
   async #reach(path: string, init: RequestInit): Promise<Response> {
     try {
-      // A hub sends nobody elsewhere, and what was meant for it, PINs among it, is for nobody else.
+      // A hub never redirects, and requests may hold PINs that only this hub may see.
       return await this.#io.fetch(`${this.url}${path}`, {
         redirect: 'error',
         ...init,
         ...(this.#io.signal && { signal: this.#io.signal }),
       });
     } catch (cause) {
-      const doubt = certificateError(this.url, cause);
-      if (doubt) throw doubt;
-      const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
-      throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
+      throw unreachableError(this.url, cause, 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL');
     }
   }
 }
@@ -215,43 +216,33 @@ async function readJson(response: Response): Promise<JsonObject> {
   );
 }
 
-/** 202 means a job that has begun, or a call that waits for people: only the latter carries an error. */
-function throwIfRefused(answer: JsonObject, response: Response): void {
-  if (response.ok && answer.status !== 'error' && !('code' in answer)) return;
-  throw errorOf(answer, response.status);
-}
-
-function throwError(answer: JsonObject, response: Response): never {
-  throw errorOf(answer, response.status);
-}
-
 /** The error in a problem document or in an invoke envelope. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
-  const details = isJsonObject(body.details) ? body.details : {};
+  const details = objectOf(body.details);
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${approvalAdvice(details)}, then call again` : message, details);
 }
 
-/** The code of an error in an answer; undefined for one that nobody here knows, whatever it is called. */
+/** The code of an error in an answer; undefined for an unknown code. */
 export function codeIn({ code }: JsonObject): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */
+/** The advice for APPROVAL_REQUIRED. Another hub has approvers of its own, who can use their keys from here too. */
 function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }
 
-/** The owner sees every tool of the hub: one that is not there belongs to a part that is off, or to another version. */
+/** The owner sees every tool of the hub: a missing one belongs to a part that is off, or to another version. */
 function missingToolError(error: AtmoError): AtmoError {
   const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });
 }
 
-/** The envelope at the end of a call that is told while it runs; what comes before goes to `onChunk`. OUTCOME_UNKNOWN when it was cut. */
+/** The envelope at the end of a streamed call; progress goes to `onChunk`. OUTCOME_UNKNOWN when the stream was cut. */
 async function streamedAnswer({ body }: Response, onChunk: (chunk: JsonObject) => void): Promise<JsonObject> {
   try {
     for await (const { event, data } of sseMessages(body)) {

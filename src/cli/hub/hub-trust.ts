@@ -8,12 +8,12 @@ import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf, stateDirs } from '../identity/credential.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Codes of Node and OpenSSL for a certificate that no trusted authority has made. */
+/** Codes of Node and OpenSSL for a certificate that no trusted authority has signed. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 
 /**
- * PEM of the authority that a hub's certificate has to come from: the one that this user trusted for the address, else
- * the one of a hub of this machine. Undefined where neither is: then the authorities of the system count.
+ * PEM of the authority that has to sign a hub's certificate: the one that this user trusted for the address, else the one of a
+ * hub of this machine. Undefined without both: then the authorities of the system count.
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
   const files = [pinFile(env, url), ...stateDirs(env).map((dir) => join(dir, 'tls/ca.crt'))];
@@ -21,13 +21,13 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
     try {
       if (existsSync(file)) return readFileSync(file, 'utf8');
     } catch {
-      // A state directory of somebody else: his authority is not for this user.
+      // A state directory of another user does not count.
     }
   }
   return undefined;
 }
 
-/** Trusts the authority at an address from now on, once its fingerprint is the one that people compared. */
+/** Trusts the authority at an address from now on, if its fingerprint is the given one. */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
   const chain = await certificatesAt(url);
   const found = chain.find((certificate) => plainFingerprint(certificate.fingerprint256) === plainFingerprint(fingerprint));
@@ -44,18 +44,15 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** HUB_UNREACHABLE with what to do, where TLS failed because nobody whom this user trusts has vouched for the hub at `url`. */
-export function certificateError(url: string, thrown: unknown): AtmoError | undefined {
+/** HUB_UNREACHABLE for an error of `fetch`: TLS without a trusted certificate, or else no hub, with the given advice. */
+export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const code = systemCode(cause);
-  if (!(cause instanceof Error) || !UNTRUSTED.test(code)) return undefined;
-  const advice = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
-  return new AtmoError(
-    'HUB_UNREACHABLE',
-    `The certificate of ${url} is not trusted (${cause.message}); ${advice}`,
-    { url },
-    { cause: thrown },
-  );
+  const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
+  const trust = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
+  const message = isUntrusted
+    ? `The certificate of ${url} is not trusted (${cause.message}); ${trust}`
+    : `No hub answers at ${url}; ${advice}`;
+  return new AtmoError('HUB_UNREACHABLE', message, { url }, { cause: thrown });
 }
 
 function pinFile(env: CliIo['env'], url: URL): string {
@@ -67,7 +64,7 @@ function plainFingerprint(fingerprint: string): string {
   return fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase();
 }
 
-/** What a server shows, its own certificate first; nothing is sent to it. */
+/** The certificate chain of a server, its own first; nothing is sent to it. */
 function certificatesAt(url: URL): Promise<readonly X509Certificate[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly X509Certificate[]>();
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -96,12 +93,12 @@ function chainOf(own: DetailedPeerCertificate): readonly X509Certificate[] {
 
 const HUB_KEY_FILE = 'hub.key';
 
-/** The hub that a token is for. */
+/** The hub of a token. */
 export interface KnownHub {
   readonly key: KeyObject;
-  /** The file that tells the key. */
+  /** The file with the key. */
   readonly file: string;
-  /** What to do when the hub was set up anew since, and has another key. */
+  /** The remedy where the hub was set up again since, and has another key. */
   readonly ifAnew?: string;
 }
 
@@ -111,7 +108,7 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED when it is none, with what to do then. */
+/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED, with the remedy, where that is no key. */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
@@ -121,8 +118,8 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
 }
 
 /**
- * Lets what answers at `url` prove that it is the hub that a token is for: while the hub is down, any process may take its
- * port and wait for the token. HUB_UNREACHABLE otherwise.
+ * Verifies that the process at `url` is the hub of a token: while the hub is down, any process may take its port and wait for the
+ * token. HUB_UNREACHABLE otherwise.
  */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
@@ -139,7 +136,7 @@ export async function verifyHub(url: string, hub: KnownHub, get: (path: string) 
   );
 }
 
-/** Nothing, which fits no challenge, where the answer holds no proof. */
+/** The signature in an answer; empty, which fits no challenge, where it has none. */
 function proofIn(text: string): Uint8Array {
   const proof = /"proof":"([A-Za-z0-9_-]{86})"/.exec(text)?.[1] ?? '';
   return Buffer.from(proof, 'base64url');
@@ -150,7 +147,7 @@ function portOf(url: string): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** `fetch` for a process that speaks to one hub: over TLS it trusts that hub's own authority, where it knows one, and no other. */
+/** `fetch` for a process that uses one hub: over TLS it trusts the authority of that hub alone, where it knows one. */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   let prepared: string | undefined;
   return (text, init) => {

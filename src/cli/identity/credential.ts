@@ -3,18 +3,18 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/file-system.ts';
-import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 
 type Environment = CliIo['env'];
 
-/** Where hubs keep their state, most likely first: ATMO_STATE_DIR alone when it is set. */
+/** The state directories of hubs, most likely first: ATMO_STATE_DIR alone when it is set. */
 export function stateDirs(env: Environment): readonly string[] {
   if (env.ATMO_STATE_DIR) return [env.ATMO_STATE_DIR];
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Address of the hub: ATMO_URL, else that of a login at another machine's hub, else where a hub with this environment answers its own machine. */
+/** Address of the hub: ATMO_URL, else that of a login at another machine's hub, else the loopback address of a hub with this environment. */
 export function hubUrl(env: Environment): string {
   const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
@@ -22,14 +22,14 @@ export function hubUrl(env: Environment): string {
   throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
 }
 
-/** Who has logged in at a hub over TLS speaks to that one, unless the environment speaks of a hub of this machine. */
+/** The hub of a login over TLS, unless the environment is about a hub of this machine. */
 function remoteLoginUrl(env: Environment): string | undefined {
   if (env.ATMO_HTTP_HOST || env.ATMO_HTTP_PORT || env.ATMO_STATE_DIR) return undefined;
   const url = readLogin(env)?.url;
   return url?.startsWith('https:') ? url : undefined;
 }
 
-/** A hub that listens on the network answers its own machine in clear on 127.0.0.1 as well. */
+/** A hub that listens on the network also listens on 127.0.0.1, without TLS. */
 function loopbackOf(host = ''): string {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   return LOOPBACK_HOST.test(bracketed) ? bracketed : '127.0.0.1';
@@ -44,19 +44,19 @@ export function ownerTokenFile(env: Environment): string | undefined {
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** A token, and where it came from. */
+/** A token with its source. */
 export interface Credential {
   readonly token: string;
   readonly source: 'environment' | 'login' | 'owner';
   /** Directory of the hub's state: for the owner's token alone. */
   readonly stateDir?: string;
-  /** For the token of a login: the file, and the raw public key of its hub, which an old login does not tell. */
+  /** For the token of a login: the file, and the raw public key of its hub, which old logins lack. */
   readonly login?: { readonly file: string; readonly hubKey?: string };
 }
 
 /**
- * The credential to call with: ATMO_TOKEN, else the user's own from `atmo login`, else the owner's token. The owner's is sent
- * to no other machine, and a login to no hub but the one at whose address it was made.
+ * The credential of calls: ATMO_TOKEN, else the token of `atmo login`, else the owner's token. The owner's is sent to no other
+ * machine, and a login only to the address where it was made.
  */
 export function findCredential(env: Environment): Credential | undefined {
   if (env.ATMO_TOKEN) {
@@ -73,7 +73,7 @@ export function findCredential(env: Environment): Credential | undefined {
 
 /** The owner's token, if a hub of this machine has written one. UNAUTHENTICATED when this user cannot read it. */
 export function findOwnerCredential(env: Environment): Credential | undefined {
-  const file = isLocal(env) ? ownerTokenFile(env) : undefined;
+  const file = isLoopback(hubUrl(env)) ? ownerTokenFile(env) : undefined;
   if (file === undefined) return requireOpenDirs(env);
   try {
     return { token: readFileSync(file, 'utf8').trim(), source: 'owner', stateDir: dirname(file) };
@@ -82,11 +82,11 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
   }
 }
 
-/** A directory that this user may not look into may hold the token: the hub's own is closed to all others. */
+/** UNAUTHENTICATED where a state directory is closed to this user: it may hold the token. */
 function requireOpenDirs(env: Environment): undefined {
   for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
     try {
-      if (isLocal(env)) statSync(file);
+      if (isLoopback(hubUrl(env))) statSync(file);
     } catch (cause) {
       if (systemCode(cause) === 'EACCES') throw ownerTokenUnreadable(file, cause);
     }
@@ -99,7 +99,7 @@ function ownerTokenUnreadable(file: string, cause: unknown): AtmoError {
   return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
 }
 
-/** Nothing narrows the owner's token: it does not cross a network in clear. */
+/** The owner's token allows everything, so it never crosses a network without TLS. */
 function requireSecureUrl(token: string, env: Environment): void {
   const url = hubUrl(env);
   if (!isOwnersToken(token) || isSecureUrl(url)) return;
@@ -110,16 +110,12 @@ function requireSecureUrl(token: string, env: Environment): void {
   );
 }
 
-/** Whether a token is the owner's, which may do everything: the hub begins those of others in another way. */
+/** Whether a token is the owner's, by its prefix. */
 export function isOwnersToken(token: string): boolean {
   return token.startsWith('at0.');
 }
 
-function isLocal(env: Environment): boolean {
-  return isLoopback(hubUrl(env));
-}
-
-/** Whether nobody between here and the hub can read along. */
+/** Whether the connection to the hub is confidential. */
 export function isSecureUrl(url: string): boolean {
   return isLoopback(url) || url.startsWith('https:');
 }
@@ -129,17 +125,17 @@ export function isLoopback(url: string): boolean {
   return LOOPBACK_HOST.test(new URL(url).hostname);
 }
 
-/** What `atmo login` leaves for a person: a token of their own, and for which hub. */
+/** The login of a person: a token for one hub. */
 export interface Login {
   /** Address of the hub that made the token; it is sent to no other. */
   readonly url: string;
   readonly person: string;
   readonly token: string;
-  /** Raw public key of that hub, base64url: what answers at the address has to prove that it has the private half. */
+  /** Raw public key of that hub, base64url: the hub at the address has to prove that it has the private half. */
   readonly hubKey?: string;
 }
 
-/** Where a user keeps what the CLI needs to speak for them: `~/.config/atmosphere-edge`, 0700. */
+/** The directory of a user's logins and keys: `~/.config/atmosphere-edge`, 0700. */
 export function configDir(home: string): string {
   return join(home, '.config/atmosphere-edge');
 }
@@ -159,7 +155,7 @@ export function loginPath(home: string): string {
   return join(configDir(home), 'login.json');
 }
 
-/** Forgets the login of a user; false when there was none. */
+/** Deletes the login of a user; false when there was none. */
 export function removeLogin(home: string): boolean {
   const path = loginPath(home);
   if (!existsSync(path)) return false;
@@ -170,48 +166,40 @@ export function removeLogin(home: string): boolean {
 /** The login of this user, if there is one that can be read. STORAGE_FAILED when other users could read it too. */
 export function readLogin(env: CliIo['env']): Login | undefined {
   const path = loginPath(homeOf(env));
-  const text = readIfPresent(path);
-  if (text === undefined) return undefined;
-  const { url, person, token, hub_key: hubKey } = parsedLogin(text);
+  const { url, person, token, hub_key: hubKey } = readJsonFile(path);
   if (typeof url !== 'string' || typeof person !== 'string' || typeof token !== 'string') return undefined;
   requirePrivate(path);
   return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
 }
 
-/** Undefined where nobody has logged in: the other credentials are tried. */
-function readIfPresent(path: string): string | undefined {
+/** The JSON object in a file; empty where there is none, so that the other credentials are tried. */
+export function readJsonFile(path: string): JsonObject {
   try {
-    return readFileSync(path, 'utf8');
+    return objectOf(tryParseJson(readFileSync(path, 'utf8')));
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-function requirePrivate(path: string): void {
+/** STORAGE_FAILED, with the remedy, when other users can read the file. */
+export function requirePrivate(path: string): void {
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) === 0) return;
   throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode.toString(8)}): run chmod 600 ${path}`, { path });
 }
 
 /** Writes the login, 0600; a crash leaves the old one or the new one. */
-export function writeLogin(home: string, login: Login): void {
+export function writeLogin(home: string, { hubKey, ...rest }: Login): void {
   const path = loginPath(home);
-  try {
-    mkdirSync(configDir(home), { recursive: true, mode: 0o700 });
-    const { hubKey, ...rest } = login;
-    replaceFile(path, `${JSON.stringify({ ...rest, hub_key: hubKey })}\n`);
-  } catch (cause) {
-    throw new AtmoError(
-      'STORAGE_FAILED',
-      `The login cannot be written to ${path}; free space or mend its permissions`,
-      { path },
-      { cause },
-    );
-  }
+  writePrivately(path, { ...rest, hub_key: hubKey }, `The login cannot be written to ${path}`);
 }
 
-/** Nothing for what is left of a login and of no use. */
-function parsedLogin(text: string): JsonObject {
-  const value = tryParseJson(text);
-  return isJsonObject(value) ? value : {};
+/** Writes JSON into a file that only this user can read, 0600; a crash leaves the old file or the new one. STORAGE_FAILED. */
+export function writePrivately(path: string, value: object, problem: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    replaceFile(path, `${JSON.stringify(value)}\n`);
+  } catch (cause) {
+    throw new AtmoError('STORAGE_FAILED', `${problem}; free space or mend its permissions`, { path }, { cause });
+  }
 }

@@ -6,7 +6,7 @@ const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
 const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);
 const CANCEL = '\u0003';
 
-/** What typing does to the text so far: `isDone` when Enter came. CANCELLED for Ctrl-C. */
+/** The text after some keys; `isDone` after Enter. CANCELLED for Ctrl-C. */
 export function applyKeys(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
   let text = before;
   for (const key of keys) {
@@ -17,7 +17,7 @@ export function applyKeys(before: string, keys: string): { readonly text: string
   return { text, isDone: false };
 }
 
-/** Asks at the terminal for a line that is not shown; undefined where there is none to ask at. CANCELLED for Ctrl-C. */
+/** Reads a line from the terminal without showing it; undefined without a terminal. CANCELLED for Ctrl-C. */
 export async function promptSecret(
   prompt: string,
   stdin: Partial<ReadStream> & Pick<ReadStream, 'on' | 'off'>,
@@ -26,23 +26,23 @@ export async function promptSecret(
   if (stdin.isTTY !== true) return undefined;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let text = '';
-  const hear = (chunk: Buffer | string) => {
+  const onData = (chunk: Buffer | string) => {
     try {
-      const next = applyKeys(text, String(chunk));
-      text = next.text;
-      if (next.isDone) resolve(text);
+      const { text: typed, isDone } = applyKeys(text, String(chunk));
+      text = typed;
+      if (isDone) resolve(text);
     } catch (error) {
       reject(error);
     }
   };
   sink.write(prompt);
   stdin.setRawMode?.(true);
-  stdin.on('data', hear);
+  stdin.on('data', onData);
   stdin.resume?.();
   try {
     return await promise;
   } finally {
-    stdin.off('data', hear);
+    stdin.off('data', onData);
     stdin.setRawMode?.(false);
     stdin.pause?.();
     sink.write('\n');

@@ -1,16 +1,17 @@
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
-import { certificateError, type KnownHub, verifyHub } from '../hub/hub-trust.ts';
+import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
-/** With which token the bridge speaks. */
+/** The token of the bridge. */
 export interface McpCredential {
-  /** The token of now. Errors are those of making one. */
+  /** The present token. Throws the errors of making one. */
   token(): Promise<string>;
-  /** The hub that the token is for, where that is known: what answers has to prove to be it. */
+  /** The hub of the token, where that is known: the hub at the address has to prove that it is this one. */
   hub(): KnownHub | undefined;
-  /** The token has ended; true when there is another to try. */
+  /** Is called when the token has expired; true when there is a new one. */
   renew(): Promise<boolean>;
 }
 
@@ -30,10 +31,12 @@ interface McpRequest {
   readonly signal: AbortSignal;
 }
 
-/** A message of the hub's, with the id after which its stream goes on. */
-interface ReceivedMessage {
-  readonly message: McpMessage;
-  readonly eventId?: string;
+/** The two ends between which messages are carried. */
+export interface McpEnds {
+  readonly client: McpHttpClient;
+  /** Writes a message to the client of the bridge. */
+  readonly write: (message: McpMessage) => void;
+  readonly clock: Clock;
 }
 
 /** The hub's MCP endpoint over HTTP. */
@@ -85,17 +88,18 @@ export class McpHttpClient {
     try {
       return await this.#parts.fetch(`${url}${path}`, { redirect: 'error', ...init });
     } catch (cause) {
-      // Whoever answers next may be another than before.
+      // Another hub may answer next.
       this.#proof = undefined;
-      const doubt = certificateError(url, cause);
-      if (doubt) throw doubt;
-      throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${url}; it works again as soon as one does`, { url }, { cause });
+      throw unreachableError(url, cause, 'it works again as soon as one does');
     }
   }
 }
 
-/** The messages in a response: one as JSON, or those of an event stream as they come. Refusals of the door throw what they say. */
-export async function* messagesIn(response: Response): AsyncIterable<ReceivedMessage> {
+/**
+ * The messages in a response: one as JSON, or those of an event stream as they come, with the id to resume the stream after. Throws
+ * the error of a problem document.
+ */
+export async function* messagesIn(response: Response): AsyncIterable<{ readonly message: McpMessage; readonly eventId?: string }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     for await (const { data, id } of sseMessages(response.body)) {
       const message = tryParseJson(data);
@@ -106,12 +110,25 @@ export async function* messagesIn(response: Response): AsyncIterable<ReceivedMes
   const text = await response.text();
   const body = tryParseJson(text);
   if (isJsonObject(body) && body.jsonrpc === '2.0') yield { message: body };
-  else if (!response.ok) throw errorOf(isJsonObject(body) ? body : {}, response.status);
+  else if (!response.ok) throw errorOf(objectOf(body), response.status);
 }
 
 async function isExpired(response: Response): Promise<boolean> {
-  const problem = tryParseJson(await response.clone().text());
-  return isJsonObject(problem) && problem.code === 'TOKEN_EXPIRED';
+  return objectOf(tryParseJson(await response.clone().text())).code === 'TOKEN_EXPIRED';
+}
+
+/** Writes the messages of a response. OUTCOME_UNKNOWN where the answer to the request of this id is not among them. */
+export async function forwardMessages(response: Response, id: McpId | undefined, write: McpEnds['write']): Promise<void> {
+  let isAnswered = false;
+  for await (const { message } of messagesIn(response)) {
+    isAnswered ||= isAnswerTo(id, message);
+    write(message);
+  }
+  if (isAnswered) return;
+  throw new AtmoError(
+    'OUTCOME_UNKNOWN',
+    'The hub went away before it answered: what was asked may or may not have been done; look at the state before you ask again',
+  );
 }
 
 /** Id of a JSON-RPC request. */
@@ -121,41 +138,40 @@ export type McpId = string | number;
 export type McpMessage = JsonObject;
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-/** `_meta` of a notice: the id of the `subscriptions/listen` that it belongs to (2026-07-28). */
+/** `_meta` of a notification: the id of its `subscriptions/listen` (2026-07-28). */
 export const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId';
 const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** The id of a request that wants an answer; undefined for notifications and answers. */
+/** The id of a request; undefined for notifications and responses. */
 export function requestIdOf({ method, id }: McpMessage): McpId | undefined {
   return typeof method === 'string' && isId(id) ? id : undefined;
 }
 
-/** True for the answer to the request of this id. */
+/** True for the response to the request of this id. */
 export function isAnswerTo(id: McpId | undefined, message: McpMessage): boolean {
   return id !== undefined && message.id === id && message.method === undefined;
 }
 
 /** The parameters of a message, empty where it has none. */
 export function paramsOf({ params }: McpMessage): JsonObject {
-  return isJsonObject(params) ? params : {};
+  return objectOf(params);
 }
 
-/** The revision that a message of 2026-07-28 or later names itself; undefined for those of before, which have a handshake. */
+/** The protocol version in a message of 2026-07-28 or later; undefined for older ones, which have a handshake. */
 export function statedVersion(message: McpMessage): string | undefined {
-  const { _meta: meta } = paramsOf(message);
-  const version = isJsonObject(meta) ? meta[VERSION_KEY] : undefined;
+  const version = objectOf(paramsOf(message)._meta)[VERSION_KEY];
   return typeof version === 'string' ? version : undefined;
 }
 
-/** The answer to a request that the hub did not get, or could not answer. */
+/** The error response to a request that failed on the way or at the hub. */
 export function failureResponse(id: McpId | null, error: AtmoError): McpMessage {
   const { code, message, details, retryable } = error.toBody();
   return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: `${code}: ${message}`, data: { code, details, retryable } } };
 }
 
-/** The message of a line; an answer for the client where it is none. */
+/** The message of a line, or the error response for the client where the line is none. */
 export function parseLine(line: string): { readonly message: McpMessage } | { readonly refusal: McpMessage } {
   const value = tryParseJson(line);
   if (value === undefined) return { refusal: errorResponse(PARSE_ERROR, 'Parse error: a line has to be one JSON-RPC message in JSON') };
@@ -163,9 +179,12 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
   return { refusal: errorResponse(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
 }
 
-/** A notification of the hub's that the bridge gives in its place. */
-export function notification(method: string, params: JsonObject = {}): McpMessage {
-  return Object.keys(params).length === 0 ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params };
+/** Notifications that lists and resources may have changed, which the bridge sends after it has missed those of the hub. */
+export function changeNotifications(lists: readonly string[], uris: Iterable<Json>, params?: JsonObject): readonly McpMessage[] {
+  return [
+    ...lists.map((kind) => ({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) })),
+    ...Array.from(uris, (uri) => ({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { ...params, uri } })),
+  ];
 }
 
 function isId(id: Json | undefined): id is McpId {

@@ -1,31 +1,25 @@
-import { type Clock, pause, systemClock } from '../../core/clock.ts';
+import { pause } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../core/json.ts';
 import {
+  changeNotifications,
   failureResponse,
+  forwardMessages,
   isAnswerTo,
-  type McpHttpClient,
+  type McpEnds,
   type McpId,
   type McpMessage,
   messagesIn,
-  notification,
   paramsOf,
   requestIdOf,
 } from './http-client.ts';
-import { answerInterrupted } from './stateless-requests.ts';
 
 const RETRY_MS = 1_000;
 const SUBSCRIBE_TRIES = 30;
 const GOODBYE_MS = 1_000;
-const INITIALIZED = notification('notifications/initialized');
+const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-interface SessionParts {
-  readonly door: McpHttpClient;
-  readonly write: (message: McpMessage) => void;
-  readonly clock?: Clock;
-}
-
-/** What the hub said to the handshake. */
+/** The answer of the hub to the handshake. */
 interface Handshake {
   readonly sessionId: string | undefined;
   readonly version: string;
@@ -33,41 +27,37 @@ interface Handshake {
 }
 
 /**
- * The session of a client of 2025-11-25 or before. A hub that has started anew does not know it any more: then it is made
- * again with the client's own handshake and subscriptions, and the client is told that all may have changed.
+ * The session of a client of 2025-11-25 or before. A hub that has restarted does not know it any more: then the session is made
+ * again with the handshake and subscriptions of the client, which gets notifications that everything may have changed.
  */
 export class McpSession {
-  readonly #door: McpHttpClient;
-  readonly #write: (message: McpMessage) => void;
-  readonly #clock: Clock;
+  readonly #ends: McpEnds;
   readonly #end = new AbortController();
   readonly #subscribed = new Set<string>();
   #greeting: McpMessage | undefined;
   #handshake: Handshake | undefined;
   #remaking: Promise<void> | undefined;
   #remade = 0;
-  /** Handshake, notifications and the client's own answers go one after the other. */
+  /** Handshake, notifications and responses of the client go one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #isListening = false;
   #hasListened = false;
-  /** After what the next stream goes on, where the hub still knows the session. */
+  /** The event after which the next stream resumes, where the hub still knows the session. */
   #lastEventId: string | undefined;
 
-  constructor({ door, write, clock = systemClock }: SessionParts) {
-    this.#door = door;
-    this.#write = write;
-    this.#clock = clock;
+  constructor(ends: McpEnds) {
+    this.#ends = ends;
   }
 
-  /** Resolves when all has been said. Never throws. */
+  /** Resolves when the message is handled. Never throws. */
   async handle(message: McpMessage): Promise<void> {
     const id = requestIdOf(message);
     const before = this.#inOrder;
     if (id === undefined) {
-      this.#inOrder = before.then(() => this.#tell(message));
+      this.#inOrder = before.then(() => this.#notify(message));
       return this.#inOrder;
     }
-    const answered = before.then(() => this.#ask(message, id));
+    const answered = before.then(() => this.#request(message, id));
     if (message.method === 'initialize') this.#inOrder = answered;
     return answered;
   }
@@ -77,58 +67,49 @@ export class McpSession {
     this.#end.abort();
     if (this.#handshake?.sessionId === undefined) return;
     const signal = AbortSignal.timeout(GOODBYE_MS);
-    await this.#door.send({ method: 'DELETE', headers: this.#headers(), signal }).catch(() => undefined);
+    await this.#ends.client.send({ method: 'DELETE', headers: this.#headers(), signal }).catch(() => undefined);
   }
 
-  async #tell(message: McpMessage): Promise<void> {
+  async #notify(message: McpMessage): Promise<void> {
     try {
       const response = await this.#post(message);
       await response.body?.cancel();
       if (message.method === INITIALIZED.method && response.ok) this.#startListening();
     } catch {
-      // A client hears nothing about its notifications; its next request says that the hub is gone.
+      // Notifications have no answer; the next request fails if the hub is gone.
     }
   }
 
-  async #ask(message: McpMessage, id: McpId): Promise<void> {
+  async #request(message: McpMessage, id: McpId): Promise<void> {
     try {
-      if (message.method === 'initialize') await this.#greet(message, this.#write);
+      if (message.method === 'initialize') await this.#initialize(message, this.#ends.write);
       else await this.#exchange(message, id);
     } catch (thrown) {
-      if (!this.#end.signal.aborted) this.#write(failureResponse(id, toAtmoError(thrown)));
+      if (!this.#end.signal.aborted) this.#ends.write(failureResponse(id, toAtmoError(thrown)));
     }
   }
 
-  async #greet(greeting: McpMessage, tell: (message: McpMessage) => void): Promise<void> {
-    const response = await this.#door.send({ method: 'POST', message: greeting, signal: this.#end.signal });
+  async #initialize(greeting: McpMessage, write: McpEnds['write']): Promise<void> {
+    const response = await this.#ends.client.send({ method: 'POST', message: greeting, signal: this.#end.signal });
     for await (const { message } of messagesIn(response)) {
       if (isAnswerTo(requestIdOf(greeting), message) && isJsonObject(message.result)) {
         this.#greeting = greeting;
         this.#handshake = handshakeOf(response, message.result);
       }
-      tell(message);
+      write(message);
     }
   }
 
   async #exchange(message: McpMessage, id: McpId): Promise<void> {
-    let isAnswered = false;
     const response = await this.#post(message);
-    for await (const arrival of messagesIn(response)) {
-      isAnswered ||= isAnswerTo(id, arrival.message);
-      this.#write(arrival.message);
-    }
-    if (!isAnswered) throw answerInterrupted();
-    this.#remember(message, response);
-  }
-
-  #remember(message: McpMessage, response: Response): void {
+    await forwardMessages(response, id, this.#ends.write);
     const { uri } = paramsOf(message);
     if (!response.ok || typeof uri !== 'string') return;
     if (message.method === 'resources/subscribe') this.#subscribed.add(uri);
     if (message.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** A session that the hub does not know is made again; it has done nothing of the message then. */
+  /** Makes a session again that the hub does not know; the hub has ignored the message then, so that it is repeated. */
   async #post(message: McpMessage): Promise<Response> {
     const known = this.#handshake;
     const response = await this.#postOnce(message);
@@ -139,7 +120,7 @@ export class McpSession {
   }
 
   #postOnce(message: McpMessage): Promise<Response> {
-    return this.#door.send({ method: 'POST', message, headers: this.#headers(), signal: this.#end.signal });
+    return this.#ends.client.send({ method: 'POST', message, headers: this.#headers(), signal: this.#end.signal });
   }
 
   #remake(): Promise<void> {
@@ -153,51 +134,42 @@ export class McpSession {
     if (!this.#greeting) return;
     this.#remade += 1;
     this.#lastEventId = undefined;
-    await this.#greet({ ...this.#greeting, id: `atmo-${this.#remade}` }, () => undefined);
+    await this.#initialize({ ...this.#greeting, id: `atmo-${this.#remade}` }, () => undefined);
     await (await this.#postOnce(INITIALIZED)).body?.cancel();
     await Promise.all([...this.#subscribed].map((uri) => this.#subscribeAgain(uri)));
-    for (const missed of this.#missed()) this.#write(missed);
+    this.#notifyChanges(this.#listsWithNotifications());
     this.#startListening();
   }
 
-  /** A hub that has just started may not know the device yet: it is asked again for a while, and nobody waits for that. */
+  /** A hub that has just started may not know the device yet: the subscription is repeated for a while in the background. */
   async #subscribeAgain(uri: string, triesLeft = SUBSCRIBE_TRIES): Promise<void> {
     const id = `atmo-${this.#remade}-${triesLeft}-${uri}`;
     const response = await this.#postOnce({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
     for await (const { message } of messagesIn(response)) {
-      if (!isAnswerTo(id, message)) this.#write(message);
+      if (!isAnswerTo(id, message)) this.#ends.write(message);
       else if (isJsonObject(message.error) && triesLeft > 1) this.#subscribeLater(uri, triesLeft - 1);
     }
   }
 
   #subscribeLater(uri: string, triesLeft: number): void {
     const again = async () => {
-      await pause(this.#clock, RETRY_MS, this.#end.signal);
+      await pause(this.#ends.clock, RETRY_MS, this.#end.signal);
       if (this.#end.signal.aborted || !this.#subscribed.has(uri)) return;
       await this.#subscribeAgain(uri, triesLeft);
-      this.#write(notification('notifications/resources/updated', { uri }));
+      for (const change of changeNotifications([], [uri])) this.#ends.write(change);
     };
-    // The session is made again as a whole where even that cannot be asked.
+    // After an error the whole session is made again.
     again().catch(() => undefined);
   }
 
-  /** What the hub said while no stream was open nobody heard: a stream that goes on after no event begins with all that may have changed. */
-  #catchUp(): void {
-    for (const missed of this.#hasListened ? this.#missed() : this.#updates()) this.#write(missed);
-    this.#hasListened = true;
+  /** Notifies of changes in these lists, and in all subscribed resources. */
+  #notifyChanges(lists: readonly string[]): void {
+    for (const change of changeNotifications(lists, this.#subscribed)) this.#ends.write(change);
   }
 
-  #missed(): readonly McpMessage[] {
+  #listsWithNotifications(): readonly string[] {
     const capabilities = this.#handshake?.capabilities ?? {};
-    const lists = ['tools', 'prompts', 'resources'].filter((kind) => {
-      const capability = capabilities[kind];
-      return isJsonObject(capability) && capability.listChanged === true;
-    });
-    return [...lists.map((kind) => notification(`notifications/${kind}/list_changed`)), ...this.#updates()];
-  }
-
-  #updates(): readonly McpMessage[] {
-    return [...this.#subscribed].map((uri) => notification('notifications/resources/updated', { uri }));
+    return ['tools', 'prompts', 'resources'].filter((kind) => objectOf(capabilities[kind]).listChanged === true);
   }
 
   #startListening(): void {
@@ -208,34 +180,36 @@ export class McpSession {
     });
   }
 
-  /** The stream on which the hub speaks unasked; it is opened again for as long as the client is there and may have it. */
+  /** Reads the stream of the hub's own messages, and opens it again until the session ends or the hub refuses it. */
   async #listen(): Promise<void> {
     while (!this.#end.signal.aborted) {
       try {
-        await this.#hear();
+        await this.#receive();
       } catch (error) {
-        // One that is cut comes again; one that is refused does not.
+        // A cut stream is opened again, a refused one is not.
         if (error instanceof AtmoError && !error.toBody().retryable) return;
       }
-      await pause(this.#clock, RETRY_MS, this.#end.signal);
+      await pause(this.#ends.clock, RETRY_MS, this.#end.signal);
     }
   }
 
-  /** All that one connection brings. */
-  async #hear(): Promise<void> {
+  /** Writes the messages of one connection. */
+  async #receive(): Promise<void> {
     const known = this.#handshake;
     const after = this.#lastEventId;
     const headers = { ...this.#headers(), ...(after !== undefined && { 'last-event-id': after }) };
-    const response = await this.#door.send({ method: 'GET', headers, signal: this.#end.signal });
+    const response = await this.#ends.client.send({ method: 'GET', headers, signal: this.#end.signal });
     if (response.status === 404) {
       await response.body?.cancel();
       if (this.#handshake === known) await this.#remake();
       return;
     }
-    if (response.ok && after === undefined) this.#catchUp();
+    // A stream that resumes after no event may have missed messages of before.
+    if (response.ok && after === undefined) this.#notifyChanges(this.#hasListened ? this.#listsWithNotifications() : []);
+    this.#hasListened ||= response.ok;
     for await (const { message, eventId } of messagesIn(response)) {
       this.#lastEventId = eventId ?? this.#lastEventId;
-      this.#write(message);
+      this.#ends.write(message);
     }
   }
 
@@ -252,6 +226,6 @@ function handshakeOf(response: Response, { protocolVersion, capabilities }: Json
   return {
     sessionId: response.headers.get('mcp-session-id') ?? undefined,
     version: String(protocolVersion),
-    capabilities: isJsonObject(capabilities) ? capabilities : {},
+    capabilities: objectOf(capabilities),
   };
 }

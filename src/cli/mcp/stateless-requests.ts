@@ -1,14 +1,15 @@
-import { type Clock, pause, systemClock } from '../../core/clock.ts';
+import { pause } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, objectOf } from '../../core/json.ts';
 import {
+  changeNotifications,
   failureResponse,
+  forwardMessages,
   isAnswerTo,
-  type McpHttpClient,
+  type McpEnds,
   type McpId,
   type McpMessage,
   messagesIn,
-  notification,
   paramsOf,
   requestIdOf,
   SUBSCRIPTION_KEY,
@@ -18,7 +19,7 @@ import {
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const RETRY_MS = 1_000;
-/** What `Mcp-Name` repeats of the parameters, by method (2026-07-28, Streamable HTTP, standard request headers). */
+/** The parameter that `Mcp-Name` repeats, by method (2026-07-28, Streamable HTTP, standard request headers). */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -29,40 +30,36 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 };
 const SAFE_HEADER = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Messages of 2026-07-28 and later: each is a request of HTTP of its own, which ends when the client cancels it. */
+/** Messages of 2026-07-28 and later: each is a separate HTTP request, which ends when the client cancels it. */
 export class McpStatelessRequests {
-  readonly #door: McpHttpClient;
-  readonly #write: (message: McpMessage) => void;
-  readonly #clock: Clock;
+  readonly #ends: McpEnds;
   readonly #running = new Map<McpId, AbortController>();
 
-  constructor(parts: { readonly door: McpHttpClient; readonly write: (message: McpMessage) => void; readonly clock?: Clock }) {
-    this.#door = parts.door;
-    this.#write = parts.write;
-    this.#clock = parts.clock ?? systemClock;
+  constructor(ends: McpEnds) {
+    this.#ends = ends;
   }
 
-  /** Ends a request, as the client asked; false when none of this id runs. */
+  /** Cancels a request for the client; false when none of this id runs. */
   cancel(id: unknown): boolean {
     const running = typeof id === 'string' || typeof id === 'number' ? this.#running.get(id) : undefined;
     running?.abort();
     return running !== undefined;
   }
 
-  /** Resolves when all has been said. Never throws. */
+  /** Resolves when the message is handled. Never throws. */
   async handle(message: McpMessage): Promise<void> {
     const id = requestIdOf(message);
-    // Nobody waits for what becomes of a notification.
-    if (id === undefined) return void (await this.#exchange(message, new AbortController().signal).catch(() => undefined));
     const controller = new AbortController();
-    this.#running.set(id, controller);
+    const { signal } = controller;
+    if (id !== undefined) this.#running.set(id, controller);
     try {
-      if (message.method === LISTEN) await this.#listen(message, controller.signal);
-      else await this.#exchange(message, controller.signal);
+      if (message.method === LISTEN) await this.#listen(message, signal);
+      else await forwardMessages(await this.#send(message, signal), id, this.#ends.write);
     } catch (thrown) {
-      if (!controller.signal.aborted) this.#write(failureResponse(id, toAtmoError(thrown)));
+      // Notifications have no answer.
+      if (id !== undefined && !signal.aborted) this.#ends.write(failureResponse(id, toAtmoError(thrown)));
     } finally {
-      this.#running.delete(id);
+      if (id !== undefined) this.#running.delete(id);
     }
   }
 
@@ -70,42 +67,31 @@ export class McpStatelessRequests {
     for (const controller of this.#running.values()) controller.abort();
   }
 
-  async #exchange(message: McpMessage, signal: AbortSignal): Promise<void> {
-    const id = requestIdOf(message);
-    let isAnswered = false;
-    for await (const arrival of this.#arrivals(message, signal)) {
-      isAnswered ||= isAnswerTo(id, arrival);
-      this.#write(arrival);
-    }
-    if (id !== undefined && !isAnswered && !signal.aborted) throw answerInterrupted();
-  }
-
-  /** A subscription lives as long as the client wants: what ends it from the other side is a hub that stops, and it comes back. */
+  /** Keeps a subscription until the client cancels it: a hub that stops ends it, and it is made again. */
   async #listen(message: McpMessage, signal: AbortSignal): Promise<void> {
     let isKnown = false;
     while (!signal.aborted) {
       try {
-        for await (const arrival of this.#arrivals(message, signal)) {
+        for await (const { message: arrival } of messagesIn(await this.#send(message, signal))) {
           const isFirst = arrival.method === ACKNOWLEDGED;
           if (isAnswerTo(requestIdOf(message), arrival)) {
-            if (!isKnown || isJsonObject(arrival.error)) return this.#write(arrival);
+            if (!isKnown || isJsonObject(arrival.error)) return this.#ends.write(arrival);
             break;
           }
-          if (isFirst && isKnown) for (const missed of missedNotifications(message)) this.#write(missed);
-          else this.#write(arrival);
+          if (isFirst && isKnown) for (const missed of missedNotifications(message)) this.#ends.write(missed);
+          else this.#ends.write(arrival);
           isKnown ||= isFirst;
         }
       } catch (error) {
-        // Refused for good, or the hub was not there to begin with.
+        // The hub refuses it, or was not reachable in the first place.
         if (!isKnown || (error instanceof AtmoError && !error.toBody().retryable)) throw error;
       }
-      await pause(this.#clock, RETRY_MS, signal);
+      await pause(this.#ends.clock, RETRY_MS, signal);
     }
   }
 
-  async *#arrivals(message: McpMessage, signal: AbortSignal): AsyncIterable<McpMessage> {
-    const response = await this.#door.send({ method: 'POST', message, headers: headersOf(message), signal });
-    for await (const arrival of messagesIn(response)) yield arrival.message;
+  #send(message: McpMessage, signal: AbortSignal): Promise<Response> {
+    return this.#ends.client.send({ method: 'POST', message, headers: headersOf(message), signal });
   }
 }
 
@@ -119,30 +105,16 @@ function headersOf(message: McpMessage): Record<string, string> {
   };
 }
 
-/** Text that no header can hold as it is goes in base64, marked as such (2026-07-28, Streamable HTTP, value encoding). */
+/** A header value; base64 with a mark for texts that a header cannot hold (2026-07-28, Streamable HTTP, value encoding). */
 function headerText(text: string): string {
   const isPlain = SAFE_HEADER.test(text) && !(text.startsWith('=?base64?') && text.endsWith('?='));
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
-/** What may have changed while nobody listened: all that the client listens for. */
+/** Notifications of all changes that the client subscribed to and may have missed. */
 function missedNotifications(message: McpMessage): readonly McpMessage[] {
-  const { notifications } = paramsOf(message);
-  const wanted: JsonObject = isJsonObject(notifications) ? notifications : {};
-  const _meta = { [SUBSCRIPTION_KEY]: message.id ?? null };
+  const wanted = objectOf(paramsOf(message).notifications);
   const uris = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : [];
-  return [
-    ...['tools', 'prompts', 'resources']
-      .filter((kind) => wanted[`${kind}ListChanged`] === true)
-      .map((kind) => notification(`notifications/${kind}/list_changed`, { _meta })),
-    ...uris.map((uri) => notification('notifications/resources/updated', { _meta, uri })),
-  ];
-}
-
-/** The answer to a request whose response ended too early. */
-export function answerInterrupted(): AtmoError {
-  return new AtmoError(
-    'OUTCOME_UNKNOWN',
-    'The hub went away before it answered: what was asked may or may not have been done; look at the state before you ask again',
-  );
+  const lists = ['tools', 'prompts', 'resources'].filter((kind) => wanted[`${kind}ListChanged`] === true);
+  return changeNotifications(lists, uris, { _meta: { [SUBSCRIPTION_KEY]: message.id ?? null } });
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { COMMANDS } from '../../../src/cli/command-table.ts';
 import { completionScript, type Shell } from '../../../src/cli/commands/completion.ts';
-import { lookUpNames } from '../../../src/cli/completion-candidates.ts';
+import { LOOKUPS } from '../../../src/cli/completion-candidates.ts';
 import { makeDevice, makeGateway, makeReading } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
@@ -92,8 +92,7 @@ describe('what may come next', () => {
       'hub:list_groups': [{ id: 4, name: 'evening' }, { id: 5 }],
     };
     const answer = async (key: string) => JSON.parse(JSON.stringify(answers[key]));
-    const names = async (kind: Parameters<typeof lookUpNames>[0]) =>
-      (await lookUpNames(kind, { get: answer, call: answer }, [])).map(({ text }) => text);
+    const names = async (kind: keyof typeof LOOKUPS) => (await LOOKUPS[kind]({ get: answer, call: answer }, [])).map(({ text }) => text);
     expect(await Promise.all((['hub', 'job', 'approval', 'token', 'agent', 'group'] as const).map(names))).toEqual([
       ['shed'],
       ['j1'],
