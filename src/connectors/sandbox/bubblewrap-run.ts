@@ -4,16 +4,17 @@ import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
-/** A command in a sandbox, ready to be started. */
-export interface BubblewrapRun {
+/** A command in a sandbox. */
+interface BubblewrapRun {
   /** Path of bwrap. */
   readonly bubblewrap: string;
   readonly options: readonly string[];
   readonly command: readonly string[];
-  /** Whether it shares the network of the machine. */
+  /** True for a command that shares the network of the machine. */
   readonly hasNetwork: boolean;
   readonly stdin?: string;
   readonly bounds: RunBounds;
@@ -28,19 +29,19 @@ export interface RunBounds {
 }
 
 const WATCH_EVERY_MS = 25;
-/** The hub, which watches, comes first when there is little processor for many. */
+/** The hub, which watches, keeps its share of a busy processor. */
 const NICE = 15;
-/** The same for memory: what the kernel ends when there is none left (proc(5), oom_score_adj). */
+/** Without free memory the kernel kills the program first (proc(5), oom_score_adj). */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
-/** Longest report of bubblewrap about what it started. */
+/** Bound on the status of bubblewrap. */
 const MAX_REPORT = 4096;
 const NO_FILTER = Buffer.alloc(0);
 
 /**
- * Starts it and waits for its end. Whatever becomes of it, nothing of it lives on: its processes are in a namespace whose first
- * process is killed. Errors: RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, VALIDATION_ERROR for a text that
- * no program can be given, else what the signal aborts with.
+ * Runs a command to its end. None of its processes survives: they are in a namespace whose first process is killed. Errors:
+ * RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, VALIDATION_ERROR for a text that no program can receive, else the
+ * reason of the signal.
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
@@ -54,10 +55,13 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   };
   const onAbort = () => stop(run.signal.reason);
   run.signal.addEventListener('abort', onAbort, { once: true });
-  const output = new BoundedOutput(run.bounds.outputBytes, () => stop(exceedsOutput(run.bounds)));
+  const { outputBytes } = run.bounds;
+  const output = new BoundedOutput(outputBytes, () => {
+    stop(exceeded(`The program printed more than ${outputBytes} bytes`, { max_output_bytes: outputBytes }));
+  });
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => output.collect(stream as Readable));
   const unwatch = watchUsage(child, run.bounds, stop);
-  child.once('error', (error) => end.reject(notStarted(error)));
+  child.once('error', ({ message }) => end.reject(new AtmoError('NOT_CONFIGURED', `bubblewrap cannot be started: ${message}`)));
   child.once('close', (code) => end.resolve(code ?? 0));
   try {
     const exitCode = await end.promise;
@@ -69,14 +73,14 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
-/** NUL is what separates options: behind it another one would begin, such as one that shows the whole machine. */
+/** NUL separates options: a text with NUL could contain another option, such as one that shows the whole machine. */
 function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
 }
 
-/** Options go through a pipe: everybody on the machine can read a command line. */
+/** Options go through a pipe: every user of the machine can read a command line. */
 function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
   const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
@@ -93,34 +97,34 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   ];
   for (const [fd, content] of feeds) {
     const pipe = child.stdio[fd] as Writable | null;
-    // A program need not read what it is given.
+    // A program need not read its input.
     pipe?.on('error', () => {});
     pipe?.end(content);
   }
   return child;
 }
 
-/** bubblewrap waits for its options meanwhile, and what it starts has the same rank. A unit may forbid it. */
+/** bubblewrap waits for its options meanwhile, and its children inherit the priority. A unit may forbid it. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
     setPriority(pid, NICE);
   } catch {
-    // It works without, only slower to stop.
+    // The sandbox works without, but stops more slowly.
   }
 }
 
 /**
- * The first process inside asks to end with bubblewrap (PR_SET_PDEATHSIG) only when it has laid out its view, and would never hear
- * that bubblewrap ended before: it is ended by itself, and with it all of its namespace (pid_namespaces(7)).
+ * The first process inside requests to end with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view. If bubblewrap ended before,
+ * it would live on: so it is killed too, and with it all of its namespace (pid_namespaces(7)).
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const before = childProcesses(pid);
   child.kill('SIGKILL');
-  // It may have made it just then.
+  // bubblewrap may have started it meanwhile.
   for (const first of new Set([...before, ...childProcesses(pid)])) {
     try {
       process.kill(first, 'SIGKILL');
@@ -130,7 +134,7 @@ function killNamespace(child: ChildProcess): void {
   }
 }
 
-/** Looks at what the processes inside take; answers what ends the watch. */
+/** Watches the usage of the processes inside; the returned function ends the watch. */
 function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -138,8 +142,12 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
     if (root === undefined || isOver) return;
     timer = setInterval(() => {
       const { processes, memoryBytes } = processTreeUsage(root, bounds.processes + 2);
-      if (processes > bounds.processes + 2) stop(exceedsProcesses(bounds));
-      else if (memoryBytes > bounds.memoryBytes) stop(exceedsMemory(bounds));
+      if (processes > bounds.processes + 2) {
+        stop(exceeded(`The program started more than ${bounds.processes} processes`, { max_processes: bounds.processes }));
+      } else if (memoryBytes > bounds.memoryBytes) {
+        const taken = `The program took more than ${Math.round(bounds.memoryBytes / BYTES_PER_MB)} MB of memory`;
+        stop(exceeded(taken, { max_memory_bytes: bounds.memoryBytes }));
+      }
     }, WATCH_EVERY_MS);
   });
   return () => {
@@ -148,7 +156,7 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
   };
 }
 
-/** Number, outside of the sandbox, of the process that is the first one inside (bwrap(1), json-status-fd). */
+/** The number, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
 async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   let report = '';
   const stream = child.stdio[4] as Readable;
@@ -163,57 +171,39 @@ async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-function exceedsMemory({ memoryBytes }: RunBounds): AtmoError {
-  const told = `The program took more than ${Math.round(memoryBytes / BYTES_PER_MB)} MB of memory and was ended`;
-  return new AtmoError('RESOURCE_EXCEEDED', told, { max_memory_bytes: memoryBytes, permanent: true });
+/** RESOURCE_EXCEEDED for a program that was killed above a bound. */
+export function exceeded(event: string, bound: JsonObject): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
 
-function exceedsProcesses({ processes }: RunBounds): AtmoError {
-  return new AtmoError('RESOURCE_EXCEEDED', `The program started more than ${processes} processes and was ended`, {
-    max_processes: processes,
-    permanent: true,
-  });
-}
-
-function exceedsOutput({ outputBytes }: RunBounds): AtmoError {
-  return new AtmoError('RESOURCE_EXCEEDED', `The program printed more than ${outputBytes} bytes and was ended`, {
-    max_output_bytes: outputBytes,
-    permanent: true,
-  });
-}
-
-function notStarted({ message }: Error): AtmoError {
-  return new AtmoError('NOT_CONFIGURED', `bubblewrap cannot be started: ${message}`);
-}
-
-/** What a sandboxed program sees and may use; absolute paths of the host. */
+/** The view and the rights of a sandboxed program; absolute paths of the host. */
 export interface SandboxView {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly hasNetwork: boolean;
-  /** False where the kernel lets nobody mount a /proc of its own, as inside of many containers. */
+  /** False where the kernel forbids to mount another /proc, as inside of many containers. */
   readonly hasProc: boolean;
-  /** True for a hub that runs as root: bubblewrap makes no namespace of users, and the program gives up root by itself. */
+  /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` gives up root. */
   readonly isRoot: boolean;
   readonly cwd: string;
-  /** Of each of the two folders that it can write by itself. */
+  /** Size of each of the two folders that every program can write. */
   readonly tempBytes: number;
 }
 
-/** Limits that the kernel keeps for each process by itself (getrlimit(2)). */
-export interface ProcessLimits {
+/** Limits of the kernel for each single process (getrlimit(2)). */
+interface ProcessLimits {
   readonly processes: number;
   readonly cpuSeconds: number;
   /** Longest file. */
   readonly fileBytes: number;
   /** Data and heap; absent for runtimes that reserve more than they use. */
   readonly dataBytes?: number;
-  /** Programs at a time that are counted together, as those of a hub are that runs as root; 1 when absent. */
+  /** Number of programs that the kernel counts together, as those of a hub that runs as root; 1 when absent. */
   readonly together?: number;
 }
 
-/** Where programs are looked for inside. */
+/** The search path inside. */
 export const PROGRAM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const SETTINGS = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/usr/share/zoneinfo'];
@@ -222,14 +212,14 @@ const NETWORK_SETTINGS = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf'
 const NOBODY = '65534';
 const OPEN_FILES = 256;
 const AS_USER = ['--unshare-user', '--disable-userns', '--uid', NOBODY, '--gid', NOBODY, '--cap-drop', 'ALL'];
-/** What is left is what it takes to become nobody. */
+/** The remaining capabilities are needed to become nobody. */
 const AS_ROOT = ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP'];
 const BECOME_NOBODY = [
   ...['/usr/bin/setpriv', '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups'],
   ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'],
 ];
 
-/** Options of bwrap(1): namespaces of its own, no rights, nothing but the system's programs and what the view says. */
+/** Options of bwrap(1): own namespaces, no capabilities, and a file system of the system's programs and the paths of the view. */
 export function bubblewrapOptions(view: SandboxView): readonly string[] {
   return [
     ...(view.isRoot ? AS_ROOT : AS_USER),
@@ -244,7 +234,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
     ...['/dev/shm', '/tmp'].flatMap((folder) => ['--perms', '1777', '--size', String(view.tempBytes), '--tmpfs', folder]),
     ...view.read.flatMap((path) => [...foldersTo(path), '--ro-bind', path, path]),
     ...view.write.flatMap((path) => [...foldersTo(path), '--bind', path, path]),
-    // The folders that bubblewrap makes for all these would be memory without a bound.
+    // The folders that bubblewrap makes for these paths would be memory without a bound.
     ...['--remount-ro', '/', '--chdir', view.cwd],
     ...Object.entries({ PATH: PROGRAM_PATH.join(':'), HOME: '/tmp', LANG: 'C.UTF-8', ...view.env }).flatMap(([name, value]) => [
       '--setenv',
@@ -254,14 +244,14 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
   ];
 }
 
-/** The command line of prlimit(1) in front of a program, which has to run inside: only there its processes are counted apart. */
+/** The command line of prlimit(1) before a program. It has to run inside, where the kernel counts the processes separately. */
 export function withProcessLimits(
   limits: ProcessLimits,
   { isRoot }: Pick<SandboxView, 'isRoot'>,
   command: readonly string[],
 ): readonly string[] {
   const bounds = {
-    // The two that bubblewrap itself needs.
+    // Two more for bubblewrap itself.
     nproc: (limits.processes + 2) * (limits.together ?? 1),
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,
@@ -279,30 +269,26 @@ export function withProcessLimits(
   ];
 }
 
-/** Folders that are made by themselves belong to the hub's user alone. */
+/** Folders that bubblewrap makes for a mount belong to the hub's user alone. */
 function foldersTo(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
 }
 
-/** Links into /usr on the systems of today. */
+/** Present systems have links into /usr. */
 function systemFolder(path: string): readonly string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return [];
   return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 }
 
-/** What a process and all that it started take now. */
-export interface ProcessTreeUsage {
-  readonly processes: number;
-  /** Memory that is no file's: own and shared pages (proc(5), RssAnon and RssShmem). */
-  readonly memoryBytes: number;
-}
-
 const BYTES_PER_KB = 1024;
 
-/** Looks at a tree of processes; it stops at `maxProcesses`, since then all is said. What ends meanwhile counts nothing. */
-function processTreeUsage(root: number, maxProcesses: number): ProcessTreeUsage {
+/**
+ * The number of processes in a tree and their memory without files: own and shared pages (proc(5), RssAnon and RssShmem). It counts no
+ * further above `maxProcesses`, and no processes that end meanwhile.
+ */
+function processTreeUsage(root: number, maxProcesses: number): { readonly processes: number; readonly memoryBytes: number } {
   const waiting = [root];
   let [processes, memoryBytes] = [0, 0];
   for (let pid = waiting.pop(); pid !== undefined && processes <= maxProcesses; pid = waiting.pop()) {
@@ -313,7 +299,7 @@ function processTreeUsage(root: number, maxProcesses: number): ProcessTreeUsage 
   return { processes, memoryBytes };
 }
 
-/** Numbers of the processes that a process started and that live; none where it has ended. Each thread has children of its own. */
+/** Numbers of the living children of a process; none where it has ended. Each thread has children of its own. */
 function childProcesses(pid: number): readonly number[] {
   try {
     const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
@@ -333,7 +319,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** What a program prints, kept up to a limit that counts for all its streams together. */
+/** The output of a program, up to a bound for all its streams together. */
 export class BoundedOutput {
   readonly #maxBytes: number;
   readonly #onExceeded: () => void;
@@ -344,7 +330,7 @@ export class BoundedOutput {
     this.#onExceeded = onExceeded;
   }
 
-  /** Reads a stream as UTF-8; the function answers what has come. */
+  /** Reads a stream as UTF-8; the returned function returns the text. */
   collect(stream: Readable): () => string {
     const parts: Buffer[] = [];
     stream.on('data', (part: Buffer) => {

@@ -16,13 +16,12 @@ interface SandboxCollaborators {
   readonly rules: SafetyRules;
   /** Absent where the owner has configured none. */
   readonly engine?: ContainerEngine;
-  /** Where bwrap is looked for. */
+  /** Has the search path for bwrap. */
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** How a sandbox can be made here. */
+/** The kind of sandbox that works on this machine. */
 type SandboxMode = Pick<SandboxView, 'hasProc' | 'isRoot'>;
-type SandboxBounds = Omit<SandboxConfig, 'powers' | 'commands' | 'safetyRules' | 'defaultSafetyRules' | 'containerEngine'>;
 
 const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
@@ -36,20 +35,20 @@ const HOME = '/tmp';
 const INSTALL = 'install bubblewrap (apt install bubblewrap)';
 const ALLOW_NAMESPACES = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
 
-/** Programs in namespaces of their own, made by bubblewrap for each run. */
+/** Runs programs in namespaces of their own, which bubblewrap makes for each run. */
 export class BubblewrapSandbox implements ProgramSandbox {
-  readonly #with: SandboxCollaborators;
-  readonly #bounds: SandboxBounds;
-  readonly #turns: CallerConcurrencyLimiter;
-  /** What became of the trial; the first program makes it. */
+  readonly #parts: SandboxCollaborators;
+  readonly #bounds: SandboxConfig;
+  readonly #limiter: CallerConcurrencyLimiter;
+  /** Outcome of the trial that the first program makes. */
   #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
-  constructor(collaborators: SandboxCollaborators, bounds: SandboxBounds) {
-    this.#with = collaborators;
+  constructor(parts: SandboxCollaborators, bounds: SandboxConfig) {
+    this.#parts = parts;
     this.#bounds = bounds;
     const maxRunningPerCaller = Math.max(1, Math.floor(bounds.maxConcurrent / 2));
-    this.#turns = new CallerConcurrencyLimiter({
+    this.#limiter = new CallerConcurrencyLimiter({
       maxRunning: bounds.maxConcurrent,
       maxRunningPerCaller,
       maxWaiting: Infinity,
@@ -58,34 +57,34 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   missingSetting(kind: ProgramKind): string | undefined {
-    if (kind === 'image') return this.#with.engine ? undefined : 'set connectors.sandbox.container_engine in the configuration';
+    if (kind === 'image') return this.#parts.engine ? undefined : 'set connectors.sandbox.container_engine in the configuration';
     return this.#problem ?? (this.#bubblewrap() ? undefined : INSTALL);
   }
 
   power(name: string): ProgramPower | undefined {
-    return this.#with.powers.power(name);
+    return this.#parts.powers.power(name);
   }
 
   inspect(order: Parameters<ProgramSandbox['inspect']>[0]): ReturnType<ProgramSandbox['inspect']> {
-    return this.#with.powers.outlook(order, HOME);
+    return this.#parts.powers.inspect(order, HOME);
   }
 
   requireSafe(argv: readonly string[], cwd = HOME, stdin?: string): void {
-    this.#with.rules.requireSafe(argv, cwd, stdin);
+    this.#parts.rules.requireSafe(argv, cwd, stdin);
   }
 
   async run(order: ProgramRequest): Promise<ProgramResult> {
-    const granted = this.#with.powers.combined(order.powers);
+    const granted = this.#parts.powers.combined(order.powers);
     if (order.kind === 'image') return this.#inTurn(order, () => this.#runImage(order, granted));
     this.requireSafe([order.program, ...order.args], order.cwd, order.stdin);
-    const view = { ...this.#viewOf(order, granted), ...(await this.#tried()) };
+    const view = { ...this.#viewOf(order, granted), ...(await this.#mode()) };
     const command = [pathOf(order.program, view), ...order.args];
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  /** Files and rules may have changed while the program waited: nothing may come between the question and its start. */
+  /** Files and rules may have changed while the program waited: it starts immediately after the confirmation. */
   async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
-    const leave = await this.#turns.enter(caller, signal);
+    const leave = await this.#limiter.enter(caller, signal);
     try {
       confirm();
       return await work();
@@ -98,7 +97,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
-    // The watch counts what is really taken; this holds what comes between two looks.
+    // The watch measures the real usage at intervals; this bounds it in between.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
@@ -112,18 +111,17 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   #runImage({ program: image, args, stdin, signal, ...order }: ProgramRequest, granted: GrantedAccess): Promise<ProgramResult> {
-    const { engine } = this.#with;
+    const { engine } = this.#parts;
     if (!engine) throw notConfigured(image, this.missingSetting('image') ?? '');
-    const input = stdin === undefined ? {} : { stdin };
-    const bounds = this.#boundsOf(order);
-    return engine.run({ image, args, ...input, ...granted, bounds, tempBytes: this.#bounds.tempMb * BYTES_PER_MB, signal });
+    const run = { image, args, ...granted, bounds: this.#boundsOf(order), tempBytes: this.#bounds.tempMb * BYTES_PER_MB, signal };
+    return engine.run(stdin === undefined ? run : { ...run, stdin });
   }
 
   #viewOf(
     { visible = [], cwd = HOME }: ProgramRequest,
     { read, write, env, hasNetwork }: GrantedAccess,
   ): Omit<SandboxView, keyof SandboxMode> {
-    this.#with.powers.requireCodeOutsideState(visible);
+    this.#parts.powers.requireCodeOutsideState(visible);
     const gone = [...read, ...write, ...visible].find((path) => !existsSync(path));
     if (gone !== undefined) throw new AtmoError('NOT_CONFIGURED', `There is no ${gone}, which a power of the sandbox names; create it`);
     return { read: [...visible, ...read], write, env, hasNetwork, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };
@@ -134,33 +132,33 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return { memoryBytes: maxMemoryBytes ?? memoryMb * BYTES_PER_MB, processes, outputBytes: outputKb * BYTES_PER_KB };
   }
 
-  #tried(): Promise<SandboxMode> {
+  #mode(): Promise<SandboxMode> {
     this.#trial ??= this.#try().catch((error: unknown) => {
-      // What took too long may go well the next time.
+      // A trial that took too long may succeed the next time.
       if (this.#problem === undefined) this.#trial = undefined;
       throw error;
     });
     return this.#trial;
   }
 
-  /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub; SERVICE_UNAVAILABLE where it took too long to say. */
+  /** NOT_CONFIGURED with the error of bubblewrap, until the next start of the hub; SERVICE_UNAVAILABLE where the trial took too long. */
   async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
-    for (const way of process.geteuid?.() === 0 ? [...MODES.map((one) => ({ ...one, isRoot: true })), ...MODES] : MODES) {
-      const { exitCode, stderr } = await this.#tryWith(way);
-      if (exitCode === 0) return way;
+    for (const mode of process.geteuid?.() === 0 ? [...MODES.map((one) => ({ ...one, isRoot: true })), ...MODES] : MODES) {
+      const { exitCode, stderr } = await this.#tryWith(mode);
+      if (exitCode === 0) return mode;
       reasons.push(stderr.replaceAll(/\s+/g, ' ').trim().slice(0, 200));
     }
     this.#problem = this.#bubblewrap() ? `${ALLOW_NAMESPACES} (${reasons[0]})` : INSTALL;
     throw notConfigured('sandbox', this.#problem);
   }
 
-  async #tryWith(way: SandboxMode): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
+  async #tryWith(mode: SandboxMode): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
     const bubblewrap = this.#bubblewrap();
     if (!bubblewrap) return { exitCode: 1, stderr: '' };
-    const view = { read: [], write: [], env: {}, hasNetwork: false, ...way, cwd: HOME, tempBytes: BYTES_PER_MB };
+    const view = { read: [], write: [], env: {}, hasNetwork: false, ...mode, cwd: HOME, tempBytes: BYTES_PER_MB };
     const bounds = this.#boundsOf({});
-    const command = withProcessLimits({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, way, ['/usr/bin/true']);
+    const command = withProcessLimits({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, mode, ['/usr/bin/true']);
     const signal = AbortSignal.timeout(TRIAL_TIMEOUT_MS);
     try {
       return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, hasNetwork: false, bounds, signal });
@@ -174,24 +172,22 @@ export class BubblewrapSandbox implements ProgramSandbox {
   #bubblewrap(): string | undefined {
     const { bubblewrap } = this.#bounds;
     if (bubblewrap !== undefined) return isExecutable(bubblewrap) ? bubblewrap : undefined;
-    const folders = [...(this.#with.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+    const folders = [...(this.#parts.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
     return folders.map((folder) => join(folder, 'bwrap')).find(isExecutable);
   }
 }
 
-/** NOT_CONFIGURED for a program that is not installed where the sandbox shows it. */
+/** The path of a program inside. NOT_CONFIGURED for one that is not installed in a visible folder. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
   const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
   const found = places.find((path) => isShown(path) && isExecutable(path));
   if (found !== undefined) return found;
-  throw new AtmoError(
-    'NOT_CONFIGURED',
-    `The program ${program} is not there for sandboxed tools; install it, or give a power that reads its folder`,
-  );
+  const message = `The program ${program} is not there for sandboxed tools; install it, or give a power that reads its folder`;
+  throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Asked for every tool of a list: an error for each folder without it would cost more than the look. */
+/** Is called for every tool of a list: `existsSync` costs less than an error for each folder without the program. */
 function isExecutable(path: string): boolean {
   if (!existsSync(path)) return false;
   try {
@@ -202,7 +198,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The sandbox of the configuration; nothing runs before the first program does. CONFIG_INVALID for a power that cannot be. */
+/** The sandbox of the configuration; it starts nothing before the first program. CONFIG_INVALID for a power that cannot be granted. */
 export function openProgramSandbox(
   config: SandboxConfig,
   { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -213,7 +209,7 @@ export function openProgramSandbox(
   return new BubblewrapSandbox({ powers, rules, env, ...(engine && { engine }) }, config);
 }
 
-/** Undefined where the owner has configured none. */
+/** The configured container engine; undefined without one. */
 export function openEngine({ containerEngine }: SandboxConfig, env: NodeJS.ProcessEnv): ContainerEngine | undefined {
   return containerEngine === undefined ? undefined : new ContainerEngine(containerEngine, { env });
 }

@@ -2,50 +2,50 @@ import { basename } from 'node:path';
 import { parseShell } from './shell-parser.ts';
 import { approximateCommands, countKeywords, type ShellCommand, type ShellWord } from './shell-words.ts';
 
-/** A command with all that it would run in turn, as far as that is known before it runs. */
-export interface CommandAnalysis {
-  /** Also what would be one if the words in front of it were options. */
+/** A command with all commands that it would run, as far as they are known before it runs. */
+interface CommandAnalysis {
+  /** Includes words that would be a command if the words before were options. */
   readonly commands: readonly ShellCommand[];
-  /** Of all commands, with the files that they read and write. */
+  /** Words of all commands, with the files that they read and write. */
   readonly words: readonly ShellWord[];
-  /** A program or the text of a shell is only known as it runs: it could be anything. */
+  /** True where a program or a text of a shell is only known at run time: it could be any. */
   readonly isComputed: boolean;
-  /** What cannot be read: what is behind it could be anything. */
+  /** A construct that cannot be parsed: the text after it could be anything. */
   readonly unreadable: string | undefined;
 }
 
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
 /** Shells whose texts have a grammar of their own. */
 const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
-/** Words of a shell that change how it reads what follows, or run what stands in their arguments. */
+/** Builtins of a shell that change its grammar, or run their arguments. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
 /** A program for awk that runs others, or reads what they print. */
 const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
 /** Programs that run what they read. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
-/** Programs and words of a shell that run what stands in their arguments. */
+/** Programs and builtins of a shell that run their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
-/** Options in front of what is run, for the runners that need one. */
+/** Options before the command, for runners that need one. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
 ]);
-/** Options in front of a text for a shell, or glued to it. */
+/** Options before a text for a shell, also without a space. */
 const TEXT_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(?:-[a-z]*S|--split-string=?)/],
   ['script', /^(?:-[a-z]*c|--command=?)/],
   ['flock', /^(?:-[a-z]*c|--command=?)/],
 ]);
-/** Files that are whatever is fed to the program. */
+/** Files that are the input of the program. */
 const INPUT_FILES = /^(-|\/dev\/(stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
 /** An option of an interpreter whose next word is the program. */
 const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
 const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
-/** Options of runners whose next word is none of what they run. */
+/** Options of runners with a value in the next word. */
 const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
   ['nice', /^(-n|--adjustment)$/],
@@ -57,21 +57,21 @@ const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['time', /^-[a-z]*[fo]$/],
   ['watch', /^-[a-z]*n$/],
 ]);
-/** Options of interpreters whose next word is none of the program. */
+/** Options of interpreters with a value in the next word. */
 const VALUE_OPTION = /^([-+][oO]|-[WXIr]|--rcfile|--init-file|--require|--import)$/;
 const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
-/** What a program gets as arguments from its input. */
+/** An argument that a program reads from its input. */
 const FROM_INPUT: ShellWord = { text: '', isComputed: true };
-/** Whoever hides deeper hides. */
+/** A deeper command counts as hidden. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
-/** Of what runs others. */
+/** Bound on the arguments of a runner. */
 const MAX_ARGUMENTS = 200;
-/** Of all texts together. */
+/** Bound on all texts together. */
 const MAX_CHARACTERS = 262_144;
 
-/** What a program with these arguments runs; `stdin` is the text that it is given, where there is one. */
+/** The commands that a program with these arguments runs; `stdin` is its input, where that is known. */
 export function analyzeCommand(argv: readonly string[], stdin?: string): CommandAnalysis {
   const walk = new CommandAnalyzer(stdin);
   walk.visit({ words: argv.map((text) => ({ text, isComputed: false })), files: [], isFed: false }, 0);
@@ -79,9 +79,9 @@ export function analyzeCommand(argv: readonly string[], stdin?: string): Command
 }
 
 interface VisitedCommand extends ShellCommand {
-  /** A runner runs it, from which its words are known. */
+  /** True for a command of a runner, whose words are known already. */
   readonly isInner?: true;
-  /** Stands in its words for names that the runner puts there. */
+  /** Placeholder in its words for names from the runner. */
   readonly place?: string;
 }
 
@@ -97,7 +97,7 @@ class CommandAnalyzer implements CommandAnalysis {
   isComputed = false;
   unreadable: string | undefined;
   readonly #stdin: string | undefined;
-  /** Texts that were read, with what matters for their reading. */
+  /** Texts that were parsed, with their context. */
   readonly #texts = new Set<string>();
   #characters = 0;
 
@@ -148,14 +148,14 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // What is read stands in for the input: the commands in it get none.
+      // The text itself is the input: its commands get none.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
     }
   }
 
-  /** Words of a shell with a meaning of their own, and awk. */
+  /** Parses builtins with a grammar of their own, and awk. */
   #readOwn(name: string, args: readonly ShellWord[]): void {
     const runsBack = /^(mapfile|readarray)$/.test(name) && args.some(({ text }) => /^-[a-z]*C/.test(text));
     if ((UNREADABLE_BUILTINS.test(name) && args.length > 0) || runsBack) this.unreadable ??= `\`${name}\``;
@@ -166,7 +166,7 @@ class CommandAnalyzer implements CommandAnalysis {
     }
   }
 
-  /** Which words are options of the runner itself is not always known: each could begin what it runs. */
+  /** The options of the runner itself are not always known: any word could begin the command. */
   #run(name: string, args: readonly ShellWord[], { isFed, depth, place }: CommandContext): void {
     const placed = name === 'xargs' ? withInput(args) : args;
     if (placed.length > MAX_ARGUMENTS) {
@@ -187,7 +187,7 @@ class CommandAnalyzer implements CommandAnalysis {
   }
 }
 
-/** Texts that a program gives to a shell, or reads as one. */
+/** Texts that a program passes to a shell, or parses as a shell. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
   if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
@@ -197,7 +197,7 @@ function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
 
-/** The text glued to an option, of which `rest` is left, or the word behind it. */
+/** The text after an option in the same word, which is `rest`, or the next word. */
 function textAt(args: readonly ShellWord[], index: number, rest: string): readonly ShellWord[] {
   const arg = args[index];
   if (!arg || rest === arg.text) return [];
@@ -205,7 +205,7 @@ function textAt(args: readonly ShellWord[], index: number, rest: string): readon
 }
 
 interface ShellArguments {
-  /** The first word that is no option and none of an option: with `-c` a text, else a file. */
+  /** The first word that is no option and no value of one: with `-c` a text, else a file. */
   readonly operand: ShellWord | undefined;
   readonly isInline: boolean;
   readonly isInput: boolean;
@@ -235,7 +235,7 @@ function joined(words: readonly ShellWord[]): ShellWord {
   return { text: words.map(({ text }) => text).join(' '), isComputed: words.some(({ isComputed }) => isComputed) };
 }
 
-/** True for an interpreter whose program comes from a computation, or from what is fed to it. */
+/** True for an interpreter whose program is computed, or comes from its input. */
 function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean): boolean {
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
@@ -246,7 +246,7 @@ function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean)
   return file === undefined ? isFed : file.isComputed || (isFed && INPUT_FILES.test(file.text));
 }
 
-/** True for an interpreter without a program or file of its own. */
+/** True for an interpreter without a program or file among its arguments. */
 function readsInput(name: string, args: readonly ShellWord[]): boolean {
   if ((SHELLS.test(name) ? inlineText(args).length : args.filter(({ text }) => INLINE.test(text)).length) > 0) return false;
   const file = fileIn(name, args);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** What `xargs` runs: its input takes the place that an option names, or comes behind. */
+/** The command of `xargs`: its input replaces the placeholder of an option, or follows the words. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -276,12 +276,12 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** What a runner runs: the words behind each of its options for that, else those behind its own. */
+/** The commands of a runner: the words after each of its options for commands, else those after its own options. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // The name of a file in place of the braces is a file as a word, and a word of a shell's text; it is computed in any other text.
+  // The file name in place of `{}` is a known word alone and in the text of a shell; within any other word it is computed.
   return runs.map((words) => {
     const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
     const isMixed = (word: ShellWord) => word !== text && word.text !== REPLACEMENT && word.text.includes(REPLACEMENT);
@@ -289,7 +289,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   });
 }
 
-/** Without the runner's own options, variables, numbers and lengths of time. */
+/** The words without the runner's own options, variables, numbers and durations. */
 function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
   const option = VALUE_OF_RUNNERS.get(name);
   const isOwn = ({ text }: ShellWord, index: number) =>

@@ -8,21 +8,24 @@ import { unconfigured, whileConfigured } from '../../tools/definition/unconfigur
 import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { runProgram } from '../../tools/programs/program-tool.ts';
 import { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
+import { type Connector, type ConnectorContext, resultSchema, toolOver } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { openEngine } from './bubblewrap-sandbox.ts';
 import { dockerListTool } from './container-engine.ts';
 import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
-/** Tools that run commands of the owner; where nothing is configured they are listed as unavailable. CONFIG_INVALID. */
+/** Tools that run commands of the owner; without any they are listed as not configured. CONFIG_INVALID for a command that cannot run. */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
   { sandbox }: Pick<ConnectorsConfig, 'sandbox'>,
 ): Connector {
   const commands = new NamedCommands({ programs, validator: new SchemaValidator() }, sandbox);
   return {
-    tools: [...commandTools({ commands, programs }), dockerListTool(openEngine(sandbox, env))],
+    tools: [
+      ...commandTools({ commands, programs }),
+      toolOver(openEngine(sandbox, env), 'connectors.sandbox.container_engine', dockerListTool),
+    ],
     aliases: { tool_exec: 'core:exec', tool_docker_list: 'core:docker_list' },
   };
 }
@@ -42,13 +45,13 @@ const RETURNS = resultSchema(['stdout', 'stderr', 'exit_code'], {
   exit_code: { type: 'integer', description: '0 when all went well' },
 });
 
-/** A tool for each command that the owner allows, and the two that take a command line (sources 003 and 004). */
-function commandTools(ground: CommandServices): readonly RegisteredTool[] {
-  const named = ground.commands.entries().map(([name, config]) => namedTool(name, config, ground));
-  const lines = [execTool(ground), shellTool(ground)];
-  return [...named, ...(named.length > 0 ? lines : lines.map((tool) => unconfigured(tool, SETTING)))].map((tool) =>
-    whereReady(tool, ground),
-  );
+/** A tool for each command that the owner allows, and two tools that take a command line. */
+function commandTools(services: CommandServices): readonly RegisteredTool[] {
+  const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
+  const lines = [execTool(services), shellTool(services)];
+  if (named.length === 0) return lines.map((tool) => unconfigured(tool, SETTING));
+  // Only the first program finds out whether the sandbox works.
+  return [...named, ...lines].map((tool) => whileConfigured(tool, () => services.programs.missingSetting('cmd')));
 }
 
 function execTool({ commands, programs }: CommandServices): RegisteredTool {
@@ -132,7 +135,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** One of the owner's commands; which one is not known before the line is. */
+/** The planned program of a command line; unknown before the line is given. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };
@@ -142,11 +145,6 @@ function planOf({ argv: [program = '', ...args], cwd, config }: Omit<FilledComma
   const order = { program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) };
   const { powers: _, ...shown } = order;
   return { kind: 'cmd', ...shown, ...programs.inspect(order) };
-}
-
-/** A sandbox may be found missing by the first program alone. */
-function whereReady(tool: RegisteredTool, { programs }: CommandServices): RegisteredTool {
-  return tool.missingSetting ? tool : whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
 function formsOf(commands: NamedCommands): string {

@@ -3,53 +3,48 @@ import { randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { notConfigured, unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { resultSchema } from '../connector.ts';
-import { BoundedOutput, type RunBounds } from './bubblewrap-run.ts';
+import { BoundedOutput, exceeded, type RunBounds } from './bubblewrap-run.ts';
+import type { GrantedAccess } from './granted-powers.ts';
 
 /** A container to run once. */
-export interface ContainerRun {
+interface ContainerRun extends GrantedAccess {
   readonly image: string;
   readonly args: readonly string[];
   readonly stdin?: string;
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly hasNetwork: boolean;
   readonly bounds: RunBounds;
   readonly tempBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** What the engine itself may say about what it has. */
 const LIST_ARGUMENTS = {
   containers: ['ps', '--all', '--format', '{{.Names}} {{.Image}} {{.Status}}'],
   images: ['images', '--format', '{{.Repository}}:{{.Tag}}'],
 } as const;
 const LIST_BYTES = 1_048_576;
-/** Of podman-run(1) and docker-run(1): the engine failed, not the program. */
+/** Exit code of podman-run(1) and docker-run(1): the engine failed, not the program. */
 const ENGINE_FAILED = 125;
 
-/** Podman, Docker, or what takes the same arguments. */
+/** Podman, Docker, or an engine with the same arguments. */
 export class ContainerEngine {
   readonly #command: string;
   readonly #env: NodeJS.ProcessEnv;
 
   constructor(command: string, { env }: { readonly env: NodeJS.ProcessEnv }) {
     this.#command = command;
-    // The engine finds its own socket and storage by these.
+    // The engine finds its socket and storage by these.
     const known = ['PATH', 'HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'CONTAINER_HOST'];
     this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => known.includes(name)));
   }
 
   /**
-   * Runs an image that is there already; nothing is pulled. Errors: RESOURCE_EXCEEDED (output; memory ends the program),
-   * SERVICE_UNAVAILABLE (the engine), NOT_FOUND (the image), else what the signal aborts with.
+   * Runs an image of this machine; nothing is pulled. Errors: RESOURCE_EXCEEDED (output; memory ends the program), SERVICE_UNAVAILABLE
+   * (the engine), NOT_FOUND (the image), else the reason of the signal.
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
-    // The client's death leaves a container running.
+    // The container outlives its client.
     const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
     const { bounds, signal, env } = run;
     const result = await this.#call(runArguments(run, name), {
@@ -65,7 +60,7 @@ export class ContainerEngine {
     throw engineFailed(result.stderr);
   }
 
-  /** Containers with image and state, or images with tag. SERVICE_UNAVAILABLE when the engine does not answer. */
+  /** Containers with image and state, or images with tag. SERVICE_UNAVAILABLE when the engine fails. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
     if (result.exitCode !== 0) throw engineFailed(result.stderr);
@@ -76,7 +71,7 @@ export class ContainerEngine {
     args: readonly string[],
     call: {
       readonly input: string;
-      /** Beside the engine's own; `--env NAME` hands them on without anybody reading them in the list of processes. */
+      /** Added to the engine's own; `--env NAME` passes them on without their values in the list of processes. */
       readonly env: Readonly<Record<string, string>>;
       readonly maxBytes: number;
       readonly signal: AbortSignal;
@@ -93,7 +88,9 @@ export class ContainerEngine {
     };
     const onAbort = () => stop(call.signal.reason);
     call.signal.addEventListener('abort', onAbort, { once: true });
-    const output = new BoundedOutput(call.maxBytes, () => stop(exceedsOutput(call.maxBytes)));
+    const output = new BoundedOutput(call.maxBytes, () => {
+      stop(exceeded(`The container printed more than ${call.maxBytes} bytes`, { max_output_bytes: call.maxBytes }));
+    });
     const [stdout, stderr] = [output.collect(child.stdout), output.collect(child.stderr)];
     child.once('error', (error) => reject(engineFailed(error.message)));
     child.once('close', (code) => resolve(code ?? ENGINE_FAILED));
@@ -120,21 +117,14 @@ function runArguments({ image, args, read, write, env, hasNetwork, bounds, tempB
   ];
 }
 
-function exceedsOutput(maxBytes: number): AtmoError {
-  const details = { max_output_bytes: maxBytes, permanent: true };
-  return new AtmoError('RESOURCE_EXCEEDED', `The container printed more than ${maxBytes} bytes and was ended`, details);
-}
-
-function engineFailed(said: string): AtmoError {
-  const reason = said.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
+function engineFailed(output: string): AtmoError {
+  const reason = output.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
   return new AtmoError('SERVICE_UNAVAILABLE', `The container engine failed: ${reason || 'no reason given'}`);
 }
 
-const SETTING = 'set connectors.sandbox.container_engine in the configuration';
-
-/** The containers or images of the board. */
-export function dockerListTool(engine: ContainerEngine | undefined): RegisteredTool {
-  const tool = defineTool(
+/** `docker_list`: the containers or images of the board. */
+export function dockerListTool(engine: ContainerEngine): RegisteredTool {
+  return defineTool(
     {
       name: 'docker_list',
       title: 'List containers or images',
@@ -149,10 +139,6 @@ export function dockerListTool(engine: ContainerEngine | undefined): RegisteredT
       returns: resultSchema(['items'], { items: { type: 'array', items: { type: 'string' } } }),
       examples: [{ description: 'What runs', params: { type: 'containers' } }],
     },
-    async ({ type }, { signal }) => {
-      if (!engine) throw notConfigured('docker_list', SETTING);
-      return { items: await engine.list(type, signal) };
-    },
+    async ({ type }, { signal }) => ({ items: await engine.list(type, signal) }),
   );
-  return engine ? tool : unconfigured(tool, SETTING);
 }

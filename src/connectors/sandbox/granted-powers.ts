@@ -6,7 +6,7 @@ import { isWithin, realPath } from '../../core/files/file-system.ts';
 import type { ProgramPower, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
-/** What several powers give together. */
+/** The rights of several powers together. */
 export interface GrantedAccess {
   readonly hasNetwork: boolean;
   readonly read: readonly string[];
@@ -14,12 +14,12 @@ export interface GrantedAccess {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The owner's powers, with the values of their variables. */
+/** The configured powers, with the values of their variables. */
 export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** CONFIG_INVALID for a folder that holds the hub's own state, and for a variable without a value. */
+  /** CONFIG_INVALID for a folder that contains the state of the hub, and for a variable without a value. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -33,14 +33,12 @@ export class GrantedPowers {
     this.#stateDir = stateDir;
   }
 
-  /** CONFIG_INVALID for code that lies where a program that sees it would see the hub's own state as well. */
+  /** Throws CONFIG_INVALID for code in a folder that also contains the state of the hub, since programs see the whole folder. */
   requireCodeOutsideState(paths: readonly string[]): void {
     const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;
-    throw new AtmoError(
-      'CONFIG_INVALID',
-      `${around} holds the state directory of the hub; put the code of sandboxed tools into a folder of its own`,
-    );
+    const message = `${around} holds the state directory of the hub; put the code of sandboxed tools into a folder of its own`;
+    throw new AtmoError('CONFIG_INVALID', message);
   }
 
   power(name: string): ProgramPower | undefined {
@@ -49,10 +47,10 @@ export class GrantedPowers {
   }
 
   /**
-   * What powers let a program do, in words, and marks of the files among its arguments that lie where a power gives access: somebody
-   * may write them. A mark is the file's place on the disk with the time of its last change, which no program can set.
+   * Describes the rights that powers give to a program, and the versions of the files among its arguments that lie in folders of powers,
+   * since somebody may write them. A version is the file's inode with the time of its last change, which no program can set.
    */
-  outlook(
+  inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
     home: string,
   ): ReturnType<ProgramSandbox['inspect']> {
@@ -71,21 +69,19 @@ export class GrantedPowers {
     };
   }
 
-  /** What these give together. NOT_CONFIGURED for one that the owner has not. */
+  /** The rights of these powers together. NOT_CONFIGURED for an unknown one. */
   combined(names: readonly string[]): GrantedAccess {
-    const all = names.map((name) => this.#granted(name));
+    const all = names.map((name) => {
+      const granted = this.#powers.get(name);
+      if (granted) return granted;
+      throw new AtmoError('NOT_CONFIGURED', `There is no power ${name}; set connectors.sandbox.powers.${name} in the configuration`);
+    });
     return {
       hasNetwork: all.some(({ hasNetwork }) => hasNetwork),
       read: all.flatMap(({ read }) => read),
       write: all.flatMap(({ write }) => write),
       env: Object.assign({}, ...all.map(({ env }) => env)),
     };
-  }
-
-  #granted(name: string): GrantedAccess {
-    const granted = this.#powers.get(name);
-    if (granted) return granted;
-    throw new AtmoError('NOT_CONFIGURED', `There is no power ${name}; set connectors.sandbox.powers.${name} in the configuration`);
   }
 }
 
@@ -107,12 +103,10 @@ function fileVersion(path: string): string {
   }
 }
 
-/** Whoever reads the state directory has the keys of the home. */
+/** The state directory has the keys of the home. */
 function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;
-  throw new AtmoError(
-    'CONFIG_INVALID',
-    `connectors.sandbox.powers.${power} names ${path}, which is or holds a part of the hub's state directory ${stateDir}; choose another folder`,
-  );
+  const problem = `which is or holds a part of the hub's state directory ${stateDir}; choose another folder`;
+  throw new AtmoError('CONFIG_INVALID', `connectors.sandbox.powers.${power} names ${path}, ${problem}`);
 }

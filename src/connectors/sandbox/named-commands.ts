@@ -8,7 +8,7 @@ import { argumentParameters, fillArguments, fixedTexts } from '../../tools/progr
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CommandConfig, SandboxConfig } from './sandbox-config.ts';
 
-/** A command of the owner with everything filled in. */
+/** A command of the owner with its parameters filled in. */
 export interface FilledCommand {
   readonly name: string;
   readonly argv: readonly string[];
@@ -18,19 +18,19 @@ export interface FilledCommand {
 
 const OWN_FOLDER = '/tmp';
 
+interface CommandCollaborators {
+  readonly programs: ProgramSandbox;
+  readonly validator: SchemaValidator;
+}
+
 /** The command lines that the owner allows. */
 export class NamedCommands {
+  readonly #parts: CommandCollaborators;
   readonly #config: Pick<SandboxConfig, 'commands' | 'powers'>;
-  readonly #programs: ProgramSandbox;
-  readonly #validator: SchemaValidator;
 
-  /** CONFIG_INVALID for a command with a parameter or power that there is not. */
-  constructor(
-    collaborators: { readonly programs: ProgramSandbox; readonly validator: SchemaValidator },
-    config: Pick<SandboxConfig, 'commands' | 'powers'>,
-  ) {
-    this.#programs = collaborators.programs;
-    this.#validator = collaborators.validator;
+  /** CONFIG_INVALID for a command with an unknown parameter or power. */
+  constructor(parts: CommandCollaborators, config: Pick<SandboxConfig, 'commands' | 'powers'>) {
+    this.#parts = parts;
     this.#config = config;
     for (const [name, command] of Object.entries(config.commands)) this.#requireWhole(name, command);
   }
@@ -39,17 +39,17 @@ export class NamedCommands {
     return Object.entries(this.#config.commands);
   }
 
-  /** Longest that one of them may take. */
+  /** The longest time limit of all commands. */
   get timeoutMs(): number {
     return Math.max(0, ...this.entries().map(([, { timeoutSeconds }]) => timeoutSeconds * 1_000));
   }
 
-  /** The command that a line means. VALIDATION_ERROR where the owner allows none of its form; RULE_BLOCKED. */
+  /** The command that matches a line. VALIDATION_ERROR where the owner allows none of this form; RULE_BLOCKED. */
   fromLine(line: string, cwd?: string): FilledCommand {
     const argv = parseCommandLine(line);
     for (const [name, config] of this.entries()) {
       const params = matchTemplate(config, argv);
-      if (params && this.#validator.check(schemaOf(config), params).isValid) return this.fill(name, params, cwd);
+      if (params && this.#parts.validator.check(schemaOf(config), params).isValid) return this.fill(name, params, cwd);
     }
     const known = this.entries().map(([name, config]) => `${name}: ${config.argv.join(' ')}`);
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
@@ -63,13 +63,13 @@ export class NamedCommands {
     const argv = [program, ...fillArguments(args, params)];
     const folder = cwd ?? config.cwd;
     if (folder !== undefined) this.#requireFolder(folder, config);
-    this.#programs.requireSafe(argv, folder);
+    this.#parts.programs.requireSafe(argv, folder);
     return { name, argv, config, ...(folder !== undefined && { cwd: folder }) };
   }
 
-  /** What it does, for permissions, rules and approvals. */
+  /** The effect of a command, for permissions, rules and approvals. */
   effectOf({ name, argv, config }: FilledCommand): Effect {
-    const isActing = config.powers.some((power) => this.#programs.power(power)?.isActing);
+    const isActing = config.powers.some((power) => this.#parts.programs.power(power)?.isActing);
     const risk = config.approval ? 'dangerous' : isActing ? 'medium' : 'low';
     return { permission: `proc:exec:${name}`, risk, target: `command/${name}`, values: { command: name, command_line: argv.join(' ') } };
   }
@@ -78,20 +78,15 @@ export class NamedCommands {
     const open = powers.flatMap((name) => [...(this.#config.powers[name]?.read ?? []), ...(this.#config.powers[name]?.write ?? [])]);
     const isInside = [OWN_FOLDER, ...open].some((path) => isWithin(folder, path));
     if (isInside && !folder.split('/').includes('..') && !folder.includes('\0')) return;
-    throw new AtmoError(
-      'VALIDATION_ERROR',
-      `/cwd ${folder} is not among the folders of this command: ${[OWN_FOLDER, ...open].join(', ')}`,
-      {
-        pointer: '/cwd',
-      },
-    );
+    const message = `/cwd ${folder} is not among the folders of this command: ${[OWN_FOLDER, ...open].join(', ')}`;
+    throw new AtmoError('VALIDATION_ERROR', message, { pointer: '/cwd' });
   }
 
   #requireWhole(name: string, { argv, parameters, optional, powers }: CommandConfig): void {
     const place = `connectors.sandbox.commands.${name}`;
     const unknown = [...argumentParameters(argv), ...optional].find((parameter) => !Object.hasOwn(parameters, parameter));
     if (unknown !== undefined) throw new AtmoError('CONFIG_INVALID', `${place} uses {${unknown}}, which is not among its parameters`);
-    const power = powers.find((one) => !this.#programs.power(one));
+    const power = powers.find((one) => !this.#parts.programs.power(one));
     if (power !== undefined)
       throw new AtmoError('CONFIG_INVALID', `${place} needs the power ${power}, which connectors.sandbox.powers has not`);
     if (argumentParameters(argv.slice(0, 1)).length > 0)
@@ -99,16 +94,13 @@ export class NamedCommands {
   }
 }
 
-/** Schema of a command's parameters. */
+/** JSON Schema of the parameters of a command. */
 export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'parameters' | 'optional'>): JsonSchema {
   const required = Object.keys(parameters).filter((name) => !optional.includes(name));
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
 }
 
-/**
- * The parameters with which a template of the owner gives exactly these arguments; undefined where none do. Values are not looked
- * at yet: their schemas decide.
- */
+/** The parameters with which a template of the owner yields exactly these arguments; undefined without any. Does not check the values. */
 export function matchTemplate(
   { argv, parameters }: Pick<CommandConfig, 'argv' | 'parameters'>,
   given: readonly string[],
@@ -125,7 +117,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** An argument whose parameter was left out is not there. `failed`: what was tried in vain, by how much of both was left. */
+/** An argument without its parameter is absent. `failed` has the failed attempts, by the remaining lengths of both lists. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
@@ -139,7 +131,7 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
   return without;
 }
 
-/** What stands between the fixed parts, each of which is taken as far behind as it can be. In linear time, as no expression is. */
+/** The texts between the fixed parts, each of which matches as late as possible. Takes linear time, unlike a regular expression. */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
   const [head = '', ...parts] = fixedTexts(template);
@@ -151,7 +143,7 @@ function matchArgument(template: string, given: string): Texts | undefined {
     const latest = end - part.length;
     const at = index === 0 && !given.endsWith(part) ? -1 : given.lastIndexOf(part, latest);
     if (latest < head.length || at < head.length) return undefined;
-    // What is behind this part belongs to the parameter after it.
+    // The text after this part belongs to the next parameter.
     if (index > 0) values.unshift(given.slice(at + part.length, end));
     end = at;
   }
@@ -159,20 +151,20 @@ function matchArgument(template: string, given: string): Texts | undefined {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** A command line has texts only; what is to be a number or a yes becomes one where it reads like one. */
+/** A command line has only texts; a number or boolean of the schema is parsed where the text is one. */
 function plainValue(text: string, schema: JsonSchema | undefined): Json {
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   const isNumber = schema?.type === 'integer' || schema?.type === 'number';
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** Signs that mean something to a shell, outside of quotes. */
+/** Characters with a meaning for a shell, outside of quotes. */
 const SHELL_CHARACTERS = /[|&;<>()$`\\*?[\]#~!{}\n\r]/;
 const TOKEN = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
- * The arguments of a command line, with plain words and both kinds of quotes (POSIX, 2.2 quoting). There is no shell behind it:
- * VALIDATION_ERROR for everything that only a shell could do, such as pipes, variables and wildcards.
+ * The arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs it: VALIDATION_ERROR for
+ * everything that needs a shell, such as pipes, variables and wildcards.
  */
 export function parseCommandLine(line: string): readonly string[] {
   const words: string[] = [];
@@ -192,8 +184,6 @@ export function parseCommandLine(line: string): readonly string[] {
 }
 
 function notRunnable(problem: string): AtmoError {
-  return new AtmoError(
-    'VALIDATION_ERROR',
-    `The command line cannot be run, since there is no shell: ${problem}; put it into single quotes`,
-  );
+  const message = `The command line cannot be run, since there is no shell: ${problem}; put it into single quotes`;
+  return new AtmoError('VALIDATION_ERROR', message);
 }

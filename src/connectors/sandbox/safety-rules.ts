@@ -2,15 +2,13 @@ import { realpathSync } from 'node:fs';
 import { basename, isAbsolute, normalize, resolve } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { analyzeCommand } from './command-analysis.ts';
+import type { SandboxConfig } from './sandbox-config.ts';
 import type { ShellCommand, ShellWord } from './shell-words.ts';
 
-/** Something that no command may do, whoever asks. */
-export interface SafetyRule {
-  readonly name: string;
-  readonly forbiddenPatterns: readonly string[];
-}
+/** A rule for the commands of all callers. */
+type SafetyRule = SandboxConfig['safetyRules'][number];
 
-/** What every hub forbids as long as its owner does not say otherwise. */
+/** The rules of a hub whose owner has not removed them. */
 export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   {
     name: 'nothing destructive',
@@ -52,13 +50,13 @@ export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   },
 ];
 
-/** Told where a command cannot be known before it runs. */
+/** Name of the rule against commands that cannot be known before they run. */
 const UNREADABLE = 'nothing that computes its command';
 const COMPUTED =
   'The safety rules cannot know before it runs what this command does, and so refuse it. Write the command out, with -- before arguments that are computed, or run a script file that the owner has read';
 const MAX_WORDS = 2_000;
 
-/** The rules, ready to be asked. */
+/** The parsed rules. */
 export class SafetyRules {
   readonly #rules: readonly { readonly name: string; readonly patterns: readonly SafetyPattern[] }[];
 
@@ -76,39 +74,37 @@ export class SafetyRules {
     const breaks = (pattern: SafetyPattern) =>
       commands.some((command) => matchesCommand(pattern, command)) || named.some((paths) => matchesPaths(pattern, paths));
     const broken = this.#rules.find(({ patterns }) => patterns.some(breaks));
-    // Rules can only be held against what is known before it runs: what computes its command could be any command.
+    if (broken) {
+      const rule = broken.name;
+      const message = `The safety rule ${JSON.stringify(rule)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
+      throw new AtmoError('RULE_BLOCKED', message, { rule });
+    }
+    const construct = unreadable ?? (isTooMany ? `more than ${MAX_WORDS} different words` : undefined);
+    if (construct !== undefined) {
+      const message = `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
+      throw new AtmoError('RULE_BLOCKED', message, { rule: UNREADABLE });
+    }
+    // Rules cover only commands that are known before they run: a computed command could be any command.
     const patterns = this.#rules.flatMap((rule) => rule.patterns);
     const isHidden =
       isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && mayMatchCommand(pattern, command)));
-    const construct = unreadable ?? (isTooMany ? `more than ${MAX_WORDS} different words` : undefined);
-    const name = broken?.name ?? (construct !== undefined || isHidden ? UNREADABLE : undefined);
-    if (name === undefined) return;
-    if (!broken && construct !== undefined) throw new AtmoError('RULE_BLOCKED', unreadableMessage(construct), { rule: name });
-    throw new AtmoError('RULE_BLOCKED', broken ? brokenRuleMessage(name) : COMPUTED, { rule: name });
+    if (isHidden) throw new AtmoError('RULE_BLOCKED', COMPUTED, { rule: UNREADABLE });
   }
 }
 
-function brokenRuleMessage(name: string): string {
-  return `The safety rule ${JSON.stringify(name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
-}
-
-function unreadableMessage(construct: string): string {
-  return `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
-}
-
-/** One thing that a command must not be or touch. */
+/** A command or path that a rule forbids. */
 type SafetyPattern =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'segment'; readonly name: RegExp; readonly text: string }
   | { readonly kind: 'program'; readonly program: RegExp; readonly words: readonly string[] };
 
-/** Options that are the same thing, as the programs of GNU name them. */
+/** Long forms of options in the programs of GNU. */
 const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursive'], R: ['recursive'], f: ['force'] };
 const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
- * Reads a pattern: `/etc/shadow` is that path and all below it, `.ssh/` a folder of the name anywhere, anything else a program by
- * name with options and arguments that have to be there: `rm -r`, `git push`. `*` stands for any end of a name.
+ * Parses a pattern: `/etc/shadow` is that path and all below it, `.ssh/` a folder of this name anywhere, any other text a program with
+ * required options and arguments: `rm -r`, `git push`. `*` stands for any end of a name.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
@@ -119,14 +115,14 @@ function parsePattern(text: string): SafetyPattern {
   return { kind: 'program', program: globToRegExp(program), words };
 }
 
-/** Whether one command is what the pattern says. */
+/** True for a command that matches the pattern. */
 function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
   return pattern.words.every((word) => hasArgument(args, word));
 }
 
-/** Whether it is a program of the pattern that gets words which the shell computes: they could be those of the pattern. */
+/** True for a program of the pattern with words that the shell computes: they could be those of the pattern. */
 function mayMatchCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
@@ -140,17 +136,17 @@ function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program
   return word !== undefined && program.test(basename(word.text));
 }
 
-/** The signs of a name with wildcards: brackets and a sign behind a backslash are one. */
+/** The characters of a name with wildcards; brackets, and a backslash with its character, are one token. */
 type GlobTokens = readonly string[];
 
-/** What a word may name on the disk; relative paths are below `cwd`. */
-export interface NamedPaths {
+/** The paths that a word may name. */
+interface NamedPaths {
   readonly paths: readonly string[];
-  /** With wildcards, in segments. */
+  /** Paths with wildcards, in segments. */
   readonly wildcards: readonly (readonly GlobTokens[])[];
 }
 
-/** What a word names, with and without the links on its way. */
+/** The paths of a word, with and without links resolved; relative paths are below `cwd`. */
 function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   if (wildcard !== undefined)
     return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(globTokens)) };
@@ -161,7 +157,7 @@ function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   return { paths, wildcards: [] };
 }
 
-/** Whether a word names what the pattern says. */
+/** True for paths that match the pattern. */
 function matchesPaths(pattern: SafetyPattern, { paths, wildcards }: NamedPaths): boolean {
   if (pattern.kind === 'program') return false;
   return paths.some((path) => matchesPath(pattern, path)) || wildcards.some((segments) => mayMatchPath(pattern, segments));
@@ -172,22 +168,22 @@ function matchesPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' 
   return path === pattern.path || path.startsWith(`${pattern.path}/`);
 }
 
-/** For a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: it is held against the paths of rules alone. */
+/** The same for a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: only paths of rules count for it. */
 function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly GlobTokens[]): boolean {
   if (pattern.kind === 'segment') return segments.some((segment) => isSpecific(segment) && globMatches(segment, pattern.text));
   const forbidden = pattern.path.split('/');
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** Whether a name says two signs at least; brackets around a sign or two are as good as one. */
+/** True for a name with two or more fixed characters; brackets around one or two characters count as one. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
 
-/** Whether a name of the disk fits wildcards of the shell (POSIX, 2.13); those at the beginning fit no leading dot. */
+/** True for a name that matches wildcards of the shell (POSIX, 2.13); those at the beginning match no leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
-  // Which places of the name are reached, sign by sign: the time is bounded by both lengths, as that of an expression is not.
+  // The reached places of the name, token by token: both lengths bound the time, unlike that of a regular expression.
   let reached = new Set([0]);
   for (const sign of wildcard) {
     const next = new Set<number>();
@@ -205,7 +201,7 @@ function globTokens(wildcard: string): GlobTokens {
   const last = wildcard.lastIndexOf(']');
   for (let at = 0; at < wildcard.length; at += signs.at(-1)?.length ?? 1) {
     const isEscaped = wildcard[at] === '\\';
-    // The first sign inside is none that closes.
+    // A `]` as the first character inside does not close.
     const first = at + (/[!^]/.test(wildcard[at + 1] ?? '') ? 3 : 2);
     const end = wildcard[at] === '[' && first <= last ? wildcard.indexOf(']', first) : at + (isEscaped ? 1 : 0);
     signs.push(wildcard.slice(at, end + 1));
@@ -213,12 +209,12 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/** Brackets may hold classes and ranges of a language: any sign fits, which is the safe side. */
+/** Brackets may contain classes and ranges of a locale: they match any character, which is the safe side. */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }
 
-/** `-r` is in `-fr`, `-r -f` and `--recursive`, also when it is cut to `--rec`; after `--` there are no options. */
+/** `-r` is in `-fr`, `-r -f` and `--recursive`, also in the abbreviation `--rec`; after `--` there are no options. */
 function hasArgument(args: readonly ShellWord[], word: string): boolean {
   if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
   const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
@@ -240,14 +236,14 @@ function hasLetter(option: string, letter: string): boolean {
   return (LONG_OPTIONS[letter] ?? []).some((name) => isLongOption(option, name));
 }
 
-/** Programs of GNU take as few letters as are not those of another option too: `rm --r` is `rm --recursive`. */
+/** Programs of GNU accept unambiguous abbreviations: `rm --r` is `rm --recursive`. */
 function isLongOption(option: string, name: string): boolean {
   if (!option.startsWith('--')) return false;
   const given = option.slice(2).split('=', 1)[0] ?? '';
   return given !== '' && name.startsWith(given);
 }
 
-/** An argument itself, what stands after `=`, and what is glued to an option. */
+/** An argument itself, its text after `=`, and its text after the letter of an option. */
 function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
   return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));

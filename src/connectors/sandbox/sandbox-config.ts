@@ -53,10 +53,10 @@ export const SANDBOX_SECTION = section({
   },
 });
 
-/** Something that a program may use beside the processor and its own memory. */
+/** Rights of a program beyond the processor and its own memory. */
 export type PowerConfig = SandboxConfig['powers'][string];
 
-/** A command line that may be run, with places for parameters. */
+/** A permitted command line with placeholders for parameters. */
 export type CommandConfig = SandboxConfig['commands'][string];
 
 /** `connectors.sandbox` of the configuration. */

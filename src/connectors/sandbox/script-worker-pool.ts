@@ -7,20 +7,20 @@ import type { ScriptEngine, ScriptRun } from '../../tools/programs/program-sandb
 import { FUEL_GLOBAL } from '../../tools/programs/wasm-limits.ts';
 import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 
-/** Of JavaScript around the script; the script's own memory is another. */
+/** Limits of the JavaScript around a script; the memory of the script has its own. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
-/** How long a thread without work is kept: starting one takes most of the time of a call. */
+/** Lifetime of an idle thread: the start of a thread takes most of the time of a call. */
 const IDLE_MS = 30_000;
 /** Each has memory of its own. */
 const MAX_CONCURRENT = 4;
-/** Of an answer as JSON: lists in lists take twenty times their text as values, in the hub's own memory. */
+/** Bound on a result as JSON: as values, nested lists take twenty times the memory of their text, in the hub itself. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
-/** `threadId` of one that is no more. */
+/** `threadId` of an ended thread. */
 const ENDED = -1;
 
 /**
- * Runs each call of a script in a thread that does nothing else meanwhile, in memory of its own. A thread whose script was stopped
- * ends; one that answered may take the next call. Four run at a time, others wait.
+ * Runs each call of a script alone in a thread with memory of its own. A thread whose script was stopped ends; a thread with a result may
+ * run the next call. Four run at a time, others wait.
  */
 export class ScriptWorkerPool implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;
@@ -56,7 +56,7 @@ export class ScriptWorkerPool implements ScriptEngine {
     return idle && idle.worker.threadId !== ENDED ? idle.worker : undefined;
   }
 
-  /** One at most: it holds memory. */
+  /** Keeps one thread at most, since it holds memory. */
   #keep(worker: Worker): void {
     if (this.#idle) {
       void worker.terminate();
@@ -73,7 +73,7 @@ export class ScriptWorkerPool implements ScriptEngine {
 async function startWorker(): Promise<Worker> {
   const { SCRIPT_PROGRAM, SCRIPT_WORKER_URL } = await import('./script-worker.ts');
   const worker = new Worker(SCRIPT_WORKER_URL, { workerData: SCRIPT_PROGRAM, resourceLimits: LIMITS, env: {} });
-  // What fails while it waits for work is told by the next call, which starts another.
+  // After a failure of an idle thread the next call starts another.
   return worker.on('error', () => {});
 }
 
@@ -90,7 +90,7 @@ async function outcomeOf(worker: Worker, order: ScriptJob, signal: AbortSignal):
     return await orAborted(promise, signal);
   } finally {
     worker.off('message', resolve).off('error', onError).off('exit', onExit);
-    // A thread that waits for work keeps no process from ending.
+    // An idle thread does not keep the process alive.
     worker.unref();
   }
 }
@@ -99,22 +99,15 @@ function answerOf(outcome: ScriptOutcome, { maxFuel = 0, maxMemoryBytes }: Pick<
   if ('result' in outcome) return parsed(outcome.result);
   if ('error' in outcome) throw scriptFailed(outcome.error);
   const isFuel = outcome.stopped === 'fuel';
-  const told = isFuel ? `the ${maxFuel} steps` : `the ${maxMemoryBytes} bytes of memory`;
-  const details = isFuel ? { max_fuel: maxFuel } : { max_memory_bytes: maxMemoryBytes };
-  throw new AtmoError('RESOURCE_EXCEEDED', `The script took more than ${told} that it may take, and was ended`, {
-    ...details,
-    permanent: true,
-  });
+  const limit = isFuel ? `the ${maxFuel} steps` : `the ${maxMemoryBytes} bytes of memory`;
+  const details = { ...(isFuel ? { max_fuel: maxFuel } : { max_memory_bytes: maxMemoryBytes }), permanent: true };
+  throw new AtmoError('RESOURCE_EXCEEDED', `The script took more than ${limit} that it may take, and was ended`, details);
 }
 
 function parsed(text: string): Json {
   if (text.length > MAX_ANSWER_CHARACTERS) {
-    const details = { max_answer_characters: MAX_ANSWER_CHARACTERS, permanent: true };
-    throw new AtmoError(
-      'RESOURCE_EXCEEDED',
-      `The script answered ${text.length} characters of JSON; ${MAX_ANSWER_CHARACTERS} are the most`,
-      details,
-    );
+    const message = `The script answered ${text.length} characters of JSON; ${MAX_ANSWER_CHARACTERS} are the most`;
+    throw new AtmoError('RESOURCE_EXCEEDED', message, { max_answer_characters: MAX_ANSWER_CHARACTERS, permanent: true });
   }
   try {
     return JSON.parse(text) as Json;

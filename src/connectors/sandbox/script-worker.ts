@@ -1,15 +1,15 @@
-/** What runs in the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. This file is the thread's program too. */
+/** The program of the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/bounded-environment.ts';
 
-/** What a thread is given, one after the other. */
+/** A job of a thread. */
 export interface ScriptJob {
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   /** JSON. */
   readonly params: string;
   readonly config: string;
-  /** Time and chance of a bounded script. */
+  /** Time and random numbers of a bounded script. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
@@ -17,25 +17,25 @@ export interface ScriptJob {
   readonly fuelGlobal: string;
 }
 
-/** What a thread says to each: JSON, or what stopped the script. */
+/** The outcome of a job: JSON, the exceeded limit, or an error. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
-/** Tells a thread of ours from other uses of the file. */
+/** Marks a thread of this program, as opposed to other imports of the file. */
 export const SCRIPT_PROGRAM = 'atmo-script';
-/** Where this very code is, also in the bundle, which gives `import.meta.url` another meaning. */
+/** The URL of this code, also in the bundle, where `import.meta.url` has another meaning. */
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));
 
 const PAGE_BYTES = 65_536;
-/** What QuickJS itself takes. */
+/** The memory of QuickJS itself. */
 const RUNTIME_PAGES = 256;
-/** How often QuickJS asks whether to go on: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
+/** Steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
 
 interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }
 
-/** What Node's own types leave out. */
+/** The members that Node's types lack. */
 interface WebAssemblyApi {
   readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => WasmMemory;
   compile(code: Uint8Array): Promise<WebAssembly.Module>;
@@ -45,7 +45,7 @@ const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyApi;
 
 if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
-/** Each script gets memory of its own; only the interpreter's code stays. */
+/** Each script has memory of its own; only the code of the interpreter stays. */
 function serve(port: MessagePort): void {
   port.on('message', (order: ScriptJob) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
@@ -61,7 +61,7 @@ async function outcomeOf(given: ScriptJob): Promise<ScriptOutcome> {
   }
 }
 
-/** Memory has two bounds: QuickJS keeps the first and tells of it; the second holds whatever QuickJS does. */
+/** Memory has two bounds: QuickJS enforces and reports the first; the second holds independently of QuickJS. */
 async function runQuickJs({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptJob): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');
@@ -105,7 +105,7 @@ function messageOf(dumped: unknown): string {
   return typeof dumped === 'object' && dumped !== null && 'message' in dumped ? String(dumped.message) : String(dumped);
 }
 
-/** `alloc(length)` gives a place for JSON in UTF-8, `execute(place, length)` answers place and length of the result in one number. */
+/** `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of the result in one number. */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);
   const { exports } = await wasm.instantiate(module, {});

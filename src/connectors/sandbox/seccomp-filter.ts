@@ -1,4 +1,4 @@
-/** A filter of system calls in classic BPF (seccomp(2), linux/filter.h): what no tool needs and the kernel has had holes in. */
+/** A filter in classic BPF (seccomp(2), linux/filter.h) against system calls that no tool needs and that had holes in the kernel. */
 
 /** AUDIT_ARCH of a machine, and its numbers in the order of `DENIED`. */
 interface Machine {
@@ -30,11 +30,11 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 };
 /** AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
-/** AF_UNIX: its abstract addresses belong to a network, and in that of the machine its services listen at some. */
+/** AF_UNIX: its abstract addresses belong to a network namespace, and services of the machine listen at some. */
 const UNIX_FAMILY = 1;
-/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: whoever makes a namespace of users has all rights in it. */
+/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the maker of a user namespace has all rights in it. */
 const NEW_NAMESPACES = 0x7e020000;
-/** It has its flags in memory, where no filter sees them; libraries that find it missing use `clone`. */
+/** Its flags are in memory, where no filter sees them; without it libraries use `clone`. */
 const CLONE3 = 435;
 /** System calls of the x32 interface on x86-64. */
 const X32 = 0x40000000;
@@ -53,7 +53,7 @@ const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
 
 type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
 
-/** The filter as bubblewrap reads it; undefined for a machine that it has no numbers for. */
+/** The filter in the format of bubblewrap; undefined for a machine whose numbers are unknown. */
 export function seccompFilter(hasNetwork: boolean): Buffer | undefined {
   const machine = MACHINES[process.arch];
   return machine && encode(programOf(machine, hasNetwork ? NETWORK_FAMILIES : [...NETWORK_FAMILIES, UNIX_FAMILY]));
@@ -76,7 +76,7 @@ function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly
     [JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES],
     [RETURN, 0, 0, REFUSE_EPERM],
     [RETURN, 0, 0, ALLOW],
-    // Any other call than `socket` goes on behind the families.
+    // Any other call than `socket` continues after the families.
     [JUMP_EQUAL, 0, families.length + 3, socket],
     [LOAD, 0, 0, AT.firstArgument],
     ...families,

@@ -11,20 +11,20 @@ import {
 } from './shell-words.ts';
 
 /** The commands of a text. */
-export interface ParsedShell {
+interface ParsedShell {
   readonly commands: readonly ShellCommand[];
-  /** The construct at which reading ended; what stands behind it is not among the commands. */
+  /** The construct at which parsing ended; the text after it is not among the commands. */
   readonly unreadable?: string;
 }
 
-export interface ParseShellOptions {
-  /** What is around the text feeds it. */
+interface ParseShellOptions {
+  /** True where the text has input from outside. */
   readonly isFed: boolean;
-  /** Stands for a word that the caller of the shell puts there. */
+  /** Placeholder for a word from the caller of the shell. */
   readonly place: string | undefined;
 }
 
-/** Words of the shell that begin a group of commands, and those that end it: all of the group reads what is fed to it. */
+/** Reserved words that begin a group of commands, and those that end it: all of the group has the same input. */
 const GROUPS: ReadonlyMap<string, string> = new Map([
   ['while', 'done'],
   ['until', 'done'],
@@ -33,9 +33,9 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
   ['{', '}'],
 ]);
 const GROUP_ENDS = /^(?:done|fi|\}|esac)$/;
-/** A command begins behind them. */
+/** A command begins after them. */
 const PREFIXES = /^(?:if|then|else|elif|do|while|until|!|\{)$/;
-/** Words of bash that read what follows in a way of their own. */
+/** Words of bash with a grammar of their own. */
 const OWN_GRAMMAR = /^(?:function|select|coproc)$/;
 const FUNCTION_NAME = /^[\w.:@+-]+$/;
 const MAX_DEPTH = 16;
@@ -50,10 +50,10 @@ const DELIMITER = /(?:'(\w+)'|"(\w+)"|\\(\w+)|(\w+))(?=[ \t\n;&|<>()]|$)/y;
 const EMPTY_PARENTHESES = /\([ \t]*\)/y;
 
 /**
- * The commands of a text, those inside of substitutions too, as far as it can be known before it runs. What `sh` and bash agree on is
- * read exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
- * functions (POSIX, 2.2 to 2.10), and the braces of bash. Anything else ends the reading. No text is left out: comments and the lines
- * of here-documents are among the commands, as text.
+ * The commands of a text, also those inside of substitutions, as far as they are known before it runs. The common grammar of `sh` and bash
+ * is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
+ * functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is left out: comments and the
+ * lines of here-documents are among the commands, as text.
  */
 export function parseShell(text: string, options: ParseShellOptions): ParsedShell {
   const commands: ShellCommand[] = [];
@@ -72,9 +72,9 @@ export function parseShell(text: string, options: ParseShellOptions): ParsedShel
 interface Group {
   readonly end: string;
   readonly isFed: boolean;
-  /** Place of its first command. */
+  /** Index of its first command. */
   readonly from: number;
-  /** For `case`: what comes next. */
+  /** For `case`: the next element. */
   stage?: 'subject' | 'in' | 'pattern' | 'pattern end' | 'commands';
 }
 
@@ -86,36 +86,36 @@ interface HereDocument {
 }
 
 interface ParserOptions {
-  /** The parenthesis behind which the text goes on; empty for all of the text. */
+  /** The parenthesis that ends the parsed part; empty for the whole text. */
   readonly end: '' | ')';
   readonly isFed: boolean;
-  /** Texts that this one is inside of. */
+  /** Number of texts around this one. */
   readonly depth: number;
 }
 
-/** Reads a text once, sign by sign. */
+/** Parses a text in one pass. */
 class ShellParser extends ShellWordParser {
   readonly #options: ParserOptions;
   #words: ShellWord[] = [];
   #files: ShellWord[] = [];
   #isFed: boolean;
-  /** The command has a redirection, behind which the shell's own words are words like others. */
+  /** True after a redirection, where reserved words are words like others. */
   #isRedirected = false;
-  /** Behind `&>`, which ends a command in `sh` and none in bash. */
+  /** True after `&>`, which ends a command in `sh` but not in bash. */
   #isSplit = false;
-  /** A pipe was the last sign: a new line does not end it. */
+  /** True directly after a pipe, which a new line does not end. */
   #isPiped = false;
-  /** The next group is the body of a function, which anything may feed. */
+  /** True where the next group is the body of a function, which may have any input. */
   #isBody = false;
   #isFor = false;
   /** Between `[[` and `]]`. */
   #isInTest = false;
   #isOver = false;
-  /** The groups around this place, the outermost first. */
+  /** The open groups, the outermost first. */
   readonly #groups: Group[];
-  /** The group that ended right before this place: what feeds it stands behind it. */
+  /** The group that ended directly before: its input redirections follow it. */
   #ended: Group | undefined;
-  /** Here-documents that begin with the next line. */
+  /** Here-documents that begin in the next line. */
   #documents: HereDocument[] = [];
 
   constructor(source: ShellParserState, options: ParserOptions) {
@@ -156,7 +156,7 @@ class ShellParser extends ShellWordParser {
     this.pushText(this.text.slice(from + 1, this.source.at));
   }
 
-  /** A substitution: what stands inside is a text of its own. */
+  /** Parses a substitution, whose content is a text of its own. */
   protected nested(head: number, isFed: boolean): void {
     this.source.at += head;
     const { depth } = this.#options;
@@ -165,14 +165,14 @@ class ShellParser extends ShellWordParser {
   }
 
   protected inner(text: string): void {
-    this.#readerOf(text).read();
+    this.#parserOf(text).read();
   }
 
-  #readerOf(text: string): ShellParser {
+  #parserOf(text: string): ShellParser {
     return new ShellParser({ ...this.source, text, at: 0 }, { end: '', isFed: this.#isFed, depth: this.#options.depth + 1 });
   }
 
-  /** The file or text behind the sign is no word of the command. */
+  /** The file or text after the operator is no word of the command. */
   #redirection(): void {
     const isNumber = this.word?.isBare === true && /^\d+$/.test(this.word.pattern);
     if (this.word?.isBare && /^(?:\d\d+|\{\w+\})$/.test(this.word.pattern)) refuse('a redirection of a file above 9');
@@ -218,14 +218,14 @@ class ShellParser extends ShellWordParser {
     for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** The bodies of here-documents are text, but what they substitute runs. The place is behind the end of the line. */
+  /** The bodies of here-documents are text, but their substitutions run. The position is after the end of the line. */
   #readDocuments(): void {
     const first = this.#documents[0];
     if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
     for (const document of this.#documents.splice(0)) {
       const body = this.#bodyOf(document);
       this.pushText(body);
-      if (!document.isQuoted) this.#readerOf(body).readBody();
+      if (!document.isQuoted) this.#parserOf(body).readBody();
     }
   }
 
@@ -328,7 +328,7 @@ class ShellParser extends ShellWordParser {
     else this.#end(')');
   }
 
-  /** A word of the shell counts only bare and where a command begins. */
+  /** A reserved word counts only unquoted and at the beginning of a command. */
   #readReserved(text: string): boolean {
     const end = GROUPS.get(text);
     if (end === undefined && text !== 'case' && ![GROUP_ENDS, PREFIXES, OWN_GRAMMAR].some((words) => words.test(text))) return false;
@@ -344,7 +344,7 @@ class ShellParser extends ShellWordParser {
     return true;
   }
 
-  /** Bash evaluates a quoted substitution where it takes the word for a number: `$((x))` with `x='a[$(…)]'`. */
+  /** Bash evaluates a quoted substitution where it expects a number: `$((x))` with `x='a[$(…)]'`. */
   #wordsOf(word: PartialWord): readonly ShellWord[] {
     const words = expandWord(word);
     if (!words) refuse('a long word with wildcards or braces');

@@ -1,17 +1,17 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** A text, the place in it, and what was read. */
+/** A text, the position in it, and the commands so far. */
 export interface ShellParserState {
   readonly text: string;
   at: number;
   readonly commands: ShellCommand[];
-  /** Stands for a word that the caller of the shell puts there. */
+  /** Placeholder for a word from the caller of the shell. */
   readonly place: string | undefined;
-  /** How many more words braces may make. */
+  /** Number of words that braces may still make. */
   readonly budget: { words: number };
 }
 
-/** Bare signs that mean nothing but themselves. */
+/** Unquoted characters without a special meaning. */
 const PLAIN_CHARACTERS = /[\w./:=,@%+~^*?{}!\]-]+/y;
 const PLAIN_IN_QUOTES = /[^"`$\\]+/y;
 const PARAMETER = /\$(?:[A-Za-z_]\w*|[\d@*#?$!-]|\{#?\w+\}|\{[@*#?$!-]\}|\{\w+(?:[:%#/+=?^,-][\w./:@%+=,*?#^ -]*)\})/y;
@@ -19,10 +19,10 @@ const ARITHMETIC = /[\w \t+*/%<>=!&|^~?:,.-]+/y;
 const SUBSCRIPT = /\[[\w$@*!^?.-]*\]/y;
 const BRACKETS = /\[+/y;
 const INVISIBLE = /[\s\p{Z}\p{Cc}\p{Cf}]/u;
-/** Behind a backslash in double quotes (POSIX, 2.2.3). */
+/** After a backslash in double quotes (POSIX, 2.2.3). */
 const ESCAPED_IN_QUOTES = /[$`"\\\n]/;
 
-/** Reads the parts of words: quotes, and all that begins with `$`. */
+/** Parses the parts of words: quotes, and constructs that begin with `$`. */
 export abstract class ShellWordParser {
   protected readonly source: ShellParserState;
   protected readonly text: string;
@@ -33,10 +33,10 @@ export abstract class ShellWordParser {
     this.text = source.text;
   }
 
-  /** Reads the substitution that begins at this place with a head of that many signs: what stands inside is a text of its own. */
+  /** Parses the substitution that begins at this position with a head of so many characters; its content is a text of its own. */
   protected abstract nested(head: number, isFed: boolean): void;
 
-  /** Reads a text that stands in this one. */
+  /** Parses a text within this one. */
   protected abstract inner(text: string): void;
 
   protected get sign(): string {
@@ -47,7 +47,7 @@ export abstract class ShellWordParser {
     return this.text.startsWith(text, this.source.at);
   }
 
-  /** What the expression finds at this place; the place is behind it then. */
+  /** The match of the expression at this position; the position is after it then. */
   protected found(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.source.at;
     const found = expression.exec(this.text) ?? undefined;
@@ -70,7 +70,7 @@ export abstract class ShellWordParser {
     { isComputed = false, isQuoted = false }: { readonly isComputed?: boolean; readonly isQuoted?: boolean } = {},
   ): void {
     this.word ??= { pattern: '', isComputed: false, isBare: true, isName: true };
-    this.word.pattern += isQuoted ? escapePattern(text) : text;
+    this.word.pattern += isQuoted ? text.replaceAll(PATTERN_CHARACTERS, '\\$&') : text;
     this.word.isComputed ||= isComputed;
     this.word.isBare &&= !isQuoted && !isComputed;
     this.word.isName &&= this.word.isBare && /^\w+$/.test(text);
@@ -85,7 +85,7 @@ export abstract class ShellWordParser {
     return end === -1 ? this.text.length : end;
   }
 
-  /** Reads all of the text as the body of a here-document, in which double quotes mean nothing. */
+  /** Parses all of the text as the body of a here-document, in which double quotes have no meaning. */
   readBody(): void {
     while (this.sign !== '') {
       if (this.isAt('\\\n')) refuse('a backslash at the end of a line of a here-document');
@@ -95,7 +95,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Which signs besides the blank and the tab are blanks depends on the shell and its language. */
+  /** Blanks other than the space and the tab depend on the shell and its locale. */
   #oneSign(sign: string): string {
     if (INVISIBLE.test(sign)) refuse('a blank or control character that is none of a blank, a tab and a new line');
     this.source.at++;
@@ -107,7 +107,7 @@ export abstract class ShellWordParser {
     this.add(this.#upTo("'"), { isQuoted: true });
   }
 
-  /** The text up to the sign, which the place is behind then. */
+  /** The text up to the character; the position is after it then. */
   #upTo(sign: string): string {
     const from = this.source.at;
     const end = this.text.indexOf(sign, from);
@@ -139,7 +139,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** A line that goes on in the next one is no word of its own; between two signs it could join them. */
+  /** A backslash before a line end joins the lines, and within a word its parts. */
   #escaped(): void {
     const { at } = this.source;
     const sign = this.text[at + 1];
@@ -164,7 +164,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Bash knows a backslash in it, `sh` does not. */
+  /** Bash has escapes in it, `sh` has none. */
   #ansiQuoted(): void {
     this.source.at += 2;
     const text = this.#upTo("'");
@@ -194,7 +194,7 @@ export abstract class ShellWordParser {
     this.add('', { isQuoted: true, isComputed: true });
   }
 
-  /** `name[` begins a subscript for bash, in which other signs mean other things. */
+  /** `name[` begins a subscript of bash, in which characters have other meanings. */
   #bracket(): void {
     const isSubscript = this.word?.isName === true;
     const text = this.found(isSubscript ? SUBSCRIPT : BRACKETS)?.[0];
@@ -203,69 +203,64 @@ export abstract class ShellWordParser {
   }
 }
 
-/** Ends the reading. */
+/** Ends the parsing. */
 export function refuse(construct: string): never {
   throw new AtmoError('RULE_BLOCKED', construct);
 }
 
-/** A word of a shell's text, without its quotes. */
+/** A word of a text of a shell, without its quotes. */
 export interface ShellWord {
   readonly text: string;
-  /** The shell works out a part of it as it runs. */
+  /** True where the shell computes a part of it at run time. */
   readonly isComputed: boolean;
-  /** The word with its wildcards, where it has some: a sign behind a backslash is none. */
+  /** The word with its wildcards, where it has some; escaped characters are none. */
   readonly wildcard?: string;
 }
 
-/** One command of a shell's text. */
+/** One command of a text of a shell. */
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
-  /** The files that its input comes from and its output goes to. */
+  /** The files of its input and output. */
   readonly files: readonly ShellWord[];
-  /** Its input comes from a pipe, a here-document or a file. */
+  /** True where its input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;
-  /** It stands where a shell takes it for text: it can break a rule, and nothing that it computes counts. */
+  /** True for words in a text for the shell: they can break a rule, and their computed parts do not count. */
   readonly isText?: true;
 }
 
-/** A word as it is read. */
+/** A word during the parsing. */
 export interface PartialWord {
   /** As `wildcard` of a word, with braces. */
   pattern: string;
   isComputed: boolean;
-  /** No part of it is quoted or computed. */
+  /** True while no part of it is quoted or computed. */
   isBare: boolean;
-  /** It is letters, numbers and `_` so far. */
+  /** True while it has only letters, numbers and `_`. */
   isName: boolean;
 }
 
-/** More words than these from one with braces are not looked at one by one. */
+/** A word with braces for more words than these stays unexpanded. */
 const MAX_BRACED = 64;
-/** A longer word with wildcards or braces is not read. */
+/** A longer word with wildcards or braces is not parsed. */
 const MAX_PATTERN = 1_024;
 const PATTERN_CHARACTERS = /[\\*?[\]{},]/g;
 const SPECIAL = /[\\*?[{]/;
 const PATTERN = /[*?[{]/;
-/** Words of the shell itself that `countKeywords` passes over, and variables of the command. */
+/** Reserved words, and variables of the command. */
 const KEYWORDS = /^(?:if|then|else|elif|do|while|until|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
 
-/** How many words of the shell, and of variables, are in front of the program. */
+/** The number of reserved words and variables before the program. */
 export function countKeywords(words: readonly ShellWord[]): number {
   const first = words.findIndex(({ text }) => !KEYWORDS.test(text));
   return first === -1 ? words.length : first;
 }
 
-/** The text so that no sign of it is one of a pattern. */
-function escapePattern(text: string): string {
-  return text.replaceAll(PATTERN_CHARACTERS, '\\$&');
-}
-
-/** A text with wildcards as the text that it is where it fits nothing. */
-export function unescapePattern(pattern: string): string {
+/** A pattern without its escapes, as the shell uses it where no file matches. */
+function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** The words that the shell makes of one: those of its braces, of which each may have wildcards. Undefined for one that is too long. */
+/** The words that the shell makes of the braces of one; each may have wildcards. Undefined for a word that is too long. */
 export function expandWord({ pattern, isComputed }: PartialWord): readonly ShellWord[] | undefined {
   if (!SPECIAL.test(pattern)) return [{ text: pattern, isComputed }];
   const bare = pattern.replaceAll(/\\./gs, '');
@@ -274,7 +269,7 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
   const isDeep = bare.split('{').length > MAX_BRACED;
   const patterns = isDeep ? [pattern] : expandBraces(pattern);
   const isTooMany = isDeep || patterns.length > MAX_BRACED;
-  // A shell leaves out an empty word, so that the next one takes its place.
+  // A shell drops an empty word, so that the next one takes its place.
   const isUnsure = isComputed || isTooMany || hasAmbiguousBraces(bare) || (patterns.length > 1 && patterns.includes(''));
   return (isTooMany ? [pattern] : patterns).map((one) => {
     const word = { text: unescapePattern(one), isComputed: isUnsure };
@@ -283,8 +278,8 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
 }
 
 /**
- * The commands that a text would hold if each line of it were run, read roughly: quotes are passed over. For comments, here-documents
- * and what stands in quotes: this can only add commands to those that are read exactly.
+ * The commands of a text if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this can only
+ * add commands to those of the exact parser.
  */
 export function approximateCommands(text: string): readonly ShellCommand[] {
   return text.split(/[;&|\n()`{}]+/).flatMap((part) => {
@@ -310,7 +305,7 @@ function expandBraces(pattern: string): readonly string[] {
   return [pattern];
 }
 
-/** What stands between the commas of a brace; undefined for one that is only a sign. */
+/** The texts between the commas of a brace; undefined for a brace without alternatives. */
 function braceAlternatives(pattern: string, open: number): { readonly texts: readonly string[]; readonly end: number } | undefined {
   const texts: string[] = [];
   let from = open + 1;
@@ -336,7 +331,7 @@ function nextCharacter(pattern: string, sign: string, from: number): number {
   return -1;
 }
 
-/** For braces that shells read in ways of their own: a range, which is many words, and braces that do not fit together around commas. */
+/** True for braces that shells expand differently: a range, which is many words, and unbalanced braces around commas. */
 function hasAmbiguousBraces(bare: string): boolean {
   const hasComma = bare.includes(',');
   const commas: number[] = [];

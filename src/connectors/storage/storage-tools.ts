@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { type Json, present } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { hasPermission } from '../caller-permissions.ts';
@@ -11,30 +10,26 @@ import { type Connector, type ConnectorContext, resultSchema } from '../connecto
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { StorageConfig } from './storage-config.ts';
 
-/** What agents keep on the hub itself: there in any case. */
+/** Tools over values that agents store on the hub itself; they need no configuration. */
 export function openStorage(
   { store, clock }: Pick<ConnectorContext, 'store' | 'clock'>,
   { storage }: Pick<ConnectorsConfig, 'storage'>,
 ): Connector {
+  const data = new AgentData({ store, clock }, storage);
   return {
-    tools: storageTools(new AgentData({ store, clock }, storage)),
+    tools: [storeDataTool(data), getDataTool(data), deleteDataTool(data), listDataTool(data)],
     capabilities: [{ type: 'storage', description: () => 'Values that agents keep by key' }],
   };
 }
 
 const KEY = '^[a-zA-Z0-9_/.-]+$';
-/** A hundred years: beyond it JavaScript's times would end. */
+/** A hundred years, within the range of JavaScript's times. */
 const MAX_TTL_SECONDS = 3_155_760_000;
 
 const key = p.string({ description: 'Key, such as notes/shopping; keys below shared/ are everybody’s', pattern: KEY, maxLength: 256 });
 const keyTool = { category: 'managing', capabilities: ['storage'], preferLocal: true, tags: ['storage', 'memory', 'key-value'] } as const;
 const text = { type: 'string' };
 const time = { type: 'string', format: 'date-time' };
-
-/** `store_data`, `get_data`, `delete_data` and `list_data`. */
-function storageTools(data: AgentData): readonly RegisteredTool[] {
-  return [storeDataTool(data), getDataTool(data), deleteDataTool(data), listDataTool(data)];
-}
 
 function storeDataTool(data: AgentData): RegisteredTool {
   return defineTool(
@@ -138,7 +133,7 @@ function listDataTool(data: AgentData): RegisteredTool {
       examples: [{ description: 'All notes', params: { prefix: 'notes/' } }],
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {
-      // What a caller could not read one by one it does not get by a list.
+      // The list has only keys that the caller could read one by one.
       const found = data.list(principal, prefix).filter(({ key }) => hasPermission(permissions, `storage:read:${key}`));
       const keys = found.slice(offset, offset + limit).map(({ key, expiresAtMs }) => ({ key, ...expiresAt(expiresAtMs) }));
       return { keys, total: found.length };
@@ -150,79 +145,79 @@ function expiresAt(expiresAtMs: number | undefined): { readonly expires_at?: str
   return expiresAtMs === undefined ? {} : { expires_at: isoTime(expiresAtMs) };
 }
 
-/** What an agent keeps under a key; milliseconds since 1970, absent = for ever. */
-export interface StoredValue {
+/** A value of an agent under a key; expires in milliseconds since 1970, never when absent. */
+interface StoredValue {
   readonly key: string;
   readonly value: Json;
   readonly expiresAtMs?: number;
 }
 
-/** What is to be kept, for how many milliseconds (for ever when absent), and whether only where there is nothing yet. */
-export interface PutRequest {
+interface PutRequest {
   readonly value: Json;
+  /** Never expires when absent. */
   readonly ttlMs?: number;
+  /** True to leave an existing value. */
   readonly isOnlyNew: boolean;
 }
 
-/** What came of it; `isKept` is false where there was something already that had to stay. */
-export interface PutResult {
+interface PutResult {
+  /** False where an existing value was left. */
   readonly isKept: boolean;
   readonly isNew: boolean;
   readonly expiresAtMs?: number;
 }
 
-/** Keys that begin so are the same for everybody. */
+/** Prefix of keys that all agents share. */
 const SHARED = 'shared/';
 
 /**
- * Values that agents keep by key. Each principal has keys of its own; those below `shared/` are everybody's who is granted them.
- * An agent and all that come from it share one bound. A value is on the disk when the call returns.
+ * Values that agents store by key. Each principal has its own keys; those below `shared/` are common to all with the permission. An agent
+ * and its descendants share one bound. A value is on the disk when the call returns.
  */
 export class AgentData {
-  readonly #store: KeyValueStore;
-  readonly #clock: Clock;
+  readonly #parts: Pick<ConnectorContext, 'store' | 'clock'>;
   readonly #bounds: StorageConfig;
 
-  constructor({ store, clock }: { readonly store: KeyValueStore; readonly clock: Clock }, bounds: StorageConfig) {
-    this.#store = store;
-    this.#clock = clock;
+  constructor(parts: Pick<ConnectorContext, 'store' | 'clock'>, bounds: StorageConfig) {
+    this.#parts = parts;
     this.#bounds = bounds;
   }
 
   get(principal: Principal, key: string): StoredValue | undefined {
-    return entryOf(this.#store.get(...storeKeyOf(principal, key)));
+    return entryOf(this.#parts.store.get(...storeKeyOf(principal, key)));
   }
 
-  /** Errors: RESOURCE_EXCEEDED when it would be more than one agent may keep; those of the store. */
+  /** Errors: RESOURCE_EXCEEDED above the bound of the agent; those of the store. */
   put(principal: Principal, key: string, { value, ttlMs, isOnlyNew }: PutRequest): PutResult {
+    const { store, clock } = this.#parts;
     const before = this.get(principal, key);
-    if (before && isOnlyNew) return { isKept: false, isNew: false, ...expiry(before.expiresAtMs) };
+    if (before && isOnlyNew) return present({ isKept: false, isNew: false, expiresAtMs: before.expiresAtMs });
     const [space, id] = storeKeyOf(principal, key);
-    const kept = { key, value, ...expiry(ttlMs === undefined ? undefined : this.#clock.now() + ttlMs) };
-    this.#requireRoom(space, before, kept);
-    this.#store.set(space, id, { owner: ownerOf(principal, key), ...kept }, ttlMs === undefined ? {} : { ttlMs });
-    return { isKept: true, isNew: before === undefined, ...expiry(kept.expiresAtMs) };
+    const stored = { key, value, ...(ttlMs !== undefined && { expiresAtMs: clock.now() + ttlMs }) };
+    this.#requireSpace(space, before, stored);
+    store.set(space, id, { owner: ownerOf(principal, key), ...stored }, ttlMs === undefined ? {} : { ttlMs });
+    return present({ isKept: true, isNew: before === undefined, expiresAtMs: stored.expiresAtMs });
   }
 
-  /** True when there was something. */
+  /** True when there was a value. */
   delete(principal: Principal, key: string): boolean {
-    return this.#store.delete(...storeKeyOf(principal, key));
+    return this.#parts.store.delete(...storeKeyOf(principal, key));
   }
 
-  /** All of the principal's own and shared entries whose key begins so, by key. */
+  /** The principal's own and shared entries whose keys have the prefix, by key. */
   list(principal: Principal, prefix: string): readonly StoredValue[] {
     const spaces = [spaceOf(principal, ''), spaceOf(principal, SHARED)];
     return spaces
-      .flatMap((space) => this.#store.entries(space))
+      .flatMap((space) => this.#parts.store.entries(space))
       .flatMap(({ value }) => (isOwn(principal, value) ? (entryOf(value) ?? []) : []))
       .filter(({ key }) => key.startsWith(prefix))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  #requireRoom(space: string, before: StoredValue | undefined, kept: StoredValue): void {
-    const entries = this.#store.entries(space).flatMap(({ value }) => entryOf(value) ?? []);
+  #requireSpace(space: string, before: StoredValue | undefined, stored: StoredValue): void {
+    const entries = this.#parts.store.entries(space).flatMap(({ value }) => entryOf(value) ?? []);
     const keys = entries.length + (before ? 0 : 1);
-    const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0) - (before ? sizeOf(before) : 0) + sizeOf(kept);
+    const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0) - (before ? sizeOf(before) : 0) + sizeOf(stored);
     const { maxKeys, maxBytes } = this.#bounds;
     if (keys <= maxKeys && bytes <= maxBytes) return;
     const message = `One agent keeps at most ${maxKeys} keys with ${maxBytes} bytes (connectors.storage); delete something first`;
@@ -230,7 +225,7 @@ export class AgentData {
   }
 }
 
-/** Space and key in the store. The store's keys are short, ours with an agent's id are not: theirs is a hash. */
+/** Space and key in the store. Keys of the store are short: a key with the id of an agent is hashed. */
 function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
   const id = createHash('sha256')
     .update(`${ownerOf(principal, key)}\n${key}`)
@@ -253,10 +248,6 @@ function isOwn(principal: Principal, stored: Json): boolean {
 
 function entryOf(stored: Json | undefined): StoredValue | undefined {
   return stored as StoredValue | undefined;
-}
-
-function expiry(expiresAtMs: number | undefined): { readonly expiresAtMs?: number } {
-  return expiresAtMs === undefined ? {} : { expiresAtMs };
 }
 
 function sizeOf({ key, value }: StoredValue): number {

@@ -55,7 +55,7 @@ describe('the powers that the owner gives to programs', () => {
     writeFileSync(script, 'echo one');
     const powers = powersOf({ web: { network: true, env: { TOKEN: 'env:KEY' } }, album: { write: [join(folder, 'photos')] } });
     const look = () =>
-      powers.outlook(
+      powers.inspect(
         { program: '/usr/bin/sh', args: ['--file=run.sh', 'x'], powers: ['web', 'album'], cwd: join(folder, 'photos') },
         '/tmp',
       );
