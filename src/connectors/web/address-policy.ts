@@ -4,32 +4,38 @@ import { networkInterfaces } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { addressBytes } from '../../core/ip-address.ts';
 
-/** Whether the owner lets a request for this address of the web go to this address of a machine, public or not. */
-export type HostRule = (url: URL, address: string) => boolean;
+/** True where the owner allows a request for this URL to this IP address, public or not. */
+type HostRule = (url: URL, address: string) => boolean;
 
-/** JSON Schema pattern of an entry: a name, an address or a network, with a port if only that one is meant. */
+/** JSON Schema pattern of an entry: a name, an address or a network, with a port for that port alone. */
 export const ALLOWED_HOST = '^(\\[[0-9a-fA-F:.]+\\]|[0-9a-fA-F:.]+/[0-9]{1,3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]+|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$';
 
 const WITH_PORT = /^(\[.+\]|[^:[\]]+):(\d+)$/;
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** True where any of the owner's entries fits: `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`, `[fd00::7]:80`. CONFIG_INVALID for a network that is none. */
+/**
+ * True where an entry of the owner matches: `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`, `[fd00::7]:80`. CONFIG_INVALID
+ * for a malformed network.
+ */
 export function hostRule(entries: readonly string[]): HostRule {
   const rules = entries.map(entryRule);
   return (url, address) => rules.some((rule) => rule(url, address));
 }
 
 function entryRule(entry: string): HostRule {
-  if (entry.includes('/')) return addressRule(parseNetwork(entry));
+  if (entry.includes('/')) {
+    const rule = parseNetwork(entry);
+    return (_, address) => rule(address);
+  }
   const [, host = entry, port] = WITH_PORT.exec(entry) ?? [];
   const rule = singleHost(host.replace(/^\[(.*)\]$/, '$1'));
   return (url, address) => (port === undefined || portOf(url) === port) && rule(url, address);
 }
 
 function singleHost(host: string): HostRule {
-  if (isIP(host) !== 0) return addressRule(addressSet([`${host}/${isIPv6(host) ? 128 : 32}`]));
-  const name = host.toLowerCase();
-  return (url) => url.hostname === name;
+  if (isIP(host) === 0) return (url) => url.hostname === host.toLowerCase();
+  const rule = addressSet([`${host}/${isIPv6(host) ? 128 : 32}`]);
+  return (_, address) => rule(address);
 }
 
 function parseNetwork(entry: string): AddressRule {
@@ -40,18 +46,13 @@ function parseNetwork(entry: string): AddressRule {
   }
 }
 
-function addressRule(rule: AddressRule): HostRule {
-  return (_, address) => rule(address);
-}
-
 function portOf({ port, protocol }: URL): string {
   return port === '' ? (DEFAULT_PORT[protocol] ?? '') : port;
 }
 
-/** Whether connections may go to an address of a machine. */
 type AddressRule = (address: string) => boolean;
 
-/** IPv4 that is no public machine (IANA special-purpose registry, RFC 6890): `network/prefix`. */
+/** IPv4 addresses of no public machine (IANA special-purpose registry, RFC 6890): `network/prefix`. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -70,20 +71,19 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 /**
- * Of IPv6 only this is handed out to machines (RFC 4291 §2.4): loopback, local, multicast, mapped IPv4 and NAT64 for local use
- * (RFC 8215) are outside. Addresses of the well-known NAT64 network are what they stand for (RFC 6052).
+ * The IPv6 addresses of public machines (RFC 4291 §2.4), without loopback, local, multicast, mapped IPv4 and NAT64 for local use
+ * (RFC 8215). An address of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
-/** Within it: protocol assignments with Teredo, documentation, 6to4 (holds an IPv4 address), documentation. */
+/** Within them: protocol assignments with Teredo, documentation, 6to4 (contains an IPv4 address), documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * True for an address of the public internet: not of the machine, of its networks as they are now (a home may have public IPv6
- * addresses), or of any special range. An address that a translator turns into one of IPv4 is public only if that is. False for
- * what is no address.
+ * True for an address of the public internet: not of the machine, of its present networks (a home may have public IPv6 addresses), or of a
+ * special range. An address that NAT64 translates is public only if its IPv4 address is. False for a text that is no address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
@@ -93,7 +93,7 @@ export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embedd
   return !ownNetworks()(address) && (ipv4 === undefined || isPublicAddress(ipv4));
 }
 
-/** True for the addresses of these networks, each `network/prefix`; a mapped IPv4 address (`::ffff:1.2.3.4`) is what it maps. */
+/** True for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4 address. */
 export function addressSet(networks: readonly string[]): AddressRule {
   const set = new BlockList();
   for (const network of networks) {
@@ -112,13 +112,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** Networks whose addresses stand for IPv4 ones, as texts of addresses and lengths of prefixes. */
-export interface Nat64Prefix {
+/** A network whose addresses stand for IPv4 addresses: an address in it, and the length of its prefix. */
+interface Nat64Prefix {
   readonly network: string;
   readonly prefix: number;
 }
 
-/** Where the four bytes of IPv4 stand, by the length of the prefix; byte 8 is left out (RFC 6052 §2.2). */
+/** Places of the four bytes of IPv4, by the length of the prefix; byte 8 is skipped (RFC 6052 §2.2). */
 const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   32: [4, 5, 6, 7],
   40: [5, 6, 7, 9],
@@ -127,16 +127,16 @@ const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   64: [9, 10, 11, 12],
   96: [12, 13, 14, 15],
 };
-/** The well-known prefix (RFC 6052 §2.1). That for local use (RFC 8215) is no public one. */
+/** The well-known prefix (RFC 6052 §2.1). The prefix for local use (RFC 8215) is not public. */
 const WELL_KNOWN: Nat64Prefix = { network: '64:ff9b::', prefix: 96 };
-/** A name that has IPv4 addresses only, unless the network makes others of them (RFC 7050). */
+/** A name with IPv4 addresses only; a network with NAT64 adds IPv6 addresses (RFC 7050). */
 const IPV4_ONLY = 'ipv4only.arpa';
 const IPV4_ONLY_ADDRESSES: ReadonlySet<string> = new Set(['192.0.0.170', '192.0.0.171']);
 
-/** Answers the IPv4 address that a translator would make of it; undefined for an address that is no translated one. */
+/** Returns the IPv4 address that NAT64 makes of an address; undefined for an address that it does not translate. */
 export type EmbeddedIpv4 = (address: string) => string | undefined;
 
-/** The addresses within these networks, and within the well-known one, as what they stand for. */
+/** The translation of addresses within these networks and the well-known one. */
 export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: addressBytes(network).subarray(0, prefix / 8), prefix }));
   return (address) => {
@@ -147,7 +147,7 @@ export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   };
 }
 
-/** The networks that a resolver's answers about `ipv4only.arpa` show (RFC 7050 §3). */
+/** The NAT64 networks in a resolver's answers for `ipv4only.arpa` (RFC 7050 §3). */
 export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[] {
   return answers.filter(isTranslatable).flatMap((network) => {
     const bytes = addressBytes(network);
@@ -158,16 +158,13 @@ export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[
   });
 }
 
-/**
- * What translates addresses in the network that this machine is in, as its resolver tells. A network whose resolver knows of no
- * translation, or does not answer, has none but the well-known one.
- */
+/** The translation in the network of this machine, by its resolver. Without an answer it is the well-known one. */
 export async function discoverNat64(): Promise<EmbeddedIpv4> {
   const answers = await lookup(IPV4_ONLY, { all: true, family: 6 }).catch(() => []);
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));
 }
 
-/** An address with a zone is one of a link, and no translator's. */
+/** An address with a zone belongs to a link and is never translated. */
 function isTranslatable(address: string): boolean {
   return isIPv6(address) && !address.includes('%');
 }

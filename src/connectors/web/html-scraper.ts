@@ -9,9 +9,7 @@ import { bodyText, mediaType, requireSuccess } from './fetch-tools.ts';
 import { parsePage } from './page-text.ts';
 import type { FetchPublic } from './public-fetch.ts';
 
-type Gate = Pick<ConcurrencyLimiter, 'run'>;
-
-/** Room for the tree of a page: many times its bytes. */
+/** The tree of a page takes many times its bytes. */
 const PAGE_BYTES = 1_048_576;
 
 const RETURNS = resultSchema(['items'], {
@@ -26,8 +24,8 @@ const RETURNS = resultSchema(['items'], {
   },
 });
 
-/** `html_scraper`: elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
-export function htmlScraperTool(fetchPublic: FetchPublic, reading: Gate = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {
+/** `html_scraper`: finds elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
+export function htmlScraperTool(fetchPublic: FetchPublic, reading = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
     {
       name: 'html_scraper',
@@ -65,8 +63,7 @@ export function htmlScraperTool(fetchPublic: FetchPublic, reading: Gate = new Co
   );
 }
 
-/** What to find, by CSS selectors, and how much of it at most. */
-export interface ElementQuery {
+interface ElementQuery {
   readonly selectors: readonly string[];
   readonly maxItems: number;
   readonly signal: AbortSignal;
@@ -76,16 +73,16 @@ type DomHandler = InstanceType<typeof import('htmlparser2').DomHandler>;
 type PageNode = DomHandler['dom'][number];
 type Select = (selector: string, nodes: PageNode[]) => PageNode[];
 
-/** Selectors and pages come from outside; together they can be made to take for ever. */
+/** Selectors and pages come from outside; a hostile pair would run for ever. */
 const SELECT_MS = 500;
 const MAX_TEXT = 2_000;
 const MAX_ATTRIBUTE = 1_000;
 const HIDDEN_TAGS = new Set(['script', 'style', 'noscript', 'template']);
 
 /**
- * The elements of a page that the selectors find, in their order, each with tag, text (white space folded, 2,000 characters) and
- * attributes. Errors: VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (more than half a second of work), SERVICE_REFUSED (a page
- * that cannot be meant).
+ * The elements of a page that match the selectors, in their order, each with tag, text (white space folded, 2,000 characters) and
+ * attributes. Errors: VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (more than half a second of work), SERVICE_REFUSED (a page that is
+ * nested too deep).
  */
 export async function pageElements(html: string, { selectors, maxItems, signal }: ElementQuery): Promise<readonly JsonObject[]> {
   const [{ DomHandler }, { selectAll }] = await Promise.all([import('htmlparser2'), import('css-select')]);
@@ -105,15 +102,14 @@ function selectNodes(selector: string, nodes: PageNode[], select: Select) {
   }
 }
 
-/** What runs without a pause can be ended from outside of JavaScript alone. */
+/** Only `vm` can end synchronous work. */
 function withTimeLimit<T>(work: () => T): T {
   try {
     return runInNewContext('work()', { work }, { timeout: SELECT_MS }) as T;
   } catch (error) {
     if (error instanceof AtmoError) throw error;
-    throw new AtmoError('RESOURCE_EXCEEDED', `These selectors take more than ${SELECT_MS} ms on this page; use simpler ones`, {
-      permanent: true,
-    });
+    const message = `These selectors take more than ${SELECT_MS} ms on this page; use simpler ones`;
+    throw new AtmoError('RESOURCE_EXCEEDED', message, { permanent: true });
   }
 }
 

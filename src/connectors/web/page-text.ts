@@ -1,14 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AtmoError } from '../../core/errors.ts';
 
-/** A page as it came. */
-export interface Page {
+interface Page {
   readonly html: string;
-  /** Links are relative to it. */
+  /** Base of its links. */
   readonly url: string;
 }
 
-/** What hears the tags and texts of a page. */
+/** Receives the tags and texts of a page. */
 interface PageHandler {
   onopentag(name: string, attributes: Record<string, string>): void;
   ontext(text: string): void;
@@ -22,12 +21,12 @@ interface ReadingBounds {
 }
 
 const SLICE_CHARACTERS = 16_384;
-/** Beyond any page for people; at such depths a parser takes ever longer for each tag. */
+/** Deeper than any page for people; at greater depths a parser takes longer and longer for each tag. */
 const MAX_DEPTH = 1_000;
 
 /**
- * Reads a page as Markdown or text without scripts and styles, until more than `maxCharacters` are written. SERVICE_REFUSED for a
- * page that no person could have meant.
+ * Returns a page as Markdown or text without scripts and styles, and reads no further above `maxCharacters`. SERVICE_REFUSED for a page that
+ * is nested too deep.
  */
 export async function pageText(
   { html, url }: Page,
@@ -39,7 +38,7 @@ export async function pageText(
   return writer.text;
 }
 
-/** Feeds HTML to a handler, a piece at a time so that other work goes on meanwhile. Errors as those of `pageText`. */
+/** Parses HTML for a handler, piece by piece, so that other work runs in between. Errors as those of `pageText`. */
 export async function parsePage(html: string, handler: PageHandler, { signal, isEnough }: ReadingBounds): Promise<void> {
   const { Parser } = await import('htmlparser2');
   const parser = new Parser(boundedDepth(handler));
@@ -67,10 +66,10 @@ function boundedDepth(handler: PageHandler): PageHandler {
   };
 }
 
-/** What becomes of a page: Markdown with links and marks, or its words alone. */
+/** Form of the result: Markdown with links and marks, or words alone. */
 export type PageFormat = 'markdown' | 'text';
 
-/** Never for readers. */
+/** Elements without text for readers. */
 const HIDDEN = new Set([
   'script',
   'style',
@@ -91,21 +90,21 @@ const BLOCKS = new Set(
   ),
 );
 const MARKS: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', code: '`' };
-/** Deeper ones stand as those around them: otherwise a small page could become an endless text. */
+/** Deeper elements have the indent of their parents: otherwise a small page could become an endless text. */
 const MAX_INDENTS = 8;
 const SAFE_LINK = /^(https?|mailto|tel):/;
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Writes a page down while a parser of HTML reads it: a handler for htmlparser2. */
+/** Writes the text of a page: a handler for htmlparser2. */
 class PageWriter {
   readonly #flow = new TextBuilder();
   readonly #baseUrl: string;
   readonly #isMarkdown: boolean;
-  /** Targets of the links that are open. */
+  /** Targets of the open links. */
   readonly #links: string[] = [];
   readonly #indents: string[] = [];
-  /** The next number of each list that is open; undefined where it has none. */
+  /** The next number of each open list; undefined for one without numbers. */
   readonly #lists: (number | undefined)[] = [];
   #hidden = 0;
   #preformatted = 0;
@@ -156,7 +155,7 @@ class PageWriter {
     if (name === 'ol') this.#lists.push(Number.parseInt(attributes.start ?? '1', 10) || 1);
     if (name === 'li') this.#openItem();
     if (name === 'blockquote') this.#indent(this.#isMarkdown ? '> ' : '');
-    if (name === 'pre') this.#openPreformatted();
+    if (name === 'pre' && this.#preformatted++ === 0 && this.#isMarkdown) this.#flow.appendVerbatim('```\n');
     if (name === 'hr' && this.#isMarkdown) this.#flow.appendVerbatim('---');
   }
 
@@ -167,10 +166,6 @@ class PageWriter {
     this.#flow.breakLine(1);
     this.#indent(' '.repeat(item.length));
     if (this.#indents.length <= MAX_INDENTS) this.#flow.item = item;
-  }
-
-  #openPreformatted(): void {
-    if (this.#preformatted++ === 0 && this.#isMarkdown) this.#flow.appendVerbatim('```\n');
   }
 
   #closeStructure(name: string): void {
@@ -185,14 +180,13 @@ class PageWriter {
     const mark = this.#markOf(name);
     if (mark !== undefined) this.#flow.openMark(mark);
     if (/^h[1-6]$/.test(name)) this.#flow.lead = `${'#'.repeat(Number(name[1]))} `;
-    if (name === 'a') this.#openLink(this.#absolute(href));
+    if (name === 'a') {
+      const target = this.#absolute(href);
+      this.#links.push(target);
+      if (target !== '') this.#flow.openMark('[');
+    }
     const picture = name === 'img' ? this.#absolute(src) : '';
     if (picture !== '') this.#flow.appendFolded(`![${alt}](${picture})`);
-  }
-
-  #openLink(target: string): void {
-    this.#links.push(target);
-    if (target !== '') this.#flow.openMark('[');
   }
 
   #closeMark(name: string): void {
@@ -208,7 +202,7 @@ class PageWriter {
     return Object.hasOwn(MARKS, name) ? MARKS[name] : undefined;
   }
 
-  /** Empty for what leads nowhere, such as `javascript:`. */
+  /** Empty for other schemes than those of links, such as `javascript:`. */
   #absolute(reference: string | undefined): string {
     const url = reference === undefined ? null : URL.parse(reference, this.#baseUrl);
     if (!url || !SAFE_LINK.test(url.href)) return '';
@@ -230,19 +224,21 @@ class PageWriter {
   }
 }
 
-/** Lines of text that grow: white space is folded as browsers do, blocks get lines of their own. */
+/** Builds lines of text: it folds white space as browsers do, and begins a new line for each block. */
 class TextBuilder {
-  /** None is empty. One text would be copied whole by each change of it, and pages may have thousands of those. */
+  /** Non-empty parts. Each change of one long text would copy it, and pages have thousands of changes. */
   readonly #parts: string[] = [];
-  /** The parts that are open marks, by their place. */
+  /** The indexes of the parts that are open marks. */
   readonly #marks: number[] = [];
   #length = 0;
-  #prefix = '';
-  #item = '';
+  /** Beginning of every new line, such as `> `. */
+  prefix = '';
+  /** Replaces the end of the prefix in the next line, such as `- `. */
+  item = '';
   #lead = '';
   #breaks = 0;
   #isSpaceDue = false;
-  /** Behind an opening mark there is no space. */
+  /** True directly after an opening mark, where no space may follow. */
   #isTight = false;
 
   get length(): number {
@@ -253,22 +249,12 @@ class TextBuilder {
     return this.#parts.join('').trim();
   }
 
-  /** What every line from now on begins with, such as `> `. */
-  set prefix(prefix: string) {
-    this.#prefix = prefix;
-  }
-
-  /** What the next line has instead of the end of its prefix, such as `- `. */
-  set item(item: string) {
-    this.#item = item;
-  }
-
-  /** What the next line has before its text, such as `## `; inside of marks there are no lines. */
+  /** Text before the content of the next line, such as `## `; there are no lines within marks. */
   set lead(lead: string) {
     if (this.#marks.length === 0) this.#lead = lead;
   }
 
-  /** Text in which any white space is one space, and none at the beginning of a line. */
+  /** Adds text with any white space as one space, and none at the beginning of a line. */
   appendFolded(text: string): void {
     const words = text.replaceAll(/[\s\u00a0]+/g, ' ');
     if (words.startsWith(' ')) this.#space();
@@ -280,21 +266,21 @@ class TextBuilder {
     this.#isSpaceDue = words.endsWith(' ');
   }
 
-  /** Text as it is, line by line. */
+  /** Adds unchanged text, line by line. */
   appendVerbatim(text: string): void {
     this.#begin();
-    this.#add(text.replaceAll(/\r?\n/g, `\n${this.#prefix}`));
+    this.#add(text.replaceAll(/\r?\n/g, `\n${this.prefix}`));
     this.#isTight = false;
   }
 
-  /** Begins a new line before the next text; with 2 an empty one is between. Inside of marks it is a space. */
+  /** Begins a new line before the next text, with 2 after an empty line. Within marks it adds a space. */
   breakLine(lines: 1 | 2): void {
     if (this.#length === 0) return;
     if (this.#marks.length > 0) this.#space();
     else this.#breaks = Math.max(this.#breaks, lines);
   }
 
-  /** A mark that stands close to the text behind it, such as `**`. */
+  /** Adds a mark without space before the next text, such as `**`. */
   openMark(mark: string): void {
     this.#begin();
     this.#marks.push(this.#parts.length);
@@ -302,7 +288,7 @@ class TextBuilder {
     this.#isTight = true;
   }
 
-  /** The mark that ends it; both vanish where there is nothing between them. */
+  /** Adds the closing mark, or removes the opening one where no text is in between. */
   closeMark(mark: string): void {
     const at = this.#marks.pop() ?? 0;
     this.#isTight = false;
@@ -329,9 +315,9 @@ class TextBuilder {
   #begin(): void {
     const isFirst = this.#length === 0;
     if (isFirst || this.#breaks > 0) {
-      this.#add(isFirst ? '' : `\n${this.#prefix.trimEnd()}`.repeat(this.#breaks - 1).concat('\n'));
-      this.#add(this.#prefix.slice(0, this.#prefix.length - this.#item.length) + this.#item + this.#lead);
-      this.#item = '';
+      this.#add(isFirst ? '' : `\n${this.prefix.trimEnd()}`.repeat(this.#breaks - 1).concat('\n'));
+      this.#add(this.prefix.slice(0, this.prefix.length - this.item.length) + this.item + this.#lead);
+      this.item = '';
       this.#lead = '';
     } else if (this.#isSpaceDue) this.#add(' ');
     this.#breaks = 0;

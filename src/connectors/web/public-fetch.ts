@@ -9,40 +9,40 @@ import { headersOf, readDecodedBody, sendRequest } from '../http-client/http-req
 import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
 
 /** A request to an address that an agent chose. */
-export interface PublicRequest {
+interface PublicRequest {
   readonly url: string;
   /** GET when absent. */
   readonly method?: 'GET' | 'HEAD';
   readonly signal: AbortSignal;
-  /** Longest body, after decompression. */
+  /** Bound on the decompressed body. */
   readonly maxBytes: number;
   /** Value of the header `accept`. */
   readonly accept?: string;
 }
 
-/** An answer with any status but a redirect that was followed. */
+/** A response with any status; redirects were followed. */
 export interface PublicResponse {
   readonly status: number;
-  /** Where the answer came from in the end. */
+  /** URL after the redirects. */
   readonly url: string;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Port: fetches from the public internet whatever address somebody names. */
+/** Port: fetches any address of the public internet. */
 export type FetchPublic = (request: PublicRequest) => Promise<PublicResponse>;
 
-/** Port: the addresses of a name. */
+/** Port: resolves the addresses of a name. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 interface PublicFetchOptions {
-  /** Private hosts that the owner lets agents reach, in the forms of `hostRule`. */
+  /** Private hosts that the owner allows, in the forms of `hostRule`. */
   readonly allowedHosts?: readonly string[];
   /** The machine's resolver when absent. */
   readonly resolve?: ResolveHost;
-  /** How the network turns addresses of IPv6 into those of IPv4; asked of the resolver when absent. */
+  /** The NAT64 translation of the network, from its resolver when absent. */
   readonly translation?: () => Promise<EmbeddedIpv4>;
-  /** For the whole of it, redirects included; 30 s when absent. */
+  /** Limit for the whole fetch with its redirects; 30 s when absent. */
   readonly timeoutMs?: number;
 }
 
@@ -55,10 +55,10 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * A fetch for addresses that come from agents: HTTP and HTTPS only, nothing private. Every answer of the DNS is checked, and the
- * connection goes to the checked addresses, so that a name cannot point elsewhere a moment later; each redirect is judged anew.
- * Errors of the fetch: VALIDATION_ERROR (no such address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE
- * (not reached), SERVICE_REFUSED (redirects without end, garbage), PAYLOAD_TOO_LARGE, TIMEOUT, or what the signal aborts with.
+ * Makes a fetch for addresses of agents: HTTP and HTTPS only, no private hosts. Every answer of the DNS is checked, and the connection uses
+ * the checked addresses, so that a name cannot change in between; each redirect is checked again. Errors of the fetch: VALIDATION_ERROR
+ * (no address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless redirects, a
+ * malformed response), PAYLOAD_TOO_LARGE, TIMEOUT, or the reason of the signal.
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
@@ -68,7 +68,9 @@ export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
     const hasIpv6 = addresses.some(({ family, address }) => family === 6 && isPublicAddress(address));
     const embedded = hasIpv6 ? await orAborted(translation(), signal) : embeddedIpv4([]);
     if (addresses.every(({ address }) => isPublicAddress(address, embedded) || isAllowed(target, address))) return addresses;
-    throw forbidden(target);
+    const { hostname: host } = target;
+    const message = `${host} is not on the public internet; the owner may allow it in connectors.web.allowed_hosts`;
+    throw new AtmoError('PERMISSION_DENIED', message, { host });
   };
   return async (request) => {
     const limit = AbortSignal.timeout(timeoutMs);
@@ -99,7 +101,7 @@ async function followRedirects(
   throw new AtmoError('SERVICE_REFUSED', `${quotedUrl(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
 }
 
-/** The address as a URL that may be asked for, without a fragment. VALIDATION_ERROR. */
+/** The URL of an address, without a fragment. VALIDATION_ERROR for one that cannot be fetched. */
 function parseWebUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);
@@ -135,7 +137,7 @@ function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses
   );
 }
 
-/** Asking the DNS again could get another answer than the one that was judged. */
+/** Returns the checked addresses: another query of the DNS could have another answer. */
 function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   const [first = { address: '', family: 4 }] = addresses;
   return (_, { all }, done) => {
@@ -156,11 +158,6 @@ async function readResponse(
       : new AtmoError('SERVICE_REFUSED', `The answer broke off or cannot be unpacked (${code})`, { status });
   const body = await readDecodedBody(response, { method, maxBytes: request.maxBytes }, brokenOff);
   return { status, url: target.href, headers: headersOf(response), body };
-}
-
-function forbidden({ hostname }: URL): AtmoError {
-  const message = `${hostname} is not on the public internet; the owner may allow it in connectors.web.allowed_hosts`;
-  return new AtmoError('PERMISSION_DENIED', message, { host: hostname });
 }
 
 function unreachable(hostname: string, code: string): AtmoError {

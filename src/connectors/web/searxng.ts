@@ -5,9 +5,9 @@ import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { resultSchema } from '../connector.ts';
 import { callEndpoint, jsonOf } from '../http-client/endpoint-call.ts';
+import type { SearchConfig } from './web-config.ts';
 
-/** A search for pages. */
-export interface WebSearch {
+interface WebSearch {
   readonly query: string;
   readonly count: number;
   readonly freshness: 'day' | 'week' | 'month' | 'year' | 'any';
@@ -15,26 +15,21 @@ export interface WebSearch {
   readonly signal: AbortSignal;
 }
 
-/** Pages in the order of the server, and how many it knows of. */
-export interface WebSearchResults {
+/** Pages in the order of the server, and the number of all that it has. */
+interface WebSearchResults {
   readonly results: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
   readonly total: number;
 }
 
-/** Where SearXNG is. */
-interface SearxngServer {
-  readonly url: string;
-  readonly token?: string;
-  readonly language?: string;
-}
+type SearxngServer = Pick<SearchConfig, 'url' | 'token' | 'language'>;
 
 const SERVICE = 'The SearXNG server';
-/** It gives a few dozen results a page. */
+/** A page has a few dozen results. */
 const MAX_PAGES = 10;
 
 /**
- * Asks SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new ones. Errors as those of
- * `callEndpoint`; SERVICE_REFUSED where the server gives no JSON, which its settings have to allow.
+ * Searches with SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new ones. Errors as those of
+ * `callEndpoint`; SERVICE_REFUSED where the settings of the server do not allow JSON.
  */
 async function searchWeb(server: SearxngServer, search: WebSearch): Promise<WebSearchResults> {
   const found = new Map<string, WebSearchResults['results'][number]>();
@@ -65,7 +60,7 @@ async function requestPage(server: SearxngServer, search: WebSearch, page: numbe
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered without results; is its address right?`);
 }
 
-/** SearXNG answers 403 for every format that its settings do not list. */
+/** SearXNG returns 403 for every format that its settings do not list. */
 function explainForbidden(error: unknown): never {
   if (!(error instanceof AtmoError) || error.details.status !== 403) throw error;
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} gives no JSON: add json to search.formats in its settings.yml`, { status: 403 });
@@ -83,15 +78,12 @@ function searchUrl({ url, language }: SearxngServer, { query, freshness, isSafe 
 function resultsOf({ results }: JsonObject): WebSearchResults['results'] {
   return (results as readonly Json[]).filter(isJsonObject).flatMap(({ title, url, content }) => {
     if (typeof url !== 'string' || !/^https?:\/\//.test(url)) return [];
-    return [{ title: plainLine(title, 300), url: url.slice(0, 2_048), snippet: plainLine(content, 1_000) }];
+    const line = (text: Json | undefined, max: number) => (typeof text === 'string' ? visibleLine(text, max) : '');
+    return [{ title: line(title, 300), url: url.slice(0, 2_048), snippet: line(content, 1_000) }];
   });
 }
 
-function plainLine(text: Json | undefined, max: number): string {
-  return typeof text === 'string' ? visibleLine(text, max) : '';
-}
-
-/** `search_web` by a SearXNG server. */
+/** `search_web` over a SearXNG server. */
 export function searchWebTool(server: SearxngServer): RegisteredTool {
   const text = { type: 'string' };
   return defineTool(

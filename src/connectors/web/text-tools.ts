@@ -10,29 +10,27 @@ import { canonicalPath } from '../files/file-path.ts';
 import type { FileRoots } from '../files/file-roots.ts';
 import type { FileRoot } from '../files/files-config.ts';
 
-type Gate = Pick<ConcurrencyLimiter, 'run'>;
-
-/** Each search may take 64 MB, and everybody may search. */
+/** Each search may take 64 MB, and every agent may search. */
 const MAX_CONCURRENT_SEARCHES = 2;
 const MAX_TEXT = 1_000_000;
 
-/** Where texts may come from beside the parameters: the folders that the owner opened. */
-export interface TextFiles {
+/** The configured folders as a source of texts. */
+interface TextFiles {
   readonly files: Pick<FileRoots, 'read'>;
   readonly roots: Readonly<Record<string, FileRoot>>;
 }
 
-/** A text as callers give it: by itself, under the name that programs have for it, or as a file. */
+/** The text of a caller: itself, under the name that programs use, or as a file. */
 interface GivenText {
   readonly text?: string | undefined;
   readonly stdin?: string | undefined;
   readonly file?: string | undefined;
 }
 
-/** `json_parse` and `text_search`: they need nothing but their parameters, and the right to read a file that is named. */
+/** `json_parse` and `text_search`, which work on a parameter, or on a file that the caller may read. */
 export function textTools(
   source: TextFiles,
-  searching: Gate = new ConcurrencyLimiter({ maxRunning: MAX_CONCURRENT_SEARCHES }),
+  searching = new ConcurrencyLimiter({ maxRunning: MAX_CONCURRENT_SEARCHES }),
 ): readonly RegisteredTool[] {
   return [jsonParseTool(source), textSearchTool(source, searching)];
 }
@@ -45,14 +43,14 @@ function textParameters(what: string) {
   };
 }
 
-/** One text of those that a caller may give, with the path of a file in its canonical form. VALIDATION_ERROR for none or several. */
+/** The single text of a caller, with the path of a file in its canonical form. VALIDATION_ERROR for none or several. */
 function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: TextFiles['roots']): JsonObject {
   const given = [text, stdin, file].filter((value) => value !== undefined);
   if (given.length !== 1) throw new AtmoError('VALIDATION_ERROR', 'Give one of text, stdin and file');
   return { ...rest, ...(file === undefined ? { text: text ?? stdin ?? '' } : { file: canonicalPath(file, roots) }) };
 }
 
-/** The right to read the file of a call that names one. */
+/** The effect of reading the file of a call, where it names one. */
 function readEffects({ file }: GivenText): readonly Effect[] {
   return file === undefined ? [] : [{ permission: `fs:read:${file}`, risk: 'low', target: `file/${file}` }];
 }
@@ -81,7 +79,7 @@ function jsonParseTool(source: TextFiles): RegisteredTool {
   );
 }
 
-function textSearchTool(source: TextFiles, searching: Gate): RegisteredTool {
+function textSearchTool(source: TextFiles, searching: ConcurrencyLimiter): RegisteredTool {
   return defineTool(
     {
       name: 'text_search',
@@ -108,8 +106,8 @@ function textSearchTool(source: TextFiles, searching: Gate): RegisteredTool {
     async ({ pattern, ignore_case: isCaseIgnored, limit, ...given }, { signal }) => {
       const text = await textOf(given, source);
       const search = { pattern, text, isCaseIgnored, maxMatches: limit, signal };
-      const { matches, truncated } = await searching.run(() => searchText(search), signal);
-      return { matches, truncated };
+      const matches = await searching.run(() => searchText(search), signal);
+      return { matches: matches.slice(0, limit), truncated: matches.length > limit };
     },
   );
 }
@@ -123,8 +121,7 @@ function indented(text: string): string {
   }
 }
 
-/** A search by a regular expression of JavaScript. */
-export interface TextSearch {
+interface TextSearch {
   readonly pattern: string;
   readonly text: string;
   readonly isCaseIgnored: boolean;
@@ -132,16 +129,10 @@ export interface TextSearch {
   readonly signal: AbortSignal;
 }
 
-/** What was found, and whether there was more. */
-export interface TextMatches {
-  readonly matches: readonly string[];
-  readonly truncated: boolean;
-}
-
 const TIME_LIMIT_MS = 1_500;
 const MAX_MEMORY_MB = 64;
 
-// Given as text: the program ships as one bundle, in which a file of its own would have no place.
+// A text, because the hub ships as one bundle.
 const SEARCH_PROGRAM = `
 const { parentPort, workerData: { pattern, flags, text, maxMatches } } = require('node:worker_threads');
 const matches = [];
@@ -151,10 +142,10 @@ for (const match of text.matchAll(new RegExp(pattern, flags))) {
 parentPort.postMessage(matches);`;
 
 /**
- * All that a regular expression matches, in a thread that is ended when a pattern takes for ever on its text. Errors:
- * VALIDATION_ERROR (no regular expression), RESOURCE_EXCEEDED (more than 1.5 s, or than 64 MB).
+ * The matches of a regular expression, at most one above `maxMatches`. It runs in a thread, which is ended when a pattern does not come to
+ * an end. Errors: VALIDATION_ERROR (no regular expression), RESOURCE_EXCEEDED (more than 1.5 s or 64 MB).
  */
-async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<TextMatches> {
+async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<readonly string[]> {
   const flags = isCaseIgnored ? 'gimu' : 'gmu';
   requirePattern(pattern, flags);
   signal.throwIfAborted();
@@ -165,8 +156,7 @@ async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: 
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB, maxYoungGenerationSizeMb: 8 },
   });
   try {
-    const matches = await answerOf(worker, AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]));
-    return { matches: matches.slice(0, maxMatches), truncated: matches.length > maxMatches };
+    return await matchesOf(worker, AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]));
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -184,7 +174,7 @@ function requirePattern(pattern: string, flags: string): void {
   }
 }
 
-function answerOf(worker: Worker, signal: AbortSignal): Promise<readonly string[]> {
+function matchesOf(worker: Worker, signal: AbortSignal): Promise<readonly string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
   worker.once('message', resolve);
   worker.once('error', () => reject(searchExceeds(`more than ${MAX_MEMORY_MB} MB`)));

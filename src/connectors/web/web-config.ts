@@ -23,8 +23,8 @@ export const SEARCH_SECTION = optionalSection(
   ['url'],
 );
 
-/** What agents may fetch. */
+/** `connectors.web`: the addresses that agents may fetch. */
 export type WebConfig = Settings<typeof WEB_SECTION>;
 
-/** Where searches go. */
+/** `connectors.search`: the server for searches. */
 export type SearchConfig = Settings<typeof SEARCH_SECTION>;

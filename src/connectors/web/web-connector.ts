@@ -1,9 +1,9 @@
-import { readSecret } from '../../core/config/config-section.ts';
+import { present } from '../../core/json.ts';
 import { lazy } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { FileRoots } from '../files/file-roots.ts';
 import { hostRule } from './address-policy.ts';
@@ -22,7 +22,7 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/** Tools that fetch and search the web, and two that work on texts alone. CONFIG_INVALID for a network or secret that is none. */
+/** Tools that fetch and search the web, and two tools for texts. CONFIG_INVALID for a malformed network or missing secret. */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
@@ -44,12 +44,12 @@ function pageTools({ enabled, allowedHosts }: WebConfig): readonly RegisteredToo
 function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): RegisteredTool {
   if (!search) return unconfigured(searchWebTool({ url: '' }), 'set connectors.search.url in the configuration to a SearXNG server');
   const { token, ...server } = search;
-  return searchWebTool({ ...server, ...(token !== undefined && { token: readSecret(token, env) }) });
+  return searchWebTool({ ...server, ...present({ token: optionalSecret(token, env) }) });
 }
 
 /**
- * The fetch of `publicFetch`, loaded by the first request: HTTP, TLS and decompression take megabytes that a hub whose agents
- * never look into the web need not hold. CONFIG_INVALID at once for a network that is none.
+ * The fetch of `publicFetch`, which the first request loads: a hub whose agents never fetch pages saves the megabytes of HTTP, TLS and
+ * decompression. CONFIG_INVALID at once for a malformed network.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
   hostRule(allowedHosts);
