@@ -3,7 +3,7 @@ import type { AttributePath, AttributeReading, CommandPath } from '../../core/de
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { AttributeShape, CommandShape } from '../model/cluster-shape.ts';
+import type { AttributeShape } from '../model/cluster-shape.ts';
 import { fromJson, refuseOutsideLimits, toJson } from '../model/value-json.ts';
 import type { DeviceInteractions, FabricEntries, InteractionCall } from './device-interactions.ts';
 import type { ReportTimes } from './device-reports.ts';
@@ -14,9 +14,9 @@ interface DeviceAccessCollaborators {
   readonly interactions: DeviceInteractions;
   readonly times: ReportTimes;
   readonly scope: PathScope;
-  /** DEVICE_NOT_FOUND for an id that is not there. */
+  /** Throws DEVICE_NOT_FOUND. */
   find(id: DeviceId): { readonly node: NodeDevices; readonly known: KnownDevice };
-  /** Told how each call ended: whether the node gave a sign of life. */
+  /** Is called after each call; `isAlive` is true if the node answered. */
   onOutcome(node: NodeDevices, isAlive: boolean): void;
 }
 
@@ -26,44 +26,40 @@ interface ReadItem {
   readonly attribute: AttributeShape;
 }
 
-interface ReadOptions extends DeviceCallOptions {
-  readonly entries: FabricEntries;
-}
-
 /** Reads, writes and commands by names and JSON values; errors as DeviceAccess. */
 export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'> {
-  readonly #with: DeviceAccessCollaborators;
+  readonly #parts: DeviceAccessCollaborators;
 
-  constructor(collaborators: DeviceAccessCollaborators) {
-    this.#with = collaborators;
+  constructor(parts: DeviceAccessCollaborators) {
+    this.#parts = parts;
   }
 
   cached(path: AttributePath): AttributeReading | undefined {
     const item = this.#item(path);
     const value = item.resolved.cluster.state[item.attribute.property];
-    return value === undefined ? undefined : this.#reading(item, value, this.#with.times.of(item.resolved.node, path, item.attribute));
+    return value === undefined ? undefined : this.#reading(item, value, this.#parts.times.of(item.resolved.node, path, item.attribute));
   }
 
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
-    return this.#read(paths, { ...options, entries: 'ours' });
+    return this.#read(paths, options, 'ours');
   }
 
-  /** As `read`, with the entries of all fabrics, as far as the device shows them to us. */
+  /** Reads as `read`, with the entries of all fabrics that the device lets us read. */
   readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
-    return this.#read(paths, { ...options, entries: 'of-all-fabrics' });
+    return this.#read(paths, options, 'of-all-fabrics');
   }
 
-  async #read(paths: readonly AttributePath[], options: ReadOptions): Promise<readonly AttributeReading[]> {
+  async #read(paths: readonly AttributePath[], options: DeviceCallOptions, entries: FabricEntries): Promise<readonly AttributeReading[]> {
     const items = paths.map((path) => this.#item(path));
-    const values = new Map<ReadItem, AttributeReading>();
     const byNode = Map.groupBy(items, ({ resolved }) => resolved.node);
-    await Promise.all([...byNode.values()].map((group) => this.#readNode(group, { options, values })));
-    return items.flatMap((item) => values.get(item) ?? []);
+    const readings = await Promise.all([...byNode].map(([node, group]) => this.#readNode(node, group, { ...options, entries })));
+    const byItem = new Map(readings.flat());
+    return items.flatMap((item) => byItem.get(item) ?? []);
   }
 
   async write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
     const { resolved, attribute } = this.#item(path);
-    // matter.js 0.17.9 would take the value into its cache and send nothing.
+    // matter.js 0.17.9 would write the value into its cache and send nothing.
     if (!attribute.facts.writable)
       throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
     const converted = fromJson(attribute.shape, value);
@@ -76,12 +72,12 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
       isTimed: attribute.isWriteTimed,
     };
     const call = this.#call(resolved, `Writing ${path.cluster}.${path.attribute} of ${path.device}`, options);
-    await this.#watched(resolved.node, this.#with.interactions.write(call, request));
+    await this.#reported(resolved.node, this.#parts.interactions.write(call, request));
   }
 
   async invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null> {
     const resolved = this.#resolve(path);
-    const command = resolveCommand(resolved, path);
+    const command = named(resolved.cluster.shape.commands, path.command, `${path.cluster} of ${path.device} takes no command`);
     if (UNSENDABLE.test(`${path.cluster}.${path.command}`)) {
       throw new AtmoError(
         'NOT_SUPPORTED',
@@ -98,56 +94,55 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
       fields: command.request.fields.length > 0 ? converted : undefined,
     };
     const call = this.#call(resolved, `${path.cluster}.${path.command} on ${path.device}`, options);
-    const answer = await this.#watched(resolved.node, this.#with.interactions.invoke(call, request));
+    const answer = await this.#reported(resolved.node, this.#parts.interactions.invoke(call, request));
     if (command.response === undefined || answer === undefined) return null;
     const json = toJson(command.response, answer);
     return isJsonObject(json) ? json : null;
   }
 
   async #readNode(
+    node: NodeDevices,
     items: readonly ReadItem[],
-    { options, values }: { readonly options: ReadOptions; readonly values: Map<ReadItem, AttributeReading> },
-  ): Promise<void> {
-    const first = items[0];
-    if (first === undefined) return;
-    const { node } = first.resolved;
-    const what = items.map(({ path }) => `${path.cluster}.${path.attribute}`).join(', ');
+    { entries, signal }: DeviceCallOptions & { readonly entries: FabricEntries },
+  ): Promise<readonly (readonly [ReadItem, AttributeReading])[]> {
+    const names = items.map(({ path }) => `${path.cluster}.${path.attribute}`).join(', ');
     const targets = items.map(({ path, resolved, attribute }) => ({
       endpoint: path.endpoint,
       cluster: resolved.cluster.shape.id,
       attribute: attribute.id,
     }));
-    const call = this.#call(first.resolved, `Reading ${what} of ${first.path.device}`, options);
-    const answers = await this.#watched(node, this.#with.interactions.read(call, targets, options.entries));
-    for (const [index, item] of items.entries()) {
-      if (answers[index] === undefined)
+    const call = this.#call({ node }, `Reading ${names} of ${items[0]?.path.device}`, { signal });
+    const values = await this.#reported(node, this.#parts.interactions.read(call, targets, entries));
+    return items.map((item, index) => {
+      if (values[index] === undefined)
         throw new AtmoError('NOT_SUPPORTED', `The device did not answer for ${item.path.cluster}.${item.path.attribute}`);
-      values.set(item, this.#reading(item, answers[index], this.#with.times.note(node, item.path)));
-    }
+      return [item, this.#reading(item, values[index], this.#parts.times.note(node, item.path))];
+    });
   }
 
-  async #watched<Result>(node: NodeDevices, work: Promise<Result>): Promise<Result> {
+  async #reported<Result>(node: NodeDevices, work: Promise<Result>): Promise<Result> {
     try {
       const result = await work;
-      this.#with.onOutcome(node, true);
+      this.#parts.onOutcome(node, true);
       return result;
     } catch (error) {
-      if (error instanceof AtmoError && SILENT.has(error.code)) this.#with.onOutcome(node, false);
+      if (error instanceof AtmoError && SILENT.has(error.code)) this.#parts.onOutcome(node, false);
       throw error;
     }
   }
 
-  #call({ node }: ResolvedCluster, what: string, { signal }: DeviceCallOptions): InteractionCall {
+  #call({ node }: Pick<ResolvedCluster, 'node'>, what: string, { signal }: DeviceCallOptions): InteractionCall {
     return { node: node.node, link: node.link, isSleepy: node.isSleepy, what, signal };
   }
 
   #item(path: AttributePath): ReadItem {
     const resolved = this.#resolve(path);
-    return { path, resolved, attribute: resolveAttribute(resolved, path) };
+    const { attributes } = resolved.cluster.shape;
+    return { path, resolved, attribute: named(attributes, path.attribute, `${path.cluster} of ${path.device} has no attribute`) };
   }
 
   #resolve(path: { readonly device: DeviceId; readonly endpoint: number; readonly cluster: string }): ResolvedCluster {
-    return resolveCluster({ ...this.#with.find(path.device), scope: this.#with.scope }, path);
+    return resolveCluster({ ...this.#parts.find(path.device), scope: this.#parts.scope }, path);
   }
 
   #reading({ path, resolved, attribute }: ReadItem, value: unknown, atMs: number): AttributeReading {
@@ -166,50 +161,35 @@ function refuseBehindBridge({ known, node }: ResolvedCluster): void {
   throw new AtmoError('DEVICE_UNREACHABLE', `The bridge says that it cannot reach ${device.id}; nothing was sent`);
 }
 
-/** A cluster of a device, found by its names. */
 interface ResolvedCluster {
   readonly node: NodeDevices;
   readonly known: KnownDevice;
-  readonly endpoint: number;
   readonly cluster: PeerCluster;
 }
 
-/** Which endpoints of its node a path may name: those of the device, or, for administration, all. */
+/** Endpoints of a node that a path may name: those of the device, or, for administration, all. */
 type PathScope = 'device' | 'node';
 
-/** The cluster that a path names; NOT_SUPPORTED tells which endpoints and clusters there are. */
+/** Finds the cluster of a path. NOT_SUPPORTED names the endpoints and clusters of the device. */
 function resolveCluster(
-  place: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
+  { node, known, scope }: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
   path: { readonly endpoint: number; readonly cluster: string },
 ): ResolvedCluster {
-  const { node, known, scope } = place;
   const endpoints = scope === 'device' ? known.planned.endpoints : [...node.node.endpoints].map(({ number }) => number);
   const endpoint = endpoints.includes(path.endpoint) ? node.endpoint(path.endpoint) : undefined;
   if (endpoint === undefined) throw absent(`${known.device.id} has no endpoint ${path.endpoint}`, endpoints.map(String));
-  const clusters = clustersOf(endpoint);
-  const cluster = clusters.get(path.cluster);
-  if (cluster === undefined)
-    throw absent(`Endpoint ${path.endpoint} of ${known.device.id} has no cluster ${path.cluster}`, [...clusters.keys()]);
-  return { node, known, endpoint: path.endpoint, cluster };
+  const cluster = named(clustersOf(endpoint), path.cluster, `Endpoint ${path.endpoint} of ${known.device.id} has no cluster`);
+  return { node, known, cluster };
 }
 
-/** The attribute that a path names; NOT_SUPPORTED tells which there are. */
-function resolveAttribute(resolved: ResolvedCluster, path: AttributePath): AttributeShape {
-  const { attributes } = resolved.cluster.shape;
-  const attribute = attributes.get(path.attribute);
-  if (attribute === undefined) throw absent(`${path.cluster} of ${path.device} has no attribute ${path.attribute}`, [...attributes.keys()]);
-  return attribute;
+/** Finds an element by its name. NOT_SUPPORTED names all elements. */
+function named<Element>(elements: ReadonlyMap<string, Element>, name: string, problem: string): Element {
+  const element = elements.get(name);
+  if (element === undefined) throw absent(`${problem} ${name}`, [...elements.keys()]);
+  return element;
 }
 
-/** The command that a path names; NOT_SUPPORTED tells which there are. */
-function resolveCommand(resolved: ResolvedCluster, path: CommandPath): CommandShape {
-  const { commands } = resolved.cluster.shape;
-  const command = commands.get(path.command);
-  if (command === undefined) throw absent(`${path.cluster} of ${path.device} takes no command ${path.command}`, [...commands.keys()]);
-  return command;
-}
-
-function absent(what: string, names: readonly string[]): AtmoError {
-  const there = names.length > 0 ? `there are ${names.join(', ')}` : 'there are none';
-  return new AtmoError('NOT_SUPPORTED', `${what}; ${there}`, { available: names });
+function absent(problem: string, names: readonly string[]): AtmoError {
+  const available = names.length > 0 ? `there are ${names.join(', ')}` : 'there are none';
+  return new AtmoError('NOT_SUPPORTED', `${problem}; ${available}`, { available: names });
 }

@@ -1,20 +1,21 @@
 import { Matter } from '@matter/model';
 import type { Device, DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
+import { present } from '../../core/json.ts';
 import { deviceText, typeTitle } from './device-text.ts';
 
-/** A device that a node's structure makes, before it has its id and the name that people gave it. */
+/** A device by the structure of its node, before it has its id and the name that people gave it. */
 export interface PlannedDevice {
-  /** The same for the same thing after restarts and re-numbering: node id, then UniqueID or endpoint. */
+  /** Stays the same after restarts and re-numbering: node id, then UniqueID or endpoint. */
   readonly key: string;
   readonly parentKey?: string;
   readonly kind: Device['kind'];
   readonly nodeId: string;
   readonly endpoints: readonly number[];
-  /** The name the device carries itself; empty when it has none. */
+  /** The device's own name; empty when it has none. */
   readonly label: string;
-  /** What to call it otherwise. */
+  /** The name of a device without a label. */
   readonly productName: string;
-  /** Which part of its device it is, such as `humidity sensor`; only parts have it. */
+  /** Title of a part within its device, such as `humidity sensor`; absent otherwise. */
   readonly partTitle?: string;
   readonly facts: ProductFacts;
   readonly deviceTypes: readonly string[];
@@ -22,7 +23,7 @@ export interface PlannedDevice {
 
 const AGGREGATOR = 'Aggregator';
 
-/** Some endpoints that belong together: a node without its bridged ones, or one bridged device. */
+/** A node without its bridged endpoints, or one bridged device. */
 interface Unit {
   readonly key: string;
   readonly parentKey?: string;
@@ -76,21 +77,22 @@ function planUnit(nodeId: string, unit: Unit): readonly PlannedDevice[] {
   const parts = applications.filter((endpoint) => endpoint !== leading);
   const isInPart = (endpoint: EndpointSnapshot): boolean => parts.some((part) => part === tree.ownerOf(endpoint));
   const held = unit.members.filter((endpoint) => !isInPart(endpoint));
+  const { key, parentKey, kind, facts } = unit;
   const main: PlannedDevice = {
-    key: unit.key,
-    ...(unit.parentKey !== undefined && { parentKey: unit.parentKey }),
-    kind: unit.kind,
+    key,
+    ...present({ parentKey }),
+    kind,
     nodeId,
     endpoints: held.map(({ number }) => number),
-    label: unit.facts.label,
-    productName: unit.facts.product.name || typeTitle(typesOf(unit.members)[0] ?? 'device'),
-    facts: unit.facts,
+    label: facts.label,
+    productName: facts.product.name || typeTitle(typesOf(unit.members)[0] ?? 'device'),
+    facts,
     deviceTypes: typesOf(leading === undefined ? held : [leading, ...held]),
   };
-  return [main, ...parts.map((part) => planPart(main, part, { tree, siblings: parts, unit }))];
+  return [main, ...parts.map((part) => planPart(main, part, { tree, siblings: parts }))];
 }
 
-/** The one application endpoint that the unit itself is, such as the refrigerator above its cabinets. */
+/** The application endpoint of the unit itself, such as the refrigerator above its cabinets. */
 function leadingApplication(unit: Unit, applications: readonly EndpointSnapshot[], tree: EndpointTree): EndpointSnapshot | undefined {
   if (unit.root.isApplication) return unit.root;
   const top = applications.filter((endpoint) => tree.ownerAbove(endpoint) === undefined);
@@ -100,13 +102,11 @@ function leadingApplication(unit: Unit, applications: readonly EndpointSnapshot[
 interface PartContext {
   readonly tree: EndpointTree;
   readonly siblings: readonly EndpointSnapshot[];
-  readonly unit: Unit;
 }
 
-function planPart(main: PlannedDevice, part: EndpointSnapshot, { tree, siblings, unit }: PartContext): PlannedDevice {
+function planPart(main: PlannedDevice, part: EndpointSnapshot, { tree, siblings }: PartContext): PlannedDevice {
   const endpoints = [part, ...tree.below(part).filter((endpoint) => tree.ownerOf(endpoint) === part)];
   const title = partTitle(part, siblings);
-  const deviceTypes = typesOf(endpoints);
   return {
     key: `${main.key}/p${part.number}`,
     parentKey: main.key,
@@ -116,8 +116,8 @@ function planPart(main: PlannedDevice, part: EndpointSnapshot, { tree, siblings,
     label: main.label === '' ? '' : `${main.label} ${title}`,
     productName: `${main.productName} ${title}`,
     partTitle: title,
-    facts: unit.facts,
-    deviceTypes,
+    facts: main.facts,
+    deviceTypes: typesOf(endpoints),
   };
 }
 
@@ -125,11 +125,11 @@ function partTitle(part: EndpointSnapshot, siblings: readonly EndpointSnapshot[]
   const title = typeTitle(typesOf([part])[0] ?? 'part');
   const same = siblings.filter((sibling) => typeTitle(typesOf([sibling])[0] ?? 'part') === title);
   if (same.length === 1) return title;
-  const telling = labelsOf(part).find((label) => same.filter((sibling) => labelsOf(sibling).includes(label)).length === 1);
-  return telling === undefined ? `${title} ${same.indexOf(part) + 1}` : `${title} ${telling}`;
+  const distinct = labelsOf(part).find((label) => same.filter((sibling) => labelsOf(sibling).includes(label)).length === 1);
+  return `${title} ${distinct ?? same.indexOf(part) + 1}`;
 }
 
-/** Application types first; what describes only structure is left out unless there is nothing else. */
+/** Application types first; types of structure alone are left out unless there is no other. */
 function typesOf(endpoints: readonly EndpointSnapshot[]): readonly string[] {
   const applications = endpoints.filter(({ isApplication }) => isApplication);
   const names = [...applications, ...endpoints].flatMap(({ deviceTypes }) => deviceTypes.map(({ name }) => name));
@@ -141,7 +141,7 @@ function hasType(endpoint: EndpointSnapshot, name: string): boolean {
   return endpoint.deviceTypes.some((type) => type.name === name);
 }
 
-/** Which endpoint stands above which, among some endpoints of a node. */
+/** The tree of some endpoints of a node. */
 class EndpointTree {
   readonly #byNumber: ReadonlyMap<number, EndpointSnapshot>;
 
@@ -158,7 +158,7 @@ class EndpointTree {
     return children.flatMap((child) => [child, ...this.below(child)]);
   }
 
-  /** The application endpoint that this one belongs to: itself or the nearest above. */
+  /** The application endpoint of this one: itself or the nearest above. */
   ownerOf(endpoint: EndpointSnapshot): EndpointSnapshot | undefined {
     return endpoint.isApplication ? endpoint : this.ownerAbove(endpoint);
   }
@@ -169,7 +169,7 @@ class EndpointTree {
   }
 }
 
-/** What BasicInformation or BridgedDeviceBasicInformation tells, already made safe to show. */
+/** Attributes of BasicInformation or BridgedDeviceBasicInformation, safe to show. */
 export interface ProductFacts {
   readonly label: string;
   readonly vendor: { readonly id: number; readonly name: string };
@@ -181,13 +181,13 @@ export interface ProductFacts {
 
 export interface EndpointSnapshot {
   readonly number: number;
-  /** The endpoint whose PartsList holds this one most closely; absent for endpoint 0. */
+  /** The endpoint with the shortest PartsList that holds this one; absent for endpoint 0. */
   readonly parent?: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
-  /** Does it for people what its type says, instead of describing power, network or structure. */
+  /** True for a type with a function for people, instead of power, network or structure. */
   readonly isApplication: boolean;
   readonly tags: readonly SemanticTag[];
-  /** What people wrote into its UserLabel cluster, and its maker into FixedLabel. */
+  /** Values of its UserLabel and FixedLabel clusters. */
   readonly userLabel?: string;
   readonly fixedLabel?: string;
   /** Present behind a bridge. */
@@ -196,20 +196,20 @@ export interface EndpointSnapshot {
   readonly clusters: readonly string[];
 }
 
-/** The structure of one Matter node at one moment: plain data, so that what devices it makes is a pure question. */
+/** The structure of one Matter node at one moment: plain data, from which a function makes the devices. */
 export interface NodeSnapshot {
   readonly nodeId: string;
   readonly facts: ProductFacts;
   readonly endpoints: readonly EndpointSnapshot[];
 }
 
-/** What distinguishes an endpoint from its likes, in words: `left`, `freezer`, or the device's own label; empty without tags. */
+/** The tags of an endpoint in words: `left`, `freezer`, or the device's own label; empty without tags. */
 function tagLabel(tags: readonly SemanticTag[]): string {
   const words = tags.map((tag) => deviceText(tag.label) || standardWord(tag));
   return [...new Set(words.filter((word) => word !== ''))].join(' ');
 }
 
-/** All that may tell an endpoint from its likes, best first. */
+/** Labels that may distinguish an endpoint from similar ones, best first. */
 export function labelsOf({ userLabel = '', fixedLabel = '', tags }: EndpointSnapshot): readonly string[] {
   return [userLabel, tagLabel(tags), fixedLabel].filter((label) => label !== '');
 }

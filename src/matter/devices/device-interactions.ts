@@ -16,26 +16,23 @@ import { AtmoError } from '../../core/errors.ts';
 import { interactionError, statusError } from './interaction-error.ts';
 import type { PeerLink } from './peer-link.ts';
 
-/** One node as interactions need it. */
-export interface InteractionTarget {
-  readonly node: ClientNode;
-  readonly link: PeerLink;
-  readonly isSleepy: boolean;
-}
-
-export interface AttributeTarget {
+interface AttributeTarget {
   readonly endpoint: number;
   readonly cluster: number;
   readonly attribute: number;
 }
 
-/** One call: where it goes, what to name it in errors, and until when it may run. */
-export interface InteractionCall extends InteractionTarget {
+/** One call to a node. */
+export interface InteractionCall {
+  readonly node: ClientNode;
+  readonly link: PeerLink;
+  readonly isSleepy: boolean;
+  /** Name of the call in errors. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
 
-export interface WriteRequest {
+interface WriteRequest {
   readonly endpoint: number;
   readonly cluster: ClusterType;
   /** camelCase, as in matter.js. */
@@ -44,7 +41,7 @@ export interface WriteRequest {
   readonly isTimed: boolean;
 }
 
-export interface InvokeRequest {
+interface InvokeRequest {
   readonly endpoint: number;
   readonly cluster: ClusterType;
   readonly command: string;
@@ -52,30 +49,30 @@ export interface InvokeRequest {
   readonly fields: unknown;
 }
 
-/** Which entries of a list kept per fabric are read (Core §7.13.2). */
+/** Entries of a fabric-scoped list that are read (Core §7.13.2). */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// A device that listens all the time answers in milliseconds; the bar for a dead one is 5 s on every call.
+// A device that listens all the time answers in milliseconds; a call to a dead one has to fail within 5 s.
 const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
-// matter.js needs a moment to unwind after an abort; a caller does not wait longer than this for it.
+// matter.js takes a moment to unwind after an abort; a caller waits no longer than this.
 const UNWIND_MS = 200;
-// matter.js closes the oldest exchange of a session when it has more than 30, whatever it waits for.
+// matter.js closes the oldest exchange of a session when it has more than 30, even one that waits for its answer.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
-/** Reads, writes and commands over Matter with a deadline of our own: what a caller gave up never goes out later. */
+/** Reads, writes and commands over Matter with a time limit of the hub: a message of an abandoned call is never sent later. */
 export class DeviceInteractions {
   readonly #clock: Clock;
   readonly #slots = new WeakMap<ClientNode, ConcurrencyLimiter>();
   readonly #answeredMs = new WeakMap<ClientNode, number>();
 
-  constructor(collaborators: { readonly clock: Clock }) {
-    this.#clock = collaborators.clock;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  /** Values in the order of the targets, in one interaction. Lists kept per fabric hold our entries, or those of all fabrics. */
-  read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries = 'ours'): Promise<readonly unknown[]> {
+  /** Reads values in one interaction; returns them in the order of the targets. */
+  read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries): Promise<readonly unknown[]> {
     return this.#run(call, { isRead: true }, async (signal) => {
       const attributes = targets.map(({ endpoint, cluster, attribute }) => ({
         endpointId: endpoint as EndpointNumber,
@@ -86,7 +83,7 @@ export class DeviceInteractions {
       const values = new Map<string, unknown>();
       for await (const chunk of call.node.interaction.read(request, { abort: signal } as never)) {
         for await (const report of chunk) {
-          if (report.kind === 'attr-status') throw statusError(plainStatus(report), call.what);
+          if (report.kind === 'attr-status') throw statusError(report, call.what);
           if (report.kind !== 'attr-value') continue;
           const { endpointId, clusterId, attributeId } = report.path;
           values.set(keyOf({ endpoint: endpointId, cluster: clusterId, attribute: attributeId }), report.value);
@@ -97,18 +94,18 @@ export class DeviceInteractions {
     });
   }
 
-  /** Resolves when the device said that the value was taken. */
+  /** Resolves when the device has accepted the value. */
   write(call: InteractionCall, { endpoint, cluster, attribute, value, isTimed }: WriteRequest): Promise<void> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Write.Attribute({ endpoint: endpoint as EndpointNumber, cluster, attributes: attribute, value } as never);
       const request = Write({ timed: isTimed }, entry);
       const responses = await sendWrite(call.link, request, signal);
       const refused = responses.find(({ status }) => status.status !== Status.Success);
-      if (refused !== undefined) throw statusError(plainStatus(refused.status), call.what);
+      if (refused !== undefined) throw statusError(refused.status, call.what);
     });
   }
 
-  /** The response fields, undefined for a command that answers with a status only. */
+  /** Returns the response fields; undefined for a command that is answered with a status only. */
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
@@ -117,7 +114,7 @@ export class DeviceInteractions {
       for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
         for await (const answer of chunk) {
           if (answer.kind === 'cmd-response') return answer.data;
-          if (answer.status !== Status.Success) throw statusError(plainStatus(answer), call.what);
+          if (answer.status !== Status.Success) throw statusError(answer, call.what);
           return undefined;
         }
       }
@@ -132,14 +129,14 @@ export class DeviceInteractions {
     act: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : AWAKE_LIMIT_MS;
-    using silence = new ResponseTimeout({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
-    const signal = AbortSignal.any([call.signal, silence.signal]);
+    using timeout = new ResponseTimeout({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
+    const signal = AbortSignal.any([call.signal, timeout.signal]);
     let isSent = false;
     let startedMs = this.#clock.monotonic();
     let leave: (() => void) | undefined;
     try {
       leave = await this.#slotsOf(call.node).enter(signal);
-      silence.leaveLine();
+      timeout.leaveQueue();
       startedMs = this.#clock.monotonic();
       await this.#unwound(call.link.connect(signal), signal);
       isSent = true;
@@ -166,7 +163,7 @@ export class DeviceInteractions {
     return slots;
   }
 
-  /** The work's own end, or the signal's with a little patience. */
+  /** Settles as the work does, or rejects shortly after the signal aborts. */
   #unwound<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => void this.#clock.after(UNWIND_MS, () => reject(signal.reason));
@@ -177,14 +174,9 @@ export class DeviceInteractions {
   }
 }
 
-interface WriteStatus {
-  readonly status: { readonly status: number; readonly clusterStatus?: number | undefined };
-}
-
-// ClientNode's own write drops the signal on the way (0.17.9: sendWriteCommand ignores its options), so that an abandoned
-// write would still be repeated for a quarter of a minute. Here every message carries it.
-async function sendWrite(link: PeerLink, request: Write, abort: AbortSignal): Promise<readonly WriteStatus[]> {
-  const { peer } = link;
+// ClientNode's own write ignores the signal (0.17.9: sendWriteCommand ignores its options), so that an abandoned write would still be
+// repeated for a quarter of a minute. Here every message has it.
+async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
   try {
@@ -199,13 +191,6 @@ async function sendWrite(link: PeerLink, request: Write, abort: AbortSignal): Pr
   }
 }
 
-function plainStatus(answer: { readonly status: number; readonly clusterStatus?: number | undefined }): {
-  status: number;
-  clusterStatus?: number;
-} {
-  return { status: answer.status, ...(answer.clusterStatus !== undefined && { clusterStatus: answer.clusterStatus }) };
-}
-
 function keyOf({ endpoint, cluster, attribute }: AttributeTarget): string {
   return `${endpoint}/${cluster}/${attribute}`;
 }
@@ -218,14 +203,14 @@ interface ResponseTimeoutOptions {
 }
 
 /**
- * How long a call waits for a node that is silent: `limitMs`. While the call stands in line behind others, their answers show that
- * the node is there; once it is sent, only its own answer counts.
+ * The time limit of a call to a silent node. While the call waits in the queue, answers to other calls extend it; once it is sent,
+ * only its own answer counts.
  */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
   readonly #startedMs: number;
   readonly #controller = new AbortController();
-  #isInLine = true;
+  #isQueued = true;
   #cancel: () => void;
 
   constructor(parts: ResponseTimeoutOptions) {
@@ -239,9 +224,9 @@ export class ResponseTimeout implements Disposable {
     return this.#controller.signal;
   }
 
-  /** The call has come to its turn. */
-  leaveLine(): void {
-    this.#isInLine = false;
+  /** Is called when the call leaves the queue. */
+  leaveQueue(): void {
+    this.#isQueued = false;
     this.#wait();
   }
 
@@ -250,7 +235,7 @@ export class ResponseTimeout implements Disposable {
   }
 
   #due(): void {
-    if (this.#isInLine && this.#leftMs() > 0) this.#wait();
+    if (this.#isQueued && this.#leftMs() > 0) this.#wait();
     else this.#controller.abort();
   }
 

@@ -2,7 +2,7 @@ import '../matter-platform.ts';
 import type { ChangeNotificationService } from '@matter/main/node';
 import type { Clock } from '../../core/clock.ts';
 import type { AttributePath, AttributeReading, DeviceEvent } from '../../core/devices/device-model.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject } from '../../core/json.ts';
 import type { AttributeShape } from '../model/cluster-shape.ts';
 import { toJson } from '../model/value-json.ts';
 import type { NodeDevices } from './node-devices.ts';
@@ -10,57 +10,51 @@ import { clusterOf, clustersOf } from './peer-structure.ts';
 
 interface DeviceReportsCollaborators {
   readonly times: ReportTimes;
-  /** The value that a device reported last, undefined where it has none. */
+  /** Returns the last reported value; undefined before the first report. */
   readonly cached: (path: AttributePath) => AttributeReading | undefined;
 }
 
-/** Tells readings of devices as the devices report them, and notes when each was reported. */
+/** Emits readings as the devices report them, and stores the times of the reports. */
 export class DeviceReports {
-  readonly #with: DeviceReportsCollaborators;
-  readonly #listeners = new ListenerSet<AttributeReading>();
+  readonly #parts: DeviceReportsCollaborators;
+  readonly listeners = new ListenerSet<AttributeReading>();
 
-  constructor(collaborators: DeviceReportsCollaborators) {
-    this.#with = collaborators;
+  constructor(parts: DeviceReportsCollaborators) {
+    this.#parts = parts;
   }
 
-  /** Calls the listener with each reading until the function that it answers is called. */
-  onReport(listener: (reading: AttributeReading) => void): () => void {
-    return this.#listeners.add(listener);
-  }
-
-  /** The attributes that one report of a node brought; all of the cluster where it does not say which. */
+  /** Emits the attributes of one report of a node; all attributes of the cluster where the report names none. */
   emit(node: NodeDevices, { endpoint, behavior, properties }: ChangeNotificationService.PropertyUpdate): void {
     const cluster = clusterOf(endpoint, behavior.id);
     if (cluster === undefined) return;
     for (const attribute of cluster.shape.attributes.values()) {
       if (properties !== undefined && !properties.includes(attribute.property)) continue;
-      const place = { endpoint: endpoint.number, cluster: cluster.shape.name, attribute: attribute.name };
-      this.#with.times.note(node, place);
-      this.#tellReading(node, place);
+      const path = { endpoint: endpoint.number, cluster: cluster.shape.name, attribute: attribute.name };
+      this.#parts.times.note(node, path);
+      this.#emitReading(node, path);
     }
   }
 
-  /** All that a node has, after its subscription began anew. */
+  /** Emits all values of a node, after a subscription was established. */
   emitAll(node: NodeDevices): void {
-    if (this.#listeners.isEmpty) return;
+    if (this.listeners.isEmpty) return;
     for (const endpoint of node.node.endpoints) {
-      for (const behavior of Object.keys(endpoint.behaviors.supported)) {
-        const shape = clusterOf(endpoint, behavior)?.shape;
-        for (const attribute of shape?.attributes.keys() ?? []) {
-          this.#tellReading(node, { endpoint: endpoint.number, cluster: shape?.name ?? '', attribute });
+      for (const { shape } of clustersOf(endpoint).values()) {
+        for (const attribute of shape.attributes.keys()) {
+          this.#emitReading(node, { endpoint: endpoint.number, cluster: shape.name, attribute });
         }
       }
     }
   }
 
-  #tellReading(node: NodeDevices, place: Omit<AttributePath, 'device'>): void {
-    const known = this.#listeners.isEmpty ? undefined : node.holding(place.endpoint);
-    const reading = known && this.#with.cached({ device: known.device.id, ...place });
-    if (reading !== undefined) this.#listeners.emit(reading);
+  #emitReading(node: NodeDevices, path: Omit<AttributePath, 'device'>): void {
+    const known = this.listeners.isEmpty ? undefined : node.holding(path.endpoint);
+    const reading = known && this.#parts.cached({ device: known.device.id, ...path });
+    if (reading !== undefined) this.listeners.emit(reading);
   }
 }
 
-/** When each value was last told: by a report of its own, or by a subscription that would have reported a change. */
+/** The time at which each value was last confirmed: by its own report, or by a subscription that would have reported a change. */
 export class ReportTimes {
   readonly #clock: Clock;
   readonly #times = new WeakMap<NodeDevices, Map<string, number>>();
@@ -69,7 +63,7 @@ export class ReportTimes {
     this.#clock = clock;
   }
 
-  /** The device told this value now; answers the time. */
+  /** Stores that the device reported this value now; returns the time. */
   note(node: NodeDevices, path: Omit<AttributePath, 'device'>): number {
     const times = this.#times.get(node) ?? new Map<string, number>();
     const nowMs = this.#clock.now();
@@ -78,8 +72,8 @@ export class ReportTimes {
   }
 
   /**
-   * Ms since 1970; 0 when that is not known. Values whose changes are not reported age from their own report on, or from the time at
-   * which a node that joined was read.
+   * Returns ms since 1970; 0 when the time is not known. Values whose changes are not reported age from their own report on, or from
+   * the time at which a node that joined was read.
    */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;
@@ -91,53 +85,49 @@ function keyOf({ endpoint, cluster, attribute }: Omit<AttributePath, 'device'>):
   return `${endpoint}/${cluster}/${attribute}`;
 }
 
-// Devices without a clock count from their own start; nothing happened before this year.
+// Devices without a clock count from their start; no real event is older than this year.
 const FIRST_PLAUSIBLE_MS = Date.UTC(2020, 0, 1);
 
-/** An event record of a node as callers see it; undefined for events of clusters or endpoints that are not known. */
+/** Converts an event record of a node; returns undefined for events of unknown clusters or endpoints. */
 export function deviceEvent(node: NodeDevices, change: ChangeNotificationService.EventOccurrence, nowMs: number): DeviceEvent | undefined {
   const known = node.holding(change.endpoint.number);
   const cluster = clusterOf(change.endpoint, change.behavior.id);
   const event = cluster && [...cluster.shape.events.values()].find(({ id }) => id === change.event.id);
   if (known === undefined || cluster === undefined || event === undefined) return undefined;
+  const data = toJson(event.shape, change.payload);
   return {
     device: known.device.id,
     endpoint: change.endpoint.number,
     cluster: cluster.shape.name,
     event: event.name,
-    data: payload(toJson(event.shape, change.payload)),
+    data: isJsonObject(data) ? data : {},
     atMs: plausible(Number(change.timestamp), nowMs),
   };
-}
-
-function payload(json: ReturnType<typeof toJson>): JsonObject {
-  return isJsonObject(json) ? json : {};
 }
 
 function plausible(atMs: number, nowMs: number): number {
   return atMs >= FIRST_PLAUSIBLE_MS && atMs <= nowMs ? atMs : nowMs;
 }
 
-interface SlowPollOptions {
+interface PollOptions {
   readonly node: NodeDevices;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Reads from the device; failures are the caller's business. */
   read(paths: readonly AttributePath[]): Promise<unknown>;
 }
 
 const EVERY_MS = 300_000;
 const FIRST_WITHIN_MS = 30_000;
-/** As many paths as any device has to accept in one request (Core §2.11.2.1). */
+/** Number of paths that every device has to accept in one request (Core §2.11.2.1). */
 const PATHS_PER_READ = 9;
 
-/** Reads now and then what a device does not report by itself: attributes of quality C (Core §7.7.6). */
+/** Reads attributes of quality C from time to time, whose changes a device does not report (Core §7.7.6). */
 export class UnreportedAttributePoll {
-  readonly #options: SlowPollOptions;
+  readonly #options: PollOptions;
   #cancel: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(options: SlowPollOptions) {
+  constructor(options: PollOptions) {
     this.#options = options;
   }
 
@@ -160,7 +150,7 @@ export class UnreportedAttributePoll {
     try {
       if (node.reachability === 'reachable' && !node.isSleepy) await this.#readAll(unreportedPaths(node));
     } catch {
-      // The next round tries again; whether the node is there is the monitor's question.
+      // The next poll reads again; the monitor detects whether the node is reachable.
     }
     this.#schedule(EVERY_MS * (0.9 + random() / 5));
   }
@@ -172,8 +162,8 @@ export class UnreportedAttributePoll {
   }
 }
 
-/** Where a node has attributes whose changes it does not report. */
-export function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
+/** Paths of the attributes whose changes a node does not report. */
+function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
   return node.known.flatMap(({ device, planned }) =>
     planned.endpoints.flatMap((number) => {
       const endpoint = node.endpoint(number);
@@ -187,7 +177,7 @@ export function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
   );
 }
 
-/** Those who want to hear something, told in order; one that fails never keeps it from the others. */
+/** Calls its listeners in order; an error of one listener never stops the others. */
 export class ListenerSet<Message> {
   readonly #listeners = new Set<(message: Message) => void>();
 
@@ -205,7 +195,7 @@ export class ListenerSet<Message> {
       try {
         listener(message);
       } catch {
-        // A listener's bug is its own.
+        // The other listeners still get the message.
       }
     }
   }

@@ -2,7 +2,7 @@ import type { RecognisedDevice } from '../../core/devices/device-administration.
 import { AtmoError } from '../../core/errors.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import { type DeviceId, parseDeviceId, slug } from '../../core/ids.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { PlannedDevice } from './device-composition.ts';
@@ -12,55 +12,55 @@ const DEVICE_SPACE = 'devices';
 // Leaves room for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
-/** What the hub itself knows of a device. */
-export interface DeviceEntry {
+/** The hub's own data of a device. */
+interface DeviceEntry {
   readonly id: DeviceId;
   /** The name that a person gave it here. */
   readonly name?: string;
   readonly area?: string;
   readonly lastSeenMs: number;
-  /** What attestation found of its node; absent where nobody knows. */
+  /** Attestation findings of its node; absent where they are unknown. */
   readonly findings?: readonly string[];
 }
 
-/** What a person said about a node before it joined. */
+/** Name and area that a person gave to a node before it joined, and the result of its attestation. */
 export interface JoiningNodeDetails {
   readonly name?: string;
   readonly area?: string;
-  /** What attestation found and was accepted. */
+  /** Accepted attestation findings. */
   readonly findings?: readonly string[];
 }
 
 /** Ids, names and areas of devices, kept on disk by node id and UniqueID or endpoint, so that they outlive restarts and renames. */
 export class DeviceStore {
   readonly #store: KeyValueStore;
-  readonly #wishFor: (nodeId: string) => JoiningNodeDetails | undefined;
+  readonly #joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined;
   readonly #former: FormerDeviceStore;
   readonly #logger: Logger;
   #entries: Map<string, DeviceEntry> | undefined;
 
-  /** `wishFor` tells what was wished for a node that is just joining. */
+  /** `joiningDetailsOf` returns the details of a node that is just joining. */
   constructor(
     store: KeyValueStore,
-    wishFor: (nodeId: string) => JoiningNodeDetails | undefined = () => undefined,
+    joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined = () => undefined,
     logger: Logger = silentLogger,
   ) {
     this.#store = store;
     this.#logger = logger;
-    this.#wishFor = wishFor;
+    this.#joiningDetailsOf = joiningDetailsOf;
     this.#former = new FormerDeviceStore(store);
   }
 
   /**
-   * The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. One that the
-   * disk does not take counts until the hub stops, and is written with the next change.
+   * Returns the entry of a device. A new device gets its id here, from the name that a person gave it or from its own. An entry that
+   * cannot be written is valid until the hub stops, and is written with the next change.
    */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
     if (known !== undefined) return known;
-    const wish = planned.kind === 'node' ? this.#wishFor(planned.nodeId) : undefined;
-    const name = deviceText(wish?.name);
-    const area = deviceText(wish?.area);
+    const details = planned.kind === 'node' ? this.#joiningDetailsOf(planned.nodeId) : undefined;
+    const name = deviceText(details?.name);
+    const area = deviceText(details?.area);
     return this.#attempt(planned.key, {
       id: this.#freeId(name || this.#nameAsPart(planned) || planned.label || planned.productName),
       ...(name !== '' && { name }),
@@ -69,7 +69,7 @@ export class DeviceStore {
     });
   }
 
-  /** What people call it: the name given here, to it or to the device that it is a part of, else the device's own label, else product and area. */
+  /** Its name for people: the name given here, to it or to the device that it is a part of, else the device's own label, else product and area. */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
     if (name !== undefined) return name;
@@ -79,12 +79,12 @@ export class DeviceStore {
     return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
   }
 
-  /** True when the name of `nameOf` comes from a person and not from the device. */
+  /** True if a person gave the name of `nameOf`. */
   isNamedHere(planned: PlannedDevice): boolean {
     return this.entryOf(planned).name !== undefined || this.#nameAsPart(planned) !== '';
   }
 
-  /** An empty name goes back to what the device says. */
+  /** Sets the name; an empty one restores the device's own. */
   rename(key: string, name: string): void {
     const { name: _, ...rest } = this.#known(key);
     const text = deviceText(name);
@@ -102,59 +102,51 @@ export class DeviceStore {
     if (entry !== undefined && entry.lastSeenMs !== atMs) this.#attempt(key, { ...entry, lastSeenMs: atMs });
   }
 
-  /** Keeps what attestation found of a node. */
+  /** Stores the attestation findings of a node. */
   attest(nodeId: string, findings: readonly string[]): void {
     const entry = this.#all.get(nodeId);
     if (entry !== undefined) this.#save(nodeId, { ...entry, findings });
   }
 
   /**
-   * Forgets a node with everything behind it but the ids, and by what the devices could be known again: what was granted on them is
-   * never a grant on another device.
+   * Removes a node with its bridged devices and parts. The ids stay reserved, with the data by which the devices can be recognised: a
+   * grant on a device is never a grant on another one.
    */
   forgetNode(nodeId: string, plans: readonly PlannedDevice[], removedAtMs: number): void {
-    for (const [key, entry] of [...this.#all]) {
-      if (key !== nodeId && !key.startsWith(`${nodeId}/`)) continue;
-      const present = this.#presentOf(
-        plans.find((planned) => planned.key === key),
-        plans,
-      );
-      const { name, area } = entry;
-      if (present === undefined) this.#former.retire(entry.id);
-      else this.#former.keep(present, { ...(name !== undefined && { name }), ...(area !== undefined && { area }), removedAtMs });
+    const removed = [...this.#all].filter(([key]) => key === nodeId || key.startsWith(`${nodeId}/`));
+    for (const [key, { id, name, area }] of removed) {
+      const planned = plans.find((plan) => plan.key === key);
+      const device = this.#presentDevice(planned, plans);
+      if (device === undefined) this.#former.reserve(id);
+      else this.#former.add(device, present({ name, area, removedAtMs }));
     }
-    for (const key of [...this.#all.keys()].filter((one) => one === nodeId || one.startsWith(`${nodeId}/`))) {
+    for (const [key] of removed) {
       this.#all.delete(key);
       this.#store.delete(DEVICE_SPACE, key);
     }
   }
 
-  /** The device that left and that this one seems to be; undefined where nothing tells so, or its attestation is weaker than it was. */
+  /** Returns the removed device that this one seems to be; undefined when none fits, or when its attestation is weaker than it was. */
   recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
-    const present = this.#presentOf(planned, plans);
-    return present && this.#former.recognise(present);
+    const device = this.#presentDevice(planned, plans);
+    return device && this.#former.recognise(device);
   }
 
-  /** Gives a device the id of the one that it was, with name and area where nobody gave it others. */
+  /** Gives a device its former id, with name and area where a person gave it no others. */
   restore(key: string, { id, name, area }: FormerDevice): void {
     const entry = this.#known(key);
-    this.#former.retire(entry.id);
-    this.#save(key, {
-      ...entry,
-      id,
-      ...(entry.name === undefined && name !== undefined && { name }),
-      ...(entry.area === undefined && area !== undefined && { area }),
-    });
+    this.#former.reserve(entry.id);
+    this.#save(key, { ...present({ name, area }), ...entry, id });
     this.#former.release(id);
   }
 
-  #presentOf(planned: PlannedDevice | undefined, plans: readonly PlannedDevice[]): PresentDevice | undefined {
+  #presentDevice(planned: PlannedDevice | undefined, plans: readonly PlannedDevice[]): PresentDevice | undefined {
     const root = plans.find(({ kind }) => kind === 'node');
     if (planned === undefined || root === undefined) return undefined;
     return { id: this.entryOf(planned).id, planned, root, findings: this.#all.get(root.key)?.findings };
   }
 
-  /** `Fridge cabinet 1`, where a person calls the whole `Fridge`; empty when nobody named the whole. */
+  /** `Fridge cabinet 1`, where a person named the whole device `Fridge`; empty where nobody did. */
   #nameAsPart({ parentKey, partTitle }: PlannedDevice): string {
     if (parentKey === undefined || partTitle === undefined) return '';
     const name = this.#all.get(parentKey)?.name;
@@ -201,35 +193,31 @@ export class DeviceStore {
 
 function parseEntry(key: string, value: Json): readonly (readonly [string, DeviceEntry])[] {
   if (!isJsonObject(value) || typeof value.id !== 'string') return [];
-  const { id, name, area, lastSeenMs, findings } = value;
-  const entry: DeviceEntry = {
-    id: parseDeviceId(id),
-    ...(typeof name === 'string' && { name }),
-    ...(typeof area === 'string' && { area }),
-    lastSeenMs: typeof lastSeenMs === 'number' ? lastSeenMs : 0,
-    ...(Array.isArray(findings) && { findings: findings.filter((one) => typeof one === 'string') }),
-  };
-  return [[key, entry]];
+  const { lastSeenMs } = value;
+  return [[key, { id: parseDeviceId(value.id), ...parseDetails(value), lastSeenMs: typeof lastSeenMs === 'number' ? lastSeenMs : 0 }]];
 }
 
-/** Ids of devices that left: nobody else ever gets them. */
+function parseDetails({ name, area, findings }: JsonObject): JoiningNodeDetails {
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof area === 'string' && { area }),
+    ...(Array.isArray(findings) && { findings: findings.filter((one) => typeof one === 'string') }),
+  };
+}
+
+/** Ids of removed devices: no other device ever gets them. */
 const FORMER_SPACE = 'devices.former';
 
-/** A device that left, as far as it can be known again. */
-interface FormerDevice {
+/** A removed device, with name and area that a person gave it, and the data by which it can be recognised. */
+interface FormerDevice extends JoiningNodeDetails {
   readonly id: DeviceId;
-  /** The name and the area that a person gave it. */
-  readonly name?: string;
-  readonly area?: string;
   readonly removedAtMs: number;
-  /** What the attestation of its node found; absent where nobody knows. */
-  readonly findings?: readonly string[];
-  /** What it says of itself, and what the node says that it was a part of. */
+  /** Claims of the device, and of the node that it was a part of. */
   readonly self: string;
   readonly node: string;
 }
 
-/** A device that is here, with what is needed to know it again. */
+/** A device of the home, with the data by which it can be recognised. */
 interface PresentDevice {
   readonly id: DeviceId;
   readonly planned: PlannedDevice;
@@ -238,8 +226,8 @@ interface PresentDevice {
 }
 
 /**
- * Devices that left the home. One that is commissioned again is known by vendor, product and serial number or unique id, which are
- * claims of the device: what was granted on it is offered to people and never given back by itself.
+ * Devices that left the home. A device that is commissioned again is recognised by vendor, product and serial number or unique id, which
+ * are claims of the device: its former id, and the grants on it, are offered to people and never restored automatically.
  */
 class FormerDeviceStore {
   readonly #store: KeyValueStore;
@@ -252,28 +240,24 @@ class FormerDeviceStore {
     return this.#store.get(FORMER_SPACE, id) !== undefined;
   }
 
-  /** Keeps the id of a device that leaves, and how to know it again. */
-  keep({ id, planned, root, findings }: PresentDevice, facts: Pick<FormerDevice, 'name' | 'area' | 'removedAtMs'>): void {
+  /** Stores the id of a removed device, and the data by which it can be recognised. */
+  add({ id, planned, root, findings }: PresentDevice, facts: Pick<FormerDevice, 'name' | 'area' | 'removedAtMs'>): void {
     const node = identityOf(root);
-    const told = node === undefined ? {} : { ...facts, node, self: selfOf(planned), ...(findings && { findings: [...findings] }) };
-    this.#store.set(FORMER_SPACE, id, Object.keys(told).length === 0 ? true : told);
+    if (node === undefined) this.reserve(id);
+    else this.#store.set(FORMER_SPACE, id, { ...facts, node, self: selfOf(planned), ...(findings && { findings: [...findings] }) });
   }
 
-  /** Gives an id back to the device that it was of. */
+  /** Removes the entry of a device that got its former id back. */
   release(id: DeviceId): void {
     this.#store.delete(FORMER_SPACE, id);
   }
 
-  /** An id that was had for a while until the device got its former one back. */
-  retire(id: DeviceId): void {
+  /** Stores an id alone, so that no other device gets it. */
+  reserve(id: DeviceId): void {
     this.#store.set(FORMER_SPACE, id, true);
   }
 
-  get(id: DeviceId): FormerDevice | undefined {
-    return parseFormer(id, this.#store.get(FORMER_SPACE, id));
-  }
-
-  /** The device that left and is most likely this one: of several the one that left last. Undefined where attestation is weaker now. */
+  /** Returns the removed device that is most likely this one, of several the last removed; undefined where its attestation is weaker now. */
   recognise({ planned, root, findings }: PresentDevice): FormerDevice | undefined {
     const node = identityOf(root);
     if (node === undefined || findings === undefined) return undefined;
@@ -286,38 +270,30 @@ class FormerDeviceStore {
   }
 }
 
-/** For people: what is offered. */
-export function offerOf(device: DeviceId, { id, name, removedAtMs }: FormerDevice): RecognisedDevice {
-  return { device, former: id, ...(name !== undefined && { name }), removedAtMs };
+/** The public form of a recognised device. */
+export function recognisedDevice(device: DeviceId, { id, name, removedAtMs }: FormerDevice): RecognisedDevice {
+  return present({ device, former: id, name, removedAtMs });
 }
 
-/** Undefined for a node that tells nothing by which it could be known again. */
+/** Undefined for a node without serial number and unique id. */
 function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDevice): string | undefined {
   const own = serial !== '' ? `s${serial}` : uniqueId !== '' ? `u${uniqueId}` : undefined;
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Its place in the node, and all that it says of itself: behind a bridge another device may stand at the same place. */
+/** Its position in the node, and its own claims: behind a bridge another device may take the same position. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }
 
-/** Findings that nobody wrote down then may have been any but none. */
+/** Findings that were not stored then count as none. */
 function isNoWeaker(now: readonly string[], then: readonly string[] = []): boolean {
   return now.every((finding) => then.includes(finding));
 }
 
 function parseFormer(id: DeviceId, value: Json | undefined): FormerDevice | undefined {
   if (value === undefined || !isJsonObject(value)) return undefined;
-  const { name, area, removedAtMs, findings, self, node } = value;
+  const { removedAtMs, self, node } = value;
   if (typeof self !== 'string' || typeof node !== 'string') return undefined;
-  return {
-    id,
-    ...(typeof name === 'string' && { name }),
-    ...(typeof area === 'string' && { area }),
-    removedAtMs: typeof removedAtMs === 'number' ? removedAtMs : 0,
-    ...(Array.isArray(findings) && { findings: findings.filter((one) => typeof one === 'string') }),
-    self,
-    node,
-  };
+  return { id, ...parseDetails(value), removedAtMs: typeof removedAtMs === 'number' ? removedAtMs : 0, self, node };
 }

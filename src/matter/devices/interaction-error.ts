@@ -1,56 +1,47 @@
 import { Status, StatusResponseError } from '@matter/main/types';
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { present } from '../../core/json.ts';
 
-/** What is known about an interaction that failed. */
+/** An interaction that failed. */
 export interface InteractionFailure {
   /** Such as `OnOff.Toggle on kitchen-light/1`. */
   readonly what: string;
-  /** Whether a request may be on its way to the device. */
+  /** True if a request may have been sent to the device. */
   readonly isSent: boolean;
-  /** Reads change nothing: losing one is only a device that did not answer. */
+  /** Reads change nothing: a lost one means only that the device did not answer. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
-  /** How long the device was waited for. */
+  /** Time since the request. */
   readonly waitedMs: number;
 }
 
-/** The error that a caller sees for whatever matter.js threw. */
+/** The error for callers of an error that matter.js threw. */
 export function interactionError(thrown: unknown, failure: InteractionFailure): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   if (failure.isCancelled) return cancelled(failure);
   if (thrown instanceof StatusResponseError) {
-    return statusError(
-      { status: thrown.code, ...(thrown.clusterCode !== undefined && { clusterStatus: thrown.clusterCode }) },
-      failure.what,
-    );
+    return statusError({ status: thrown.code, clusterStatus: thrown.clusterCode }, failure.what);
   }
+  const seconds = `${(failure.waitedMs / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
   if (failure.isSent && !failure.isRead) {
-    return new AtmoError(
-      'OUTCOME_UNKNOWN',
-      `${failure.what} was sent but not acknowledged within ${seconds(failure)}; read the state before trying again`,
-      {},
-      { cause: thrown },
-    );
+    const message = `${failure.what} was sent but not acknowledged within ${seconds}; read the state before trying again`;
+    return new AtmoError('OUTCOME_UNKNOWN', message, {}, { cause: thrown });
   }
-  return new AtmoError(
-    'DEVICE_UNREACHABLE',
-    `${failure.what}: the device did not answer within ${seconds(failure)}; check its power and network`,
-    {},
-    { cause: thrown },
-  );
+  const message = `${failure.what}: the device did not answer within ${seconds}; check its power and network`;
+  return new AtmoError('DEVICE_UNREACHABLE', message, {}, { cause: thrown });
 }
 
-function seconds({ waitedMs }: InteractionFailure): string {
-  return `${(waitedMs / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
+interface StatusAnswer {
+  readonly status: number;
+  readonly clusterStatus?: number | undefined;
 }
 
-/** The device's own refusal (Core §8.10). */
-export function statusError(answer: { readonly status: number; readonly clusterStatus?: number }, what: string): AtmoError {
-  const name = Status[answer.status] ?? `0x${answer.status.toString(16)}`;
-  const details: JsonObject = { ...answer, name };
-  const clusterPart = answer.clusterStatus === undefined ? '' : ` (cluster status ${answer.clusterStatus})`;
-  return new AtmoError('CLUSTER_STATUS', `${what}: the device answered ${name}${clusterPart}${hint(answer.status, what)}`, details);
+/** The error of a status that the device returned (Core §8.10). */
+export function statusError({ status, clusterStatus }: StatusAnswer, what: string): AtmoError {
+  const name = Status[status] ?? `0x${status.toString(16)}`;
+  const clusterPart = clusterStatus === undefined ? '' : ` (cluster status ${clusterStatus})`;
+  const message = `${what}: the device answered ${name}${clusterPart}${hint(status, what)}`;
+  return new AtmoError('CLUSTER_STATUS', message, present({ status, clusterStatus, name }));
 }
 
 function cancelled(failure: InteractionFailure): AtmoError {
@@ -58,7 +49,7 @@ function cancelled(failure: InteractionFailure): AtmoError {
   return new AtmoError('CANCELLED', `${failure.what} was cancelled${sent}`, { isSent: failure.isSent });
 }
 
-/** What a lock does that wants its PIN for remote operation, and did not get the right one (Application Clusters §5.2.10). */
+/** Commands for which a lock may require its PIN (Application Clusters §5.2.10). */
 const WANTS_PIN = /^DoorLock\.(Lock|Unlock|Unbolt)/;
 
 function hint(status: number, what: string): string {

@@ -33,64 +33,54 @@ interface MatterDevicesCollaborators {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What was wished for a node that is just joining; nothing by default. */
+  /** Returns the details of a node that is just joining; none by default. */
   readonly joiningDetailsOf?: (nodeId: string) => JoiningNodeDetails | undefined;
 }
 
-/** The devices on this hub's fabric and what can be done with them. Start it after its MatterNode. */
+interface FoundDevice {
+  readonly node: NodeDevices;
+  readonly known: KnownDevice;
+}
+
+/** The devices on this hub's fabric, with access to them. Must be started after its MatterNode. */
 export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
-  readonly #with: MatterDevicesCollaborators;
-  readonly #book: DeviceStore;
+  readonly #parts: MatterDevicesCollaborators;
+  readonly #store: DeviceStore;
   readonly #reports: DeviceReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
-  /** Devices by id, made when first asked after a change: every call looks its device up several times. */
-  #index: ReadonlyMap<DeviceId, { readonly node: NodeDevices; readonly known: KnownDevice }> | undefined;
+  /** Devices by id, made at first use after a change: every call looks its device up several times. */
+  #index: ReadonlyMap<DeviceId, FoundDevice> | undefined;
   readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
   readonly #changes = new ListenerSet<DeviceChange>();
   readonly #events = new ListenerSet<DeviceEvent>();
   readonly #stops: (() => void)[] = [];
   /** The same access for administration: paths may name any endpoint of the device's whole node. */
-  readonly wholeNodes: Pick<MatterDeviceAccess, 'cached' | 'read' | 'readOfAllFabrics' | 'write' | 'invoke'>;
+  readonly wholeNodes: MatterDeviceAccess;
 
-  constructor(collaborators: MatterDevicesCollaborators) {
-    this.#with = collaborators;
-    this.#book = new DeviceStore(collaborators.store, collaborators.joiningDetailsOf, collaborators.logger);
-    const times = new ReportTimes(collaborators.clock);
-    const shared = {
-      interactions: new DeviceInteractions({ clock: collaborators.clock }),
-      times,
-      find: (id: DeviceId) => this.#find(id),
-      onOutcome: (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive),
-    };
-    this.#calls = new MatterDeviceAccess({
-      interactions: shared.interactions,
-      times: shared.times,
-      find: shared.find,
-      onOutcome: shared.onOutcome,
-      scope: 'device',
-    });
+  constructor(parts: MatterDevicesCollaborators) {
+    this.#parts = parts;
+    this.#store = new DeviceStore(parts.store, parts.joiningDetailsOf, parts.logger);
+    const times = new ReportTimes(parts.clock);
+    const interactions = new DeviceInteractions(parts.clock);
+    const find = (id: DeviceId) => this.#find(id);
+    const onOutcome = (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive);
+    this.#calls = new MatterDeviceAccess({ interactions, times, find, onOutcome, scope: 'device' });
+    this.wholeNodes = new MatterDeviceAccess({ interactions, times, find, onOutcome, scope: 'node' });
     this.#reports = new DeviceReports({ times, cached: (path) => this.#calls.cached(path) });
-    this.wholeNodes = new MatterDeviceAccess({
-      interactions: shared.interactions,
-      times: shared.times,
-      find: shared.find,
-      onOutcome: shared.onOutcome,
-      scope: 'node',
-    });
   }
 
   async start(): Promise<void> {
-    const { matterNode } = this.#with;
+    const { matterNode } = this.#parts;
     shortenReconnectDelays(matterNode.node.env.get(PeerSet));
     for (const peer of matterNode.commissionedPeers()) this.#add(peer, { joinedMs: 0 });
     const notifications = matterNode.node.env.get(ChangeNotificationService).change;
-    const hear = (change: ChangeNotificationService.Change): void => this.#hear(change);
-    notifications.on(hear);
+    const listener = (change: ChangeNotificationService.Change): void => this.#onNotification(change);
+    notifications.on(listener);
     this.#stops.push(
-      () => notifications.off(hear),
-      matterNode.onPeerAdded((peer) => this.#add(peer, { joinedMs: this.#with.clock.now() })),
+      () => notifications.off(listener),
+      matterNode.onPeerAdded((peer) => this.#add(peer, { joinedMs: this.#parts.clock.now() })),
       matterNode.onPeerRemoved((peer) => this.#remove(peer)),
     );
   }
@@ -103,7 +93,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // Who asks from a timer while the node closes is told of no device; asking a closed peer throws.
+    // A timer that reads while the node closes finds no device; a read of a closed peer throws.
     this.#index = undefined;
   }
 
@@ -126,17 +116,17 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.list().filter((device) => device.nodeId === nodeId);
   }
 
-  /** Makes a node that has just joined known, under the name and area that its owner wishes; answers its devices. */
-  async record(nodeId: string, wish: JoiningNodeDetails): Promise<readonly Device[]> {
-    const peer = this.#with.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
+  /** Adds a node that has just joined, under the name and area of its owner; returns its devices. */
+  async record(nodeId: string, { name, area, findings }: JoiningNodeDetails): Promise<readonly Device[]> {
+    const peer = this.#parts.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);
-    this.#add(peer, { joinedMs: this.#with.clock.now() });
+    this.#add(peer, { joinedMs: this.#parts.clock.now() });
     const node = this.#watches.get(peer)?.node;
     const key = node?.known[0]?.planned.key;
     if (node !== undefined && key !== undefined) {
-      if (wish.name !== undefined) this.#book.rename(key, wish.name);
-      if (wish.area !== undefined) this.#book.setArea(key, wish.area);
-      if (wish.findings !== undefined) this.#book.attest(key, wish.findings);
+      if (name !== undefined) this.#store.rename(key, name);
+      if (area !== undefined) this.#store.setArea(key, area);
+      if (findings !== undefined) this.#store.attest(key, findings);
       this.#refresh(node);
     }
     return this.devicesOfNode(nodeId);
@@ -152,7 +142,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   onReport(listener: (reading: AttributeReading) => void): () => void {
-    return this.#reports.onReport(listener);
+    return this.#reports.listeners.add(listener);
   }
 
   onEvent(listener: (event: DeviceEvent) => void): () => void {
@@ -175,27 +165,27 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.invoke(path, fields, options);
   }
 
-  /** Gives a device the name that people use here; an empty one goes back to the device's own. */
+  /** Sets the name of a device on this hub; an empty one restores the device's own. */
   rename(id: DeviceId, name: string): Device {
     const { node, known } = this.#find(id);
-    this.#book.rename(known.planned.key, name);
+    this.#store.rename(known.planned.key, name);
     this.#refresh(node);
     return this.#find(id).known.device;
   }
 
   setArea(id: DeviceId, area: string | null): Device {
     const { node, known } = this.#find(id);
-    this.#book.setArea(known.planned.key, area);
+    this.#store.setArea(known.planned.key, area);
     this.#refresh(node);
     return this.#find(id).known.device;
   }
 
-  /** Devices that seem to be ones that were removed. */
+  /** Devices that seem to have been removed before. */
   recognised(): readonly RecognisedDevice[] {
     return [...this.#watches.values()].flatMap(({ node }) => node.recognised());
   }
 
-  /** Gives a device that was recognised its former id. NOT_FOUND. */
+  /** Gives a recognised device its former id. Throws NOT_FOUND for any other device. */
   restore(id: DeviceId): Device {
     const { node, known } = this.#find(id);
     const former = node.restoreId(known);
@@ -208,18 +198,18 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   #add(peer: ClientNode, { joinedMs }: { readonly joinedMs: number }): void {
     const address = peer.state.commissioning.peerAddress;
     if (address === undefined || this.#watches.has(peer)) return;
-    const node = new NodeDevices({ node: peer, nodeId: address.nodeId.toString(), book: this.#book, joinedMs });
+    const node = new NodeDevices({ node: peer, nodeId: address.nodeId.toString(), store: this.#store, joinedMs });
     const watch = new NodeWatch({
       node,
-      clock: this.#with.clock,
-      logger: this.#with.logger,
-      onReachability: (reachability) => this.#tell(node, node.setReachability(reachability)),
+      clock: this.#parts.clock,
+      logger: this.#parts.logger,
+      onReachability: (reachability) => this.#emitChanges(node, node.setReachability(reachability)),
       onStructure: () => this.#refresh(node),
       onFresh: () => this.#reports.emitAll(node),
     });
     const poll = new UnreportedAttributePoll({
       node,
-      clock: this.#with.clock,
+      clock: this.#parts.clock,
       random: Math.random,
       read: (paths) => this.#calls.read(paths, { signal: this.#end.signal }),
     });
@@ -237,7 +227,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     this.#watches.delete(peer);
     this.#index = undefined;
     for (const { device } of watch.node.known) this.#changes.emit({ kind: 'removed', device });
-    watch.node.forget(this.#with.clock.now());
+    watch.node.forget(this.#parts.clock.now());
   }
 
   #unwatch(watch: NodeWatch): void {
@@ -247,16 +237,16 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   #refresh(node: NodeDevices): void {
-    this.#tell(node, node.refresh());
+    this.#emitChanges(node, node.refresh());
   }
 
-  /** Tells how the devices of a node differ from before. */
-  #tell(node: NodeDevices, before: readonly KnownDevice[]): void {
+  /** Emits the changes of the devices of a node. */
+  #emitChanges(node: NodeDevices, before: readonly KnownDevice[]): void {
     this.#index = undefined;
     for (const change of deviceChanges(before, node.known)) this.#changes.emit(change);
   }
 
-  #hear(change: ChangeNotificationService.Change): void {
+  #onNotification(change: ChangeNotificationService.Change): void {
     const watch = this.#watchOf(change.endpoint);
     if (watch === undefined) return;
     switch (change.kind) {
@@ -268,12 +258,12 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
         this.#reports.emit(watch.node, change);
         break;
       case 'event':
-        this.#tellEvent(watch.node, change);
+        this.#emitEvent(watch.node, change);
     }
   }
 
-  #tellEvent(node: NodeDevices, occurrence: ChangeNotificationService.EventOccurrence): void {
-    const event = deviceEvent(node, occurrence, this.#with.clock.now());
+  #emitEvent(node: NodeDevices, occurrence: ChangeNotificationService.EventOccurrence): void {
+    const event = deviceEvent(node, occurrence, this.#parts.clock.now());
     if (event !== undefined) this.#events.emit(event);
   }
 
@@ -285,18 +275,18 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return undefined;
   }
 
-  #find(id: DeviceId): { node: NodeDevices; known: KnownDevice } {
+  #find(id: DeviceId): FoundDevice {
     const found = this.#lookUp(id);
     if (found === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id}`, { device: id });
     return found;
   }
 
-  #lookUp(id: DeviceId): { node: NodeDevices; known: KnownDevice } | undefined {
+  #lookUp(id: DeviceId): FoundDevice | undefined {
     this.#index ??= new Map(this.#all().map((entry) => [entry.known.device.id, entry]));
     return this.#index.get(id);
   }
 
-  #all(): readonly { node: NodeDevices; known: KnownDevice }[] {
+  #all(): readonly FoundDevice[] {
     return [...this.#watches.values()].flatMap(({ node }) => node.known.map((known) => ({ node, known })));
   }
 }

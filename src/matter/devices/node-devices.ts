@@ -4,51 +4,52 @@ import type { RecognisedDevice } from '../../core/devices/device-administration.
 import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import { describeCluster } from '../model/cluster-shape.ts';
 import { type EndpointSnapshot, labelsOf, type NodeSnapshot, type PlannedDevice, planDevices } from './device-composition.ts';
-import { type DeviceStore, offerOf } from './device-store.ts';
+import { type DeviceStore, recognisedDevice } from './device-store.ts';
 import { PeerLink } from './peer-link.ts';
 import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-structure.ts';
 
-/** A device with the plan behind it and the structure that would make it a changed device. */
+/** A device with its plan and the signature of its structure. */
 export interface KnownDevice {
   readonly device: Device;
   readonly planned: PlannedDevice;
-  /** Equal exactly when name, area, endpoints, types and clusters are. */
+  /** Changes exactly when name, area, endpoints, types or clusters change. */
   readonly signature: string;
 }
 
 interface NodeDevicesOptions {
   readonly node: ClientNode;
   readonly nodeId: string;
-  readonly book: DeviceStore;
+  readonly store: DeviceStore;
   readonly joinedMs: number;
 }
 
-/** The devices of one Matter node, as its cached structure and the hub's own book say. */
+/** The devices of one Matter node, by its cached structure and the hub's own store. */
 export class NodeDevices {
   readonly node: ClientNode;
   readonly nodeId: string;
   readonly link: PeerLink;
-  readonly #book: DeviceStore;
+  readonly #store: DeviceStore;
   #snapshot: NodeSnapshot;
   #known: readonly KnownDevice[] = [];
   #reachability: Reachability = 'unknown';
   #idleIntervalMs: number | undefined;
   /** When the running subscription last confirmed all values, ms since 1970. */
   confirmedMs = 0;
-  /** When it joined and was read for the first time, ms since 1970; 0 where that was in an earlier process. */
+  /** When the node joined and was read for the first time, ms since 1970; 0 if in an earlier process. */
   readonly joinedMs: number;
-  /** When the node last answered a call, ms since 1970; a session that ends takes its own time of the last message along. */
-  heardMs = 0;
+  /** When the node last answered a call, ms since 1970; the time of a session is lost when it ends. */
+  answeredMs = 0;
   isSleepy: boolean;
 
-  constructor({ node, nodeId, book, joinedMs }: NodeDevicesOptions) {
+  constructor({ node, nodeId, store, joinedMs }: NodeDevicesOptions) {
     this.joinedMs = joinedMs;
     this.node = node;
     this.nodeId = nodeId;
     this.link = new PeerLink(node);
-    this.#book = book;
+    this.#store = store;
     this.#snapshot = snapshotOf(node, nodeId);
     this.isSleepy = this.#sleeps();
   }
@@ -57,13 +58,13 @@ export class NodeDevices {
     return this.#known;
   }
 
-  /** Reads the structure again; answers the devices that there were before. */
+  /** Reads the structure again; returns the devices before. */
   refresh(): readonly KnownDevice[] {
     const before = this.#known;
     this.#snapshot = snapshotOf(this.node, this.nodeId);
     this.isSleepy = this.#sleeps();
     const plans = planDevices(this.#snapshot);
-    this.#known = plans.map((planned) => this.#know(planned, plans));
+    this.#known = plans.map((planned) => this.#knownDevice(planned, plans));
     if (before.length === 0) this.confirmedMs = Math.max(this.confirmedMs, ...this.#known.map(({ device }) => device.lastSeenMs));
     return before;
   }
@@ -72,23 +73,19 @@ export class NodeDevices {
     return this.#reachability;
   }
 
-  /** Takes over what the monitor found; answers the devices before. */
+  /** Sets the state of the monitor; returns the devices before. */
   setReachability(reachability: Reachability): readonly KnownDevice[] {
     this.#reachability = reachability;
     return this.refresh();
   }
 
-  // Without a session nothing is negotiated; the last one's interval still holds.
+  // Without a session no interval is negotiated; the last one still holds.
   #sleeps(): boolean {
     this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));
   }
 
-  find(id: DeviceId): KnownDevice | undefined {
-    return this.#known.find(({ device }) => device.id === id);
-  }
-
-  /** The device that an endpoint belongs to. */
+  /** The device of an endpoint. */
   holding(endpoint: number): KnownDevice | undefined {
     return this.#known.find(({ planned }) => planned.endpoints.includes(endpoint));
   }
@@ -104,39 +101,43 @@ export class NodeDevices {
     return { device, endpoints: endpoints.map((snapshot) => this.#describeEndpoint(snapshot)) };
   }
 
-  /** The device with its present age. */
+  /** The device with its present time of the last answer. */
   deviceNow({ device }: KnownDevice): Device {
-    const lastHeardMs = Math.max(this.link.lastHeardMs(), this.heardMs, this.confirmedMs);
-    return lastHeardMs > device.lastSeenMs ? { ...device, lastSeenMs: lastHeardMs } : device;
+    const lastSeenMs = this.#lastSeenMs(device.lastSeenMs);
+    return lastSeenMs > device.lastSeenMs ? { ...device, lastSeenMs } : device;
   }
 
-  /** Devices that seem to be ones that were removed. */
+  /** Devices that seem to have been removed before. */
   recognised(): readonly RecognisedDevice[] {
     return this.#known.flatMap(({ device, planned }) => {
-      const former = this.#book.recognise(planned, this.#plans);
-      return former ? [offerOf(device.id, former)] : [];
+      const former = this.#store.recognise(planned, this.#plans);
+      return former ? [recognisedDevice(device.id, former)] : [];
     });
   }
 
-  /** Gives a device that was recognised its former id, which it answers; `refresh` then tells. Undefined for any other device. */
+  /** Gives a recognised device its former id and returns it; `refresh` shows the change. Returns undefined for any other device. */
   restoreId({ planned }: KnownDevice): DeviceId | undefined {
-    const former = this.#book.recognise(planned, this.#plans);
-    if (former) this.#book.restore(planned.key, former);
+    const former = this.#store.recognise(planned, this.#plans);
+    if (former) this.#store.restore(planned.key, former);
     return former?.id;
   }
 
-  /** Forgets the node, and keeps by what its devices can be known again. */
+  /** Removes the node; the store retains the data by which its devices can be recognised. */
   forget(removedAtMs: number): void {
-    this.#book.forgetNode(this.nodeId, this.#plans, removedAtMs);
+    this.#store.forgetNode(this.nodeId, this.#plans, removedAtMs);
   }
 
   get #plans(): readonly PlannedDevice[] {
     return this.#known.map(({ planned }) => planned);
   }
 
-  /** Writes down when each device was seen last. */
+  /** Stores when each device was last seen. */
   remember(): void {
-    for (const known of this.#known) this.#book.saw(known.planned.key, this.deviceNow(known).lastSeenMs);
+    for (const known of this.#known) this.#store.saw(known.planned.key, this.deviceNow(known).lastSeenMs);
+  }
+
+  #lastSeenMs(storedMs: number): number {
+    return Math.max(storedMs, this.link.lastReceivedMs(), this.answeredMs, this.confirmedMs);
   }
 
   #describeEndpoint(snapshot: EndpointSnapshot): DeviceDescription['endpoints'][number] {
@@ -151,32 +152,32 @@ export class NodeDevices {
     };
   }
 
-  #know(planned: PlannedDevice, plans: readonly PlannedDevice[]): KnownDevice {
-    const entry = this.#book.entryOf(planned);
+  #knownDevice(planned: PlannedDevice, plans: readonly PlannedDevice[]): KnownDevice {
+    const entry = this.#store.entryOf(planned);
     const parent = plans.find(({ key }) => key === planned.parentKey);
-    const area = entry.area ?? (parent && this.#book.entryOf(parent).area);
+    const area = entry.area ?? (parent && this.#store.entryOf(parent).area);
     const { facts } = planned;
     const device: Device = {
       id: entry.id,
-      name: this.#book.nameOf(planned),
-      ...(this.#book.isNamedHere(planned) && { isNamedHere: true }),
-      ...(area !== undefined && { area }),
+      name: this.#store.nameOf(planned),
+      ...(this.#store.isNamedHere(planned) && { isNamedHere: true }),
+      ...present({ area }),
       kind: planned.kind,
       nodeId: this.nodeId,
-      ...(parent && { parent: this.#book.entryOf(parent).id }),
+      ...(parent && { parent: this.#store.entryOf(parent).id }),
       vendor: facts.vendor,
       product: facts.product,
       ...(facts.serial !== '' && { serial: facts.serial }),
       ...(facts.softwareVersion !== '' && { softwareVersion: facts.softwareVersion }),
       deviceTypes: planned.deviceTypes,
       reachability: this.#reachabilityOf(planned, parent),
-      lastSeenMs: Math.max(entry.lastSeenMs, this.link.lastHeardMs(), this.heardMs, this.confirmedMs),
+      lastSeenMs: this.#lastSeenMs(entry.lastSeenMs),
       isSleepy: this.isSleepy,
     };
     return { device, planned, signature: this.#signatureOf(device, planned) };
   }
 
-  // A bridge that answers may still say that it cannot reach what is behind it (Core §9.13.4.7).
+  // A bridge that answers may report that it cannot reach a bridged device (Core §9.13.4.7).
   #reachabilityOf(planned: PlannedDevice, parent: PlannedDevice | undefined): Reachability {
     if (this.#reachability !== 'reachable') return this.#reachability;
     const bridged = [planned, parent].find((candidate) => candidate?.kind === 'bridged');
@@ -201,10 +202,10 @@ export class NodeDevices {
   }
 }
 
-/** How the devices of one node differ from before; those that are gone come first. */
+/** Changes of the devices of one node; removed devices come first. */
 export function deviceChanges(before: readonly KnownDevice[], now: readonly KnownDevice[]): readonly DeviceChange[] {
-  const gone = before.filter(({ device }) => now.every((known) => known.device.id !== device.id));
-  const removed = gone.map(({ device }): DeviceChange => ({ kind: 'removed', device }));
+  const missing = before.filter(({ device }) => now.every((known) => known.device.id !== device.id));
+  const removed = missing.map(({ device }): DeviceChange => ({ kind: 'removed', device }));
   return [...removed, ...now.flatMap((known) => changesOf(known, before))];
 }
 

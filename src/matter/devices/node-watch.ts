@@ -11,9 +11,9 @@ interface NodeWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   onReachability(reachability: Reachability): void;
-  /** Endpoints, clusters or names may have changed. */
+  /** Is called when endpoints, clusters or names may have changed. */
   onStructure(): void;
-  /** A subscription was established: every cached value is what the device says now. */
+  /** Is called when a subscription was established: every cached value is current. */
   onFresh(): void;
 }
 
@@ -24,14 +24,13 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// matter.js installs new endpoints some time after the report that told of them, and does not say when: on a busy board
-// the first look comes too early.
+// matter.js installs new endpoints some time after their report, without an event: on a busy board the first read is too early.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
 // Before a subscription has negotiated an interval, one report per ten minutes is assumed of a sleepy node.
 const SLEEPY_INTERVAL_MS = 600_000;
 
-/** Follows one node over time: signs of life, sessions, announcements, subscription and structure. */
+/** Watches one node: answers, sessions, announcements, subscription and structure. */
 export class NodeWatch {
   readonly node: NodeDevices;
   readonly #options: NodeWatchOptions;
@@ -39,7 +38,7 @@ export class NodeWatch {
   readonly #stops: (() => void)[] = [];
   #intervalMs = SLEEPY_INTERVAL_MS;
   #cancelStructure: (() => void) | undefined;
-  #awaitsFirstLook = false;
+  #awaitsFirstRead = false;
   #cancelAnnouncement: (() => void) | undefined;
 
   constructor(options: NodeWatchOptions) {
@@ -50,7 +49,7 @@ export class NodeWatch {
       policy: () => (options.node.isSleepy ? sleepyPolicy(this.#reportIntervalMs()) : AWAKE_POLICY),
       link: options.node.link,
       random: Math.random,
-      onChange: (reachability) => this.#changed(reachability),
+      onChange: (reachability) => this.#onReachability(reachability),
     });
   }
 
@@ -58,14 +57,14 @@ export class NodeWatch {
     const { node } = this;
     const network = node.node.eventsOf(NetworkClient);
     this.#listen(network.subscriptionAlive, () => this.#confirm());
-    this.#listen(network.subscriptionStatusChanged, (isActive: boolean) => this.#subscription(isActive));
+    this.#listen(network.subscriptionStatusChanged, (isActive: boolean) => this.#onSubscription(isActive));
     const { peer } = node.link;
     if (peer !== undefined) {
       this.#listen(peer.sessions.added, () => this.#monitor.noteMessage());
-      this.#listen(peer.sessions.deleted, () => this.#sessionEnded());
-      this.#listen(peer.service.changed, () => this.#announced());
+      this.#listen(peer.sessions.deleted, () => this.#onSessionEnd());
+      this.#listen(peer.service.changed, () => this.#onAnnouncement());
     }
-    if (this.#runningSubscription() !== undefined) this.#subscription(true);
+    if (this.#runningSubscription() !== undefined) this.#onSubscription(true);
     this.#monitor.start();
   }
 
@@ -76,10 +75,10 @@ export class NodeWatch {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** A call ended with an answer, or in silence. */
+  /** Is called after each call; `isAlive` is true if the node answered. */
   noteOutcome(isAlive: boolean): void {
     if (isAlive) {
-      this.node.heardMs = this.#options.clock.now();
+      this.node.answeredMs = this.#options.clock.now();
       this.#monitor.noteMessage();
     } else {
       this.#monitor.suspect();
@@ -90,20 +89,20 @@ export class NodeWatch {
     if (STRUCTURE_BEHAVIORS.has(behavior) || properties?.some((name) => STRUCTURE_ATTRIBUTES.has(name))) this.noteStructure();
   }
 
-  /** Looks at the structure again shortly, once for many changes, and then twice more. */
+  /** Reads the structure again shortly, once for many changes, and then twice more. */
   noteStructure(): void {
-    if (this.#awaitsFirstLook) return;
+    if (this.#awaitsFirstRead) return;
     this.#cancelStructure?.();
-    this.#awaitsFirstLook = true;
-    this.#lookAfter(STRUCTURE_DELAYS_MS);
+    this.#awaitsFirstRead = true;
+    this.#readAfter(STRUCTURE_DELAYS_MS);
   }
 
-  #lookAfter([delayMs, ...rest]: readonly number[]): void {
+  #readAfter([delayMs, ...rest]: readonly number[]): void {
     if (delayMs === undefined) return;
     this.#cancelStructure = this.#options.clock.after(delayMs, () => {
-      this.#awaitsFirstLook = false;
+      this.#awaitsFirstRead = false;
       this.#options.onStructure();
-      this.#lookAfter(rest);
+      this.#readAfter(rest);
     });
   }
 
@@ -112,10 +111,10 @@ export class NodeWatch {
     return running instanceof SustainedSubscription && running.active.value ? running : undefined;
   }
 
-  /** At least so often a report comes, as the running subscription negotiated it. */
+  /** The longest time between two reports, negotiated by the last subscription. */
   #reportIntervalMs(): number {
     const seconds = this.#runningSubscription()?.maxInterval;
-    this.#intervalMs = seconds === undefined ? this.#intervalMs : seconds * 1_000;
+    if (seconds !== undefined) this.#intervalMs = seconds * 1_000;
     return this.#intervalMs;
   }
 
@@ -124,23 +123,23 @@ export class NodeWatch {
     this.#monitor.noteMessage();
   }
 
-  #subscription(isActive: boolean): void {
+  #onSubscription(isActive: boolean): void {
     if (!isActive) {
       this.#monitor.suspect();
       return;
     }
     this.#confirm();
     this.#options.onFresh();
-    // What came before nobody listened, as after a start in the middle of a commissioning, is not told again.
+    // Changes before the first listener, as after a start during a commissioning, are not reported again.
     this.noteStructure();
   }
 
-  #sessionEnded(): void {
+  #onSessionEnd(): void {
     if (this.node.link.peer?.hasSession !== true) this.#monitor.suspect();
   }
 
   // Announcements come in bursts of records; the address is known after the last one.
-  #announced(): void {
+  #onAnnouncement(): void {
     this.#cancelAnnouncement?.();
     this.#cancelAnnouncement = this.#options.clock.after(ANNOUNCEMENT_DELAY_MS, () => {
       const { link } = this.node;
@@ -149,7 +148,7 @@ export class NodeWatch {
     });
   }
 
-  #changed(reachability: Reachability): void {
+  #onReachability(reachability: Reachability): void {
     this.#options.logger.info('device.reachability', { node: this.node.nodeId, reachability });
     if (reachability === 'unreachable') this.node.remember();
     this.#options.onReachability(reachability);

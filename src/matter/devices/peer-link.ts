@@ -13,7 +13,7 @@ import type { ReachabilityLink } from './reachability.ts';
 // One transmission and two repetitions fit into the time of a probe.
 const PROBE_TRANSMISSIONS = 4;
 
-/** The connection to one node below the interaction model: sessions, addresses, signs of life. */
+/** The connection to one node below the interaction model: sessions, addresses, times of messages. */
 export class PeerLink implements ReachabilityLink {
   readonly #node: ClientNode;
 
@@ -21,23 +21,23 @@ export class PeerLink implements ReachabilityLink {
     this.#node = node;
   }
 
-  /** matter.js's own record of the node; undefined before it was commissioned and after it was removed. */
+  /** The peer of matter.js; undefined before the commissioning and after the removal. */
   get peer(): Peer | undefined {
     const address = this.#node.state.commissioning.peerAddress;
     return address === undefined ? undefined : this.#node.env.get(PeerSet).for(address);
   }
 
-  lastHeardMs(): number {
+  lastReceivedMs(): number {
     const sessions = [...(this.peer?.sessions ?? [])].filter((session) => !session.isClosing && !session.isPeerLost);
     return Math.max(0, ...sessions.map((session) => session.activeTimestamp));
   }
 
-  /** How long the node may be idle between two looks for messages, as its newest session negotiated it; undefined without a session. */
+  /** The idle interval that the newest session negotiated; undefined without a session. */
   get idleIntervalMs(): number | undefined {
     return this.peer?.newestSession()?.parameters.idleInterval;
   }
 
-  /** Waits for a session; ends with the signal's reason when there is none in time. Nothing of a command is sent by this. */
+  /** Waits for a session; rejects with the signal's reason when the signal aborts. Sends no part of a command. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.peer?.connect({ abort: signal, connectionTimeout: Forever });
     signal.throwIfAborted();
@@ -47,7 +47,7 @@ export class PeerLink implements ReachabilityLink {
     const abort = AbortSignal.timeout(timeoutMs);
     try {
       if (this.peer?.hasSession) {
-        // ClientNode's interaction has it, its declared type does not say so.
+        // ClientNode's interaction has `probe`, which its declared type lacks.
         const interaction = this.#node.interaction as unknown as Pick<ClientInteraction, 'probe'>;
         return await interaction.probe({ abort, suppressPeerLoss: true, maxRetransmissions: PROBE_TRANSMISSIONS });
       }
@@ -65,12 +65,12 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Starts to connect from scratch, without waiting for the pauses that a longer absence brought. */
+  /** Connects again, without the pauses of a longer absence. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** True when the node announces addresses and the session's is none of them: it moved or restarted elsewhere. */
+  /** True if the node announces addresses without that of the session: it moved, or restarted at another address. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -80,13 +80,13 @@ export class PeerLink implements ReachabilityLink {
   }
 }
 
-// ClientNode has no option for this. A subscription that failed is tried again after 2 s to 30 s instead of 15 s to an
-// hour: in a home a lamp that was switched off at the wall for a day has to be back at once.
+// ClientNode has no option for this. A failed subscription is tried again after 2 s to 30 s instead of 15 s to an hour: in a home, a lamp
+// that was switched off at the wall for a day has to be reachable at once.
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 
 /**
- * How eagerly matter.js looks for nodes that do not answer. Its own pauses (2 min between attempts, 45 s before a newly
- * announced address is tried) suit large networks; here a node has to be usable seconds after it announced itself.
+ * Shortens the pauses in which matter.js connects to nodes that do not answer. Its own (2 min between attempts, 45 s before a newly
+ * announced address is tried) suit large networks; here a node has to be reachable seconds after its announcement.
  */
 export function shortenReconnectDelays(peers: PeerSet): void {
   peers.timing = {

@@ -15,7 +15,7 @@ const NO_STATE: State = {};
 // Longer than a probe waits for its answer.
 const SLEEPY_IDLE_MS = 2_000;
 
-/** What a commissioned node's cached structure looks like now. */
+/** The cached structure of a commissioned node. */
 export function snapshotOf(node: ClientNode, nodeId: string): NodeSnapshot {
   const endpoints = [...node.endpoints].filter(isRead);
   const parents = parentsOf(endpoints);
@@ -32,27 +32,27 @@ export function stateOf(endpoint: Endpoint, behavior: string): State {
   return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
 }
 
-/** What a node says about when it listens. */
+/** Attributes of a node about the times at which it receives. */
 export interface SleepFacts {
-  /** It has the ICD Management cluster: it is connected intermittently, with a short or a long idle time (Core §9.16). */
+  /** It has the ICD Management cluster: an intermittently connected device (Core §9.16). */
   readonly isIntermittent: boolean;
-  /** Its role in a Thread network is that of a sleepy end device (Core §11.14.5.4). */
+  /** It is a sleepy end device in its Thread network (Core §11.14.5.4). */
   readonly isThreadSleepy: boolean;
   /** All its power sources are batteries. */
   readonly isBatteryOnly: boolean;
-  /** How long the node may be idle between two looks for messages, as the session negotiated it; undefined without a session. */
+  /** The idle interval that the session negotiated; undefined without a session. */
   readonly idleIntervalMs: number | undefined;
 }
 
 /**
- * True for nodes that sleep between messages. A battery alone does not make one: a robot listens all the time. It counts only with an
- * idle interval in which no answer to a probe can come; mains devices with old firmware negotiate such intervals and always listen.
+ * True for nodes that sleep between messages. A battery alone is no sign: a robot receives all the time. It counts only with an idle
+ * interval that is longer than a probe waits; mains devices with old firmware negotiate such intervals, but receive all the time.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
   return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);
 }
 
-/** What a commissioned node's cached state and its session say about sleep. */
+/** The sleep facts of a commissioned node, from its cached state and its session. */
 export function sleepFacts(node: ClientNode, idleIntervalMs: number | undefined): SleepFacts {
   const sources = [...node.endpoints]
     .filter((endpoint) => !isBridged(endpoint))
@@ -85,8 +85,8 @@ function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, numbe
 }
 
 /**
- * False for an endpoint that matter.js has made already and not read yet: every endpoint names its types and its clusters
- * (Core §9.5.6), every bridged device whether it is reachable (Core §9.13.4). Without them it would be a device that comes and goes.
+ * False for an endpoint that matter.js has made but not read yet: every endpoint has types and clusters (Core §9.5.6), every bridged
+ * device has Reachable (Core §9.13.4). Without this check, a device would be added, removed and added again.
  */
 function isRead(endpoint: Endpoint): boolean {
   if (endpoint.number === 0) return true;
@@ -99,7 +99,7 @@ function isBridged(endpoint: Endpoint): boolean {
   return 'bridgedDeviceBasicInformation' in endpoint.behaviors.supported;
 }
 
-// The PartsList of the root names all endpoints, that of others only what is below: the shortest list names the parent.
+// The PartsList of the root names all endpoints, that of others only those below: the endpoint with the shortest list is the parent.
 function parentsOf(endpoints: readonly Endpoint[]): ReadonlyMap<number, number> {
   const lists = endpoints
     .filter(({ number }) => number !== 0)
@@ -125,7 +125,7 @@ function semanticTag(entry: unknown): readonly SemanticTag[] {
   return [{ namespace: namespaceId, tag, ...(text !== '' && { label: text }) }];
 }
 
-/** The values of a label cluster (Core §9.7, §9.8) in one text; the keys in front of them are the device's own. */
+/** The values of a label cluster (Core §9.7, §9.8) in one text, without their keys, which have no standard. */
 function labelIn(state: State): string {
   const values = listOf(state.labelList).map((entry) => deviceText((entry as { readonly value?: unknown }).value));
   return [...new Set(values.filter((value) => value !== ''))].join(' ');
@@ -157,10 +157,10 @@ export interface PeerCluster {
 }
 
 const shapes = new Map<string, ClusterShape>();
-// Thousands of different clusters mean a peer that changes without end, not a big home.
+// Thousands of different clusters mean a peer that changes without end, not a large home.
 const MAX_SHAPES = 4_000;
 
-/** The server clusters of an endpoint by the specification's names; remembered until matter.js changes one. */
+/** The server clusters of an endpoint by the specification's names; cached until matter.js changes one. */
 export function clustersOf(endpoint: Endpoint): ReadonlyMap<string, PeerCluster> {
   return endpointOf(endpoint).byName;
 }
@@ -171,7 +171,7 @@ export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | u
 }
 
 interface KnownEndpoint {
-  /** What matter.js supported when this was made: other features or elements are another class there. */
+  /** The behaviors of matter.js at that time: other features or elements have another class. */
   readonly types: readonly unknown[];
   readonly byName: ReadonlyMap<string, PeerCluster>;
   readonly byBehavior: ReadonlyMap<string, PeerCluster>;
@@ -184,14 +184,14 @@ function endpointOf(endpoint: Endpoint): KnownEndpoint {
   const known = endpoints.get(endpoint);
   if (known?.types.length === types.length && types.every((type, index) => type === known.types[index])) return known;
   const clusters = Object.keys(endpoint.behaviors.supported).flatMap((behavior) => readCluster(endpoint, behavior) ?? []);
-  const made: KnownEndpoint = {
+  const read: KnownEndpoint = {
     types,
     byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
     byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
   };
-  // While a first report is still coming in, the lists that narrow a cluster may be missing.
-  if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, made);
-  return made;
+  // During a first report, the lists that narrow a cluster may be missing.
+  if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, read);
+  return read;
 }
 
 function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
@@ -208,7 +208,9 @@ function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefi
   const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], commands && [...commands]].join(
     '|',
   );
-  const shape = shapes.get(key) ?? remember(key, clusterShapeOf(schema, supportedElements));
+  const shape = shapes.get(key) ?? clusterShapeOf(schema, supportedElements);
+  if (shapes.size >= MAX_SHAPES) shapes.clear();
+  shapes.set(key, shape);
   return {
     shape,
     behavior,
@@ -217,12 +219,6 @@ function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefi
       return stateOf(endpoint, behavior);
     },
   };
-}
-
-function remember(key: string, shape: ClusterShape): ClusterShape {
-  if (shapes.size >= MAX_SHAPES) shapes.clear();
-  shapes.set(key, shape);
-  return shape;
 }
 
 function supportedIds(name: 'attributes' | 'commands', list: unknown): SupportedElements {

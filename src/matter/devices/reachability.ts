@@ -1,57 +1,57 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 
-/** When a node counts as gone. */
+/** When a node counts as unreachable. */
 export interface ReachabilityPolicy {
-  /** A node that was silent for so long is asked. */
+  /** Time of silence after which the node is probed. */
   readonly quietMs: number;
-  /** How long one question waits for its answer. */
+  /** Time limit of a probe. */
   readonly probeMs: number;
-  /** Questions in a row without an answer until the node counts as unreachable. */
+  /** Failed probes in a row until the node counts as unreachable. */
   readonly misses: number;
-  /** Pause between two attempts to reach a node that is gone. */
+  /** Pause between two probes of an unreachable node. */
   readonly retryMs: number;
-  /** False for nodes that sleep: they are never asked, only counted as gone after `quietMs`. */
-  readonly isAsked: boolean;
+  /** False for nodes that sleep: they are never probed, and count as unreachable after `quietMs`. */
+  readonly isProbed: boolean;
 }
 
-/** A loss is known after 10.5 + 2 × 1.9 s at most: the bar is 15 s. Asking more often only costs: a question takes about 2 ms of CPU. */
-export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isAsked: true };
+/** A loss is detected after 10.5 + 2 × 1.9 s at most: the requirement is 15 s. A probe takes about 2 ms of CPU. */
+export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };
 
-// A report that the radio loses is repeated within a minute; sleep that ends sooner is no sleep to wait for.
+// A report that the radio loses is repeated within a minute: shorter silence means nothing.
 const SHORTEST_SLEEP_MS = 60_000;
 
-/** A sleepy node reports at least once per `maxIntervalMs`; three missed reports mean that it is gone. */
+/** A sleepy node reports at least once per `maxIntervalMs`; after three missed reports it counts as unreachable. */
 export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
-  return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isAsked: false };
+  return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isProbed: false };
 }
 
-/** How a monitor reaches its node. */
+/** The connection of a monitor to its node. */
 export interface ReachabilityLink {
-  /** When anything from the node arrived last, ms since 1970; 0 when never since the start. */
-  lastHeardMs(): number;
-  /** Asks the node, connecting first where there is no session; true when it answered within `timeoutMs`. Never throws. */
+  /** Time of the last message from the node, ms since 1970; 0 before the first. */
+  lastReceivedMs(): number;
+  /** Probes the node, and connects first without a session; returns true if it answers within `timeoutMs`. Never throws. */
   probe(timeoutMs: number): Promise<boolean>;
-  /** Ends sessions with a node that does not answer, so that all that waits fails and a new connection is sought. */
+  /** Ends sessions with a node that does not answer, so that all pending requests fail and a new connection begins. */
   drop(): void;
 }
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** The policy at this moment: whether a node sleeps is known only when it has said so. */
+  /** Returns the present policy: whether a node sleeps is known only after its structure was read. */
   readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
-  /** 0 to 1; spreads the questions to many nodes over time. */
+  /** 0 to 1; spreads the probes of many nodes over time. */
   readonly random: () => number;
   onChange(reachability: Reachability): void;
 }
 
-/** Whether one node can be reached: `unknown` from the start until it was heard or missed for the first time. */
+/** Detects whether one node can be reached: `unknown` until its first message or first failed probe. */
 export class ReachabilityMonitor {
   readonly #options: MonitorOptions;
   #state: Reachability = 'unknown';
   #misses = 0;
-  #isAsking = false;
+  #isProbing = false;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -81,33 +81,33 @@ export class ReachabilityMonitor {
     this.#schedule(this.#options.policy().quietMs);
   }
 
-  /** Something speaks against the node being there: a call without an answer, a lost session, a new address. */
+  /** Probes the node after a sign of its loss: a call without an answer, a lost session, a new address. */
   suspect(): void {
-    if (this.#isStopped || !this.#options.policy().isAsked) return;
+    if (this.#isStopped || !this.#options.policy().isProbed) return;
     this.#check(0);
   }
 
   #check(quietMs: number): void {
-    if (this.#isStopped || this.#isAsking) return;
+    if (this.#isStopped || this.#isProbing) return;
     const { link, clock } = this.#options;
     const policy = this.#options.policy();
-    const silentMs = clock.now() - link.lastHeardMs();
+    const silentMs = clock.now() - link.lastReceivedMs();
     if (silentMs < quietMs) {
       this.noteMessage();
       this.#schedule(policy.quietMs - silentMs);
       return;
     }
-    if (policy.isAsked) void this.#ask();
+    if (policy.isProbed) void this.#probe();
     else this.#miss();
   }
 
-  async #ask(): Promise<void> {
+  async #probe(): Promise<void> {
     this.#cancelTimer?.();
-    this.#isAsking = true;
-    const isThere = await this.#options.link.probe(this.#options.policy().probeMs);
-    this.#isAsking = false;
+    this.#isProbing = true;
+    const isAlive = await this.#options.link.probe(this.#options.policy().probeMs);
+    this.#isProbing = false;
     if (this.#isStopped) return;
-    if (!isThere) return this.#miss();
+    if (!isAlive) return this.#miss();
     this.noteMessage();
     this.#schedule(this.#options.policy().quietMs);
   }
@@ -117,7 +117,7 @@ export class ReachabilityMonitor {
     const policy = this.#options.policy();
     this.#misses += 1;
     if (this.#misses < policy.misses) {
-      void this.#ask();
+      void this.#probe();
       return;
     }
     if (this.#state !== 'unreachable') {
@@ -134,7 +134,7 @@ export class ReachabilityMonitor {
 
   #schedule(delayMs: number): void {
     this.#cancelTimer?.();
-    // Up to a tenth earlier, never later: the time within which a loss is known stays a promise.
+    // Up to a tenth earlier, never later: the time limit of the detection holds.
     const jitteredMs = delayMs * (1 - this.#options.random() / 10);
     this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy().quietMs * 0.8));
   }

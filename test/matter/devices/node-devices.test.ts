@@ -9,11 +9,11 @@ test('a device was last seen when it answered a call or confirmed its values, al
   const root = { number: 0, behaviors: { supported: { descriptor } }, maybeStateOf: () => descriptor };
   const endpoints = Object.assign([root], { has: () => false });
   const peer = { ...root, endpoints, state: { commissioning: {} } } as unknown as ClientNode;
-  const node = new NodeDevices({ node: peer, nodeId: '5', book: new DeviceStore(new MemoryStore()), joinedMs: 0 });
+  const node = new NodeDevices({ node: peer, nodeId: '5', store: new DeviceStore(new MemoryStore()), joinedMs: 0 });
   node.refresh();
   const seenMs = () => node.known.map((known) => node.deviceNow(known).lastSeenMs);
   expect(seenMs()).toEqual([0]);
-  node.heardMs = 5_000;
+  node.answeredMs = 5_000;
   expect(seenMs()).toEqual([5_000]);
   node.confirmedMs = 9_000;
   expect(seenMs()).toEqual([9_000]);

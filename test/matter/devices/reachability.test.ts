@@ -14,7 +14,7 @@ import { ManualClock } from '../../manual-clock.ts';
 class FakeLink implements ReachabilityLink {
   readonly #clock: ManualClock;
   isThere = true;
-  heardMs = 0;
+  answeredMs = 0;
   probes = 0;
   drops = 0;
 
@@ -22,14 +22,14 @@ class FakeLink implements ReachabilityLink {
     this.#clock = clock;
   }
 
-  lastHeardMs(): number {
-    return this.heardMs;
+  lastReceivedMs(): number {
+    return this.answeredMs;
   }
 
   probe(timeoutMs: number): Promise<boolean> {
     this.probes += 1;
     if (!this.isThere) return new Promise((resolve) => this.#clock.after(timeoutMs, () => resolve(false)));
-    this.heardMs = this.#clock.now();
+    this.answeredMs = this.#clock.now();
     return Promise.resolve(true);
   }
 
@@ -67,7 +67,7 @@ describe('a node that always listens', () => {
   test('that reports by itself is never asked', async () => {
     const { clock, link, monitor } = setUp();
     for (let second = 0; second < 120; second++) {
-      link.heardMs = clock.now();
+      link.answeredMs = clock.now();
       await pass(clock, 1_000);
     }
     expect(link.probes).toBe(0);
@@ -167,7 +167,7 @@ describe('which nodes sleep', () => {
   test('a node is asked as soon as it turns out to listen all the time', async () => {
     let policy = sleepyPolicy(300_000);
     const { clock, link, monitor, changes } = setUp(() => policy);
-    link.heardMs = clock.now();
+    link.answeredMs = clock.now();
     monitor.noteMessage();
     policy = AWAKE_POLICY;
     link.isThere = false;
@@ -181,7 +181,7 @@ describe('a node that sleeps', () => {
   test('is never asked and counts as gone only after three missed reports', async () => {
     const { clock, link, monitor, changes } = setUp(sleepyPolicy(300_000));
     monitor.noteMessage();
-    link.heardMs = clock.now();
+    link.answeredMs = clock.now();
     monitor.suspect();
     await pass(clock, 600_000);
     expect(monitor.state).toBe('reachable');

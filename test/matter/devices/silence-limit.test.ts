@@ -19,7 +19,7 @@ test('a node that answers nobody is given up after the limit, in line or not', (
   for (const leavesAtMs of [0, 2_000, LIMIT_MS]) {
     const { clock, limit, isOver } = makeLimit();
     clock.advance(leavesAtMs - 1);
-    limit.leaveLine();
+    limit.leaveQueue();
     clock.advance(LIMIT_MS - leavesAtMs);
     expect(isOver()).toBe(false);
     clock.advance(1);
@@ -44,7 +44,7 @@ test('a call that is sent has its own answer to wait for, and the limit for that
   const { clock, limit, isOver, answer } = makeLimit();
   clock.advance(4_000);
   answer();
-  limit.leaveLine();
+  limit.leaveQueue();
   clock.advance(4_000);
   answer();
   clock.advance(499);
