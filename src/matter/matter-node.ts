@@ -15,7 +15,7 @@ import { type ClusterModel, MatterModel } from '@matter/main/model';
 import { ClientCacheBuffer, type ClientNode, ControllerBehavior, type Peers, ServerNodeStore } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, pause } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
@@ -27,29 +27,29 @@ import { BatchStorageDriver } from './storage/storage-driver.ts';
 
 // A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
 const TEST_VENDOR = VendorId(0xfff1);
-/** The key of the environment's model; its constructor's parameters are of no interest. */
+/** The key of the environment's model, without the parameters of its constructor. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
-/** What a stop may cost; a close without trouble takes a third of a second. */
+/** Time limit of a close, which normally takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
-// A commissioning changes several rows in a row; one copy of them is enough.
+// A commissioning changes several rows in a row; one snapshot of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
-/** What devices show for this hub's fabric, at most 32 characters. */
+/** Label of this hub's fabric on devices, at most 32 characters. */
 const FABRIC_LABEL = 'atmosphere-edge';
 /** Longest time between two reports of a quiet device; devices may choose more. */
 const REPORT_CEILING_SECONDS = 30;
 
-/** What the node needs of the hub. */
+/** The parts of the hub that the node uses. */
 export interface MatterNodeCollaborators {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly problems: Pick<HubProblems, 'raise'>;
-  /** Of the file that holds the fabric. */
+  /** Anchor of the file that holds the fabric. */
   readonly anchor: FileAnchor;
 }
 
-/** Where the node keeps its state and what it may use of the machine. */
+/** Folder and interfaces of the node. */
 export interface MatterNodeOptions {
-  /** Folder of everything that Matter keeps; the caller holds the hub's lock on it. */
+  /** Folder of all Matter state; the caller holds the hub's lock on it. */
   readonly stateDir: string;
   /** Network interface for mDNS; all by default. */
   readonly interface?: string;
@@ -65,76 +65,72 @@ const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
 type HubNode = ServerNode<typeof HubRootEndpoint>;
 
 /**
- * This hub as a Matter node: it owns a fabric and knows the nodes it commissioned. One per process, since matter.js
- * keeps its storage path and network in one environment.
+ * This hub as a Matter node, with its fabric and the nodes on it. One per process, since matter.js has its storage path and network in
+ * one environment.
  */
 export class MatterNode implements Service {
-  readonly #logger: Logger;
-  readonly #clock: Clock;
+  readonly #parts: MatterNodeCollaborators;
   readonly #options: MatterNodeOptions;
   readonly #addedListeners = new Set<(peer: ClientNode) => void>();
   readonly #removedListeners = new Set<(peer: ClientNode) => void>();
   readonly #known = new Set<ClientNode>();
   readonly #storage: FabricStorage;
-  readonly #anchor: FileAnchor;
   #cancelSnapshot: (() => void) | undefined;
   #node: HubNode | undefined;
   #fabric: Fabric | undefined;
 
-  constructor(collaborators: MatterNodeCollaborators, options: MatterNodeOptions) {
-    this.#logger = collaborators.logger;
-    this.#clock = collaborators.clock;
+  constructor(parts: MatterNodeCollaborators, options: MatterNodeOptions) {
+    this.#parts = parts;
     this.#options = options;
-    this.#anchor = collaborators.anchor;
-    this.#storage = new FabricStorage(collaborators, { stateDir: options.stateDir });
+    this.#storage = new FabricStorage(parts, options.stateDir);
   }
 
-  /** The matter.js node. INTERNAL_ERROR before `start` and after disposal. */
+  /** The matter.js node. Throws INTERNAL_ERROR before `start` and after disposal. */
   get node(): HubNode {
-    if (this.#node === undefined) throw new AtmoError('INTERNAL_ERROR', 'The Matter node is not running; start it first');
-    return this.#node;
+    return requireRunning(this.#node);
   }
 
-  /** All peers of matter.js, nodes that are only discovered included. */
+  /** All peers of matter.js, with nodes that are only discovered. */
   get peers(): Peers {
     return this.node.peers;
   }
 
   /** The fabric that this hub owns. */
   get fabric(): Fabric {
-    if (this.#fabric === undefined) throw new AtmoError('INTERNAL_ERROR', 'The Matter node is not running; start it first');
-    return this.#fabric;
+    return requireRunning(this.#fabric);
   }
 
-  /** Nodes on our fabric, whether they answer or not. */
+  /** Nodes on our fabric, reachable or not. */
   commissionedPeers(): readonly ClientNode[] {
     return [...this.peers].filter((peer) => peer.nodeType === 'client' && peer.lifecycle.isCommissioned);
   }
 
-  /** Bluetooth, where it is on. */
+  /** Bluetooth; undefined where it is off. */
   get ble(): AdapterBle | undefined {
     return this.#options.ble;
   }
 
-  /** What a peer is subscribed with; given at commissioning, since changing it later loses the running subscription. */
+  /** Options of the subscription to a peer; set at commissioning, since a later change ends the running subscription. */
   get subscription(): Subscribe.Options {
     return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(REPORT_CEILING_SECONDS) };
   }
 
-  /** Hears each node that joins our fabric from now on, once its structure was read. */
+  /** Calls `listener` with each node that joins our fabric, once its structure was read. */
   onPeerAdded(listener: (peer: ClientNode) => void): () => void {
-    return subscribe(this.#addedListeners, listener);
+    this.#addedListeners.add(listener);
+    return () => this.#addedListeners.delete(listener);
   }
 
-  /** Hears each node that leaves our fabric, decommissioned, forgotten, or reset at the device. */
+  /** Calls `listener` with each node that leaves our fabric: decommissioned, removed by force, or reset at the device. */
   onPeerRemoved(listener: (peer: ClientNode) => void): () => void {
-    return subscribe(this.#removedListeners, listener);
+    this.#removedListeners.add(listener);
+    return () => this.#removedListeners.delete(listener);
   }
 
-  /** STORAGE_FAILED when the fabric's storage is damaged beyond the snapshots. */
+  /** Throws STORAGE_FAILED when the storage of the fabric and all its snapshots are damaged. */
   async start(): Promise<void> {
     process.umask(0o077);
-    routeMatterLog(this.#logger);
+    routeMatterLog(this.#parts.logger);
     this.#storage.prepare();
     this.#configureEnvironment();
     const node = await this.#createNode();
@@ -151,7 +147,7 @@ export class MatterNode implements Service {
 
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
-    // Rotating the operational certificate at every start would only wear the flash.
+    // A new operational certificate at every start would only wear the flash.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();
@@ -163,58 +159,51 @@ export class MatterNode implements Service {
     this.#fabric = undefined;
     if (node === undefined) return;
     // close() of 0.17.9 waits up to 5 s for activity of the node that does not settle, such as a request to a peer that does not answer
-    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also not ended within 4 s with devices of other fabrics on the link; such devices
-    // alone, reachable, gone or shared, do not bring that about.
-    const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
-    if (!isClosed) await this.#giveUp(node);
+    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also taken more than 4 s with devices of other fabrics on the link; such devices
+    // alone, reachable, unreachable or shared, are not the cause.
+    const ended = new AbortController();
+    const closed = node.close().then(() => true);
+    const isClosed = await Promise.race([closed, pause(this.#parts.clock, CLOSE_LIMIT_MS, ended.signal)]);
+    ended.abort();
+    if (!isClosed) await this.#releaseStorage(node);
     await this.#options.ble?.[Symbol.asyncDispose]();
-    // Closing has written what was read from the devices: only now a copy is complete.
+    // The close has written the attributes that were read from the devices: only now a snapshot is complete.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /** Does what the next start needs of a close: what was read from the devices is written, storage and its lock are free. */
-  async #giveUp({ env }: HubNode): Promise<void> {
-    this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+  /** Does the part of a close that the next start needs: writes the attributes of the devices, releases the storage and its lock. */
+  async #releaseStorage({ env }: HubNode): Promise<void> {
+    const { logger } = this.#parts;
+    logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
     try {
       if (env.has(ClientCacheBuffer)) await env.get(ClientCacheBuffer).close();
       await env.close(ServerNodeStore);
       if (env.has(DatafileRoot.Lock)) await env.get(DatafileRoot.Lock).close();
     } catch (error) {
-      this.#logger.warn('matter.storage_not_closed', { reason: String(error) });
+      logger.warn('matter.storage_not_closed', { reason: String(error) });
     }
-  }
-
-  #after(delayMs: number): Promise<false> {
-    return new Promise((resolve) => this.#clock.after(delayMs, () => resolve(false)));
   }
 
   #configureEnvironment(): void {
     const { vars } = Environment.default;
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
-    // Known peers are built from storage before the controller's own `matter` option counts: a model that came later would be missed.
+    // Known peers are built from storage before the controller's `matter` option is read: they would not get a model of that option.
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
-    Environment.default.get(StorageService).registerDriver(BatchStorageDriver.anchoredBy(this.#anchor));
+    Environment.default.get(StorageService).registerDriver(BatchStorageDriver.anchoredBy(this.#parts.anchor));
     vars.set('mdns.ipv4', true);
     if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
   }
 
   #createNode(): Promise<HubNode> {
-    const options = this.#options;
+    const { ble, port = 0 } = this.#options;
     return ServerNode.create(HubRootEndpoint, {
       id: NODE_FOLDER,
       environment: Environment.default,
       commissioning: { enabled: false },
-      controller: {
-        adminFabricLabel: FABRIC_LABEL,
-        ble: options.ble !== undefined,
-      },
-      network: {
-        port: options.port ?? 0,
-        ble: false,
-        ipv4: true,
-      },
+      controller: { adminFabricLabel: FABRIC_LABEL, ble: ble !== undefined },
+      network: { port, ble: false, ipv4: true },
       basicInformation: {
         vendorId: TEST_VENDOR,
         vendorName: 'atmosphere-edge',
@@ -238,9 +227,9 @@ export class MatterNode implements Service {
     if (peer.lifecycle.isCommissioned && peer.nodeType === 'client') this.#known.add(peer);
     peer.lifecycle.commissioned.on(() => this.#snapshotSoon());
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
-    // The first time online after commissioning is when the structure has been read.
+    // At the first `online` after commissioning the structure has been read.
     peer.lifecycle.online.on(() => {
-      // matter.js keeps groups among the peers too.
+      // matter.js has groups among the peers too.
       if (this.#known.has(peer) || peer.nodeType !== 'client') return;
       this.#known.add(peer);
       for (const listener of this.#addedListeners) listener(peer);
@@ -261,25 +250,22 @@ export class MatterNode implements Service {
 
   #snapshotSoon(): void {
     this.#cancelSnapshot?.();
-    this.#cancelSnapshot = this.#clock.after(SNAPSHOT_DELAY_MS, () => this.#snapshotNow());
+    this.#cancelSnapshot = this.#parts.clock.after(SNAPSHOT_DELAY_MS, () => this.#snapshotNow());
   }
 }
 
-function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+function requireRunning<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new AtmoError('INTERNAL_ERROR', 'The Matter node is not running; start it first');
+  return part;
 }
 
-/** Least severe lines of matter.js that reach the hub's log. */
-export type MatterLogThreshold = 'warn' | 'error';
-
 /**
- * Sends what matter.js logs to the hub's logger as `matter` events with fields `facility` and `text`, redacted. Less
- * severe lines are dropped whatever the hub's own level is: from INFO on matter.js prints the identity protection key
- * and the whole Thread dataset.
+ * Sends the warnings and errors of matter.js to the hub's logger as `matter` events with fields `facility` and `text`, redacted. Less
+ * severe lines are dropped at every level of the hub: from INFO on matter.js prints the identity protection key and the whole Thread
+ * dataset.
  */
-export function routeMatterLog(logger: Logger, threshold: MatterLogThreshold = 'warn'): void {
-  MatterLogger.level = threshold === 'warn' ? MatterLogLevel.WARN : MatterLogLevel.ERROR;
+export function routeMatterLog(logger: Logger): void {
+  MatterLogger.level = MatterLogLevel.WARN;
   const destination = MatterLogger.destinations.default;
   if (destination === undefined) return;
   destination.add = (message) => {
@@ -290,7 +276,7 @@ export function routeMatterLog(logger: Logger, threshold: MatterLogThreshold = '
   };
 }
 
-/** A message's values as one line of plain text without secrets, at most 500 characters. */
+/** The values of a message as one line of plain text without secrets, at most 500 characters. */
 function renderText(message: Diagnostic.Message): string {
   const text = LogFormat.format(message.values, LogFormat.PLAIN);
   const line = String(redact(text)).replace(/\s+/g, ' ');

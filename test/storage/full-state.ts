@@ -140,7 +140,7 @@ export class FullState implements AsyncDisposable {
         onRepaired,
       };
       const anchor = new StateAnchors(dir, logger).of('matter/hub/storage.db');
-      const matter = new FabricStorage({ logger, problems, anchor }, { stateDir: join(dir, 'matter') });
+      const matter = new FabricStorage({ logger, problems, anchor }, join(dir, 'matter'));
       matter.prepare();
       const storage = openMatterDatabase(join(dir, 'matter', NODE_FOLDER, 'storage.db'), anchor);
       makeFabric(storage);

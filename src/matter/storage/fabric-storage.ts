@@ -18,48 +18,44 @@ const SIDE_FILES = ['', '-wal', '-shm'] as const;
 const OLDER = 'has lost its last';
 const DRIVER_FILE_TEXT = '{"kind":"sqlite","type":"kv"}';
 
-interface StorageCollaborators {
+interface StorageParts {
   readonly logger: Logger;
   readonly problems: Pick<HubProblems, 'raise'>;
   readonly anchor: FileAnchor;
 }
 
 /**
- * Guards the one file that holds the fabric's keys: looked at before matter.js opens it, copied after each change,
- * put back from the newest good copy when damaged. Once a fabric exists, a storage without that very fabric is never
- * accepted, since matter.js would make a new one and every device of the home would be lost.
+ * Guards the file that holds the fabric's keys: it is checked before matter.js opens it, copied after each change, and restored from the
+ * newest valid copy when damaged. Once a fabric exists, a storage without that fabric is never accepted, since matter.js would make a new
+ * one and every device of the home would be lost.
  */
 export class FabricStorage {
-  readonly #logger: Logger;
-  readonly #problems: Pick<HubProblems, 'raise'>;
-  readonly #anchor: FileAnchor;
+  readonly #parts: StorageParts;
   readonly #stateDir: string;
   readonly #marker: RecoverableFile;
 
-  constructor({ logger, problems, anchor }: StorageCollaborators, options: { readonly stateDir: string }) {
-    this.#logger = logger;
-    this.#problems = problems;
-    this.#anchor = anchor;
-    this.#stateDir = options.stateDir;
-    const path = join(options.stateDir, 'fabric.json');
+  constructor(parts: StorageParts, stateDir: string) {
+    this.#parts = parts;
+    this.#stateDir = stateDir;
+    const path = join(stateDir, 'fabric.json');
     const isWhole = (text: string) => identityIn(text) !== undefined;
-    this.#marker = new RecoverableFile({ path, isWhole, onRepaired: repairReporter({ logger, problems }) });
+    this.#marker = new RecoverableFile({ path, isWhole, onRepaired: repairReporter(parts) });
   }
 
-  /** Makes the folder ready for matter.js. STORAGE_FAILED when the fabric is gone and no copy of it is good. */
+  /** Prepares the folder for matter.js. Throws STORAGE_FAILED when the fabric is lost and no copy of it is valid. */
   prepare(): void {
-    for (const folder of [this.#nodeDir, this.#snapshotDir]) this.#makeFolder(folder);
+    for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // matter.js only tests whether a process of the noted number lives, which a reused number blocks; the hub holds its own lock.
+    // matter.js only tests whether a process of the stored number runs, which a reused number blocks; the hub holds its own lock.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
-    // Without this file matter.js would look for another driver's data and start empty.
+    // Without this file matter.js would read another driver's data and start empty.
     if (existsSync(this.#database)) this.#repairDriverFile();
   }
 
-  /** Notes which fabric is ours, once; STORAGE_FAILED if it is not the one noted before. Called while matter.js runs. */
+  /** Stores the identity of our fabric, once; throws STORAGE_FAILED for another fabric than the stored one. Called while matter.js runs. */
   confirmFabric(): void {
     const found = inspectStorage(this.#database);
     if (found.state === 'broken' || found.identity === undefined) throw this.#failure('holds no fabric after the start');
@@ -68,50 +64,47 @@ export class FabricStorage {
     if (expected === undefined) this.#marker.write(JSON.stringify(found.identity));
   }
 
-  /** Copies the storage; a failure is a warning, since the storage itself is whole. */
+  /** Copies the storage; a failure is a warning, since the storage itself is valid. */
   snapshot(): void {
     const numbers = this.#snapshots();
-    const file = join(this.#snapshotDir, `${String((numbers[0] ?? 0) + 1).padStart(8, '0')}.db`);
+    const file = this.#snapshotFile((numbers[0] ?? 0) + 1);
     try {
       this.#copyDatabase(`${file}.part`);
       renameSync(`${file}.part`, file);
       for (const old of numbers.slice(SNAPSHOTS_KEPT - 1)) rmSync(this.#snapshotFile(old), { force: true });
     } catch (error) {
       rmSync(`${file}.part`, { force: true });
-      this.#logger.warn('matter.snapshot_failed', { reason: error instanceof Error ? error.message : String(error) });
+      this.#parts.logger.warn('matter.snapshot_failed', { reason: error instanceof Error ? error.message : String(error) });
     }
   }
 
   #copyDatabase(target: string): void {
     rmSync(target, { force: true });
-    const database = new DatabaseSync(this.#database, { readOnly: true });
-    try {
-      database.prepare('VACUUM INTO ?').run(target);
-    } finally {
-      database.close();
-    }
+    using database = new DatabaseSync(this.#database, { readOnly: true });
+    database.prepare('VACUUM INTO ?').run(target);
     chmodSync(target, 0o600);
     syncPath(target);
   }
 
-  /** Why a storage that is sound in itself is not what it was; undefined when it is. */
+  /** Why a valid storage is not the one that was written last; undefined when it is. */
   #lossOf(): string | undefined {
     const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
     if (found?.state !== 'whole') return undefined;
-    const expected = this.#anchor.least();
+    const expected = this.#parts.anchor.least();
     const generation = found.mark?.generation ?? 0;
     if (expected && generation < expected.generation) return `${OLDER} ${expected.generation - generation} changes`;
     const isOther = expected?.generation === generation && expected.digest !== '' && found.mark?.digest !== expected.digest;
     return isOther || !found.isAsWritten ? 'holds values that are not as they were written' : undefined;
   }
 
-  /** Why a storage file must not be used; undefined when it may, or when there is nothing yet to lose. */
+  /** Why a storage file must not be used; undefined for a valid one, and before the first fabric. */
   #faultOf(file: string): string | undefined {
     const hadFabric = this.#expected() !== undefined || this.#snapshots().length > 0;
-    if (!existsSync(file)) return hadFabric || (file === this.#database && this.#anchor.least() !== undefined) ? 'is missing' : undefined;
+    if (!existsSync(file))
+      return hadFabric || (file === this.#database && this.#parts.anchor.least() !== undefined) ? 'is missing' : undefined;
     const found = inspectStorage(file);
     if (found.state === 'broken') return `is damaged (${found.reason})`;
-    // A hub that was killed in its first start has a storage and no fabric yet.
+    // A hub that was killed during its first start has a storage and no fabric yet.
     if (found.identity === undefined) return hadFabric ? 'has lost its fabric' : undefined;
     const expected = this.#expected();
     return expected === undefined || isSame(expected, found.identity) ? undefined : 'holds another fabric than the one of this home';
@@ -121,23 +114,24 @@ export class FabricStorage {
     const good = this.#snapshots().find((number) => this.#isGood(this.#snapshotFile(number)));
     const isUsable = this.#faultOf(this.#database) === undefined;
     if (isUsable && (good === undefined || !this.#isNewer(good, fault))) {
-      this.#tell(fault, 'matter.storage_kept', {});
+      this.#report(fault, 'matter.storage_kept', {});
       return;
     }
     if (good === undefined) throw this.#failure(fault);
     const quarantine = this.#quarantine();
-    copyFileSync(this.#snapshotFile(good), `${this.#database}.part`);
-    chmodSync(`${this.#database}.part`, 0o600);
-    syncPath(`${this.#database}.part`);
-    renameSync(`${this.#database}.part`, this.#database);
-    const snapshotAt = statSync(this.#snapshotFile(good)).mtime.toISOString();
-    this.#tell(fault, 'matter.storage_restored', { snapshotAt, quarantine });
+    const [copy, part] = [this.#snapshotFile(good), `${this.#database}.part`];
+    copyFileSync(copy, part);
+    chmodSync(part, 0o600);
+    syncPath(part);
+    renameSync(part, this.#database);
+    this.#report(fault, 'matter.storage_restored', { snapshotAt: statSync(copy).mtime.toISOString(), quarantine });
   }
 
-  #tell(fault: string, event: string, data: JsonObject): void {
-    this.#logger.error(event, { fault, ...data });
+  #report(fault: string, event: string, data: JsonObject): void {
+    const { logger, problems } = this.#parts;
+    logger.error(event, { fault, ...data });
     const copy = typeof data.snapshotAt === 'string' ? `; its copy of ${data.snapshotAt} is in its place` : '';
-    this.#problems.raise(DATABASE, `The storage of the Matter devices ${fault}${copy}. What was changed since is lost`);
+    problems.raise(DATABASE, `The storage of the Matter devices ${fault}${copy}. What was changed since is lost`);
   }
 
   #isGood(file: string): boolean {
@@ -145,31 +139,21 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /** A storage that only lacks its last changes stays where no copy has more of them. */
+  /** A storage that only lacks its last changes is restored only from a copy that has more of them. */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);
     return !fault.startsWith(OLDER) || generationOf(copy) > generationOf(file);
   }
 
-  #makeFolder(folder: string): void {
-    try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-    } catch (error) {
-      throw new AtmoError('STORAGE_FAILED', `${folder} is no folder, or cannot be made: move what lies there away (${String(error)})`, {
-        path: folder,
-      });
-    }
-  }
-
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
-    this.#logger.error('matter.no_file_set_aside', { path, aside });
-    this.#problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
+    this.#parts.logger.error('matter.no_file_set_aside', { path, aside });
+    this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 
-  /** Moves the damaged file and its write-ahead log aside: a stale log would be replayed into the restored file. */
+  /** Moves the damaged file and its write-ahead log away: a stale log would be replayed into the restored file. */
   #quarantine(): string {
     const base = join(this.#stateDir, 'quarantine');
     mkdirSync(base, { recursive: true, mode: 0o700 });
@@ -226,6 +210,15 @@ export class FabricStorage {
   }
 }
 
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const message = `${folder} is no folder, or cannot be made: move what lies there away (${String(error)})`;
+    throw new AtmoError('STORAGE_FAILED', message, { path: folder });
+  }
+}
+
 function isSame(a: FabricIdentity, b: FabricIdentity): boolean {
   return a.fabricId === b.fabricId && a.rootHash === b.rootHash;
 }
@@ -236,7 +229,7 @@ function identityIn(text: string): FabricIdentity | undefined {
   return { fabricId: marker.fabricId, rootHash: marker.rootHash };
 }
 
-/** Takes group and others every right: an older version or a copy may have left some. */
+/** Removes all rights of group and others, which an older version or a copy may have left. */
 function tightenModes(folder: string): void {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

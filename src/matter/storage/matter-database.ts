@@ -9,7 +9,7 @@ import type { FileAnchor, FileMark } from '../../core/storage/file-anchor.ts';
 
 type Creator = NonNullable<NonNullable<ConstructorParameters<typeof SqliteStorageDriver>[0]>['databaseCreator']>;
 
-/** As matter.js's driver (0.17.9) makes it. */
+/** The table of matter.js's driver (0.17.9). */
 const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
   context TEXT NOT NULL,
   key TEXT NOT NULL,
@@ -20,8 +20,8 @@ const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
 ) STRICT`;
 const SUM = (row: 'NEW' | 'OLD') => `row_sum(${row}.context, ${row}.key, ${row}.value_type, ${row}.value_json, ${row}.value_blob)`;
 /**
- * Counts changes and keeps the sum of the sums of all rows, in the transaction of each change. The triggers belong to the connection,
- * since they call a function that only this one has.
+ * Counts changes and stores the sum of the sums of all rows, in the transaction of each change. The triggers belong to the connection,
+ * since they call a function of this connection.
  */
 const COUNTING = `CREATE TABLE IF NOT EXISTS hub_mark (generation INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TEMP TRIGGER mark_insert AFTER INSERT ON main.kvstore BEGIN
@@ -35,12 +35,12 @@ CREATE TEMP TRIGGER mark_delete AFTER DELETE ON main.kvstore BEGIN
 END`;
 
 /**
- * The database under matter.js's sqlite driver. Unlike its own (0.17.9) it syncs each commit, so that a power cut takes
- * no device that has just joined, it can write again after the disk was full, and it is anchored.
+ * Opens the database of matter.js's sqlite driver. Unlike that of the driver (0.17.9) it syncs each commit, so that no device is lost by
+ * a power cut right after it joined, it can write again after the disk was full, and it is anchored.
  */
 export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnType<Creator> {
   const database = new DatabaseSync(path);
-  // A row that another one replaces is deleted for the triggers too.
+  // With recursive triggers, the delete trigger also runs for a row that is replaced.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON');
   beginCounting(database);
   const mark = () => {
@@ -61,7 +61,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   return {
     prepare: prepare as unknown as ReturnType<Creator>['prepare'],
     exec(sql) {
-      // SQLite rolls back by itself when the disk is full. Refusing to do it again would leave matter.js in that transaction for ever.
+      // SQLite rolls back by itself when the disk is full. An error of a second rollback would leave matter.js in that transaction for ever.
       if (sql !== 'ROLLBACK' || database.isTransaction) database.exec(sql);
       if (sql === 'COMMIT') mark();
     },
@@ -69,14 +69,14 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   };
 }
 
-/** What a storage file says of itself; undefined for one of a hub that did not count. */
+/** The mark in a storage file; undefined in a file of a hub that did not count changes. */
 export function changeMarkIn(database: DatabaseSync): FileMark | undefined {
   const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hub_mark'").get() !== undefined;
   const row = isCounted ? database.prepare('SELECT generation, sum FROM hub_mark').get() : undefined;
   return row && { generation: Number(row.generation), digest: String(row.sum) };
 }
 
-/** The sum of the sums of all rows, as they are. */
+/** Computes the sum of the sums of all rows. */
 export function sumOfRows(database: DatabaseSync): string {
   let sum = 0;
   for (const { context, key, value_type: type, value_json: json, value_blob: blob } of database
@@ -94,7 +94,7 @@ function beginCounting(database: DatabaseSync): void {
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
-  // Rows that were kept although they are not as they were written.
+  // Rows were accepted although they are not as they were written.
   else if (before.digest !== sum) database.prepare('UPDATE hub_mark SET generation = generation + 1, sum = ?').run(Number(sum));
 }
 
@@ -102,25 +102,24 @@ function rowSum(...values: readonly SQLInputValue[]): number {
   return crc32(JSON.stringify(values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))));
 }
 
-/** Which fabric a storage file holds. */
+/** The identity of the fabric in a storage file. */
 export interface FabricIdentity {
   /** Decimal text of the 64-bit fabric id. */
   readonly fabricId: string;
-  /** SHA-256 of the root certificate and its private key, hex: what a new fabric or a flipped bit would change. */
+  /** SHA-256 of the root certificate and its private key, hex: changes with a new fabric or a flipped bit. */
   readonly rootHash: string;
 }
 
-/** `mark`: how far the file is; absent for one of a hub that did not count. `isAsWritten`: its rows fit the sum that it keeps. */
+/** `mark`: number and sum of the changes; absent in a file of a hub that did not count. `isAsWritten`: its rows have that sum. */
 export type Inspection =
   | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
 
-/** Reads a storage file of matter.js's sqlite driver without changing it and tells whether it can be trusted. */
+/** Checks a storage file of matter.js's sqlite driver, read-only. */
 export function inspectStorage(file: string): Inspection {
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { readOnly: true });
-    // As a hub leaves it that was killed before it made the table, and as whoever empties the file.
+    using database = new DatabaseSync(file, { readOnly: true });
+    // The file of a hub that was killed before it made the table, or an emptied file.
     if (database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) {
       return { state: 'whole', identity: undefined, isAsWritten: true };
     }
@@ -131,15 +130,13 @@ export function inspectStorage(file: string): Inspection {
     return { state: 'whole', identity: readIdentity(database), ...(mark && { mark }), isAsWritten };
   } catch (error) {
     return { state: 'broken', reason: error instanceof Error ? error.message : String(error) };
-  } finally {
-    database?.close();
   }
 }
 
 function findDamage(database: DatabaseSync): string | undefined {
   const check = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
   if (check !== 'ok') return String(check);
-  // quick_check looks at pages, not at what is written in them.
+  // quick_check checks pages, not their values.
   const invalid = database.prepare("SELECT count(*) AS n FROM kvstore WHERE value_type = 'json' AND NOT json_valid(value_json)").get()?.n;
   return invalid === 0 ? undefined : `${invalid} values are not JSON`;
 }
@@ -156,7 +153,7 @@ function readIdentity(database: DatabaseSync): FabricIdentity | undefined {
   return { fabricId, rootHash: createHash('sha256').update(certificate).update(keyPair).digest('hex') };
 }
 
-/** The driver keeps a bigint as a JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`. */
+/** The driver stores a bigint as a JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`. */
 function firstFabricId(json: string | undefined): string | undefined {
   const fabrics: unknown = json === undefined ? [] : JSON.parse(json);
   const first: unknown = Array.isArray(fabrics) ? fabrics[0] : undefined;
@@ -170,13 +167,13 @@ const SKIPPED = 2 ** 24;
 const LAST = 2 ** 32 - 1;
 
 /**
- * Moves the counter of messages to groups ahead (Matter core specification §4.6.1.3), in a storage that comes from a backup and is
- * not open: devices take what counts from where they have heard this hub already for a replay. Does nothing where there is none.
+ * Advances the counter of messages to groups (Matter core specification §4.6.1.3), in a storage that comes from a backup and is not
+ * open: devices reject messages with counters that they have received before as replays. Does nothing without a counter.
  */
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  // Counted like every other change, so that it is not taken for damage.
+  // Counted like every other change, so that it does not count as damage.
   const database = openMatterDatabase(path);
   try {
     const counter = database

@@ -8,27 +8,20 @@ import { openMatterDatabase } from './matter-database.ts';
 type Write = () => void;
 
 /**
- * matter.js's sqlite driver with transactions that reach the database in one go. Its own (0.17.9) hold BEGIN over awaits
- * on the one connection, so that a second one meanwhile fails with "Transaction is in progress" and its state is lost,
- * and writes outside of any transaction end with whichever happens to be open.
+ * matter.js's sqlite driver with transactions that are written at once. Those of the driver (0.17.9) hold BEGIN over awaits on the
+ * connection, so that a second one meanwhile fails with "Transaction is in progress" and its state is lost, and writes outside of any
+ * transaction end with any transaction that is open.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
-  static override async create(namespace: DataNamespace): Promise<BatchStorageDriver> {
-    const driver = new BatchStorageDriver({ databaseCreator: (path) => openMatterDatabase(path), namespaceOrPath: folderOf(namespace) });
-    await driver.initialize();
-    return driver;
+  static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
+    return openDriver(namespace);
   }
 
-  /** The same, which tells an anchor how far the storage is. */
+  /** The same driver, which reports its changes to an anchor. */
   static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
     return class extends BatchStorageDriver {
-      static override async create(namespace: DataNamespace): Promise<BatchStorageDriver> {
-        const driver = new BatchStorageDriver({
-          databaseCreator: (path) => openMatterDatabase(path, anchor),
-          namespaceOrPath: folderOf(namespace),
-        });
-        await driver.initialize();
-        return driver;
+      static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
+        return openDriver(namespace, anchor);
       }
     };
   }
@@ -37,7 +30,7 @@ export class BatchStorageDriver extends SqliteStorageDriver {
     return new BatchTransaction(this);
   }
 
-  /** Sets a value that is in matter.js's JSON form already. */
+  /** Sets a value that has matter.js's JSON form. */
   setText(contexts: string[], key: string, text: string): void {
     this.setValue(contexts, key, text);
   }
@@ -50,7 +43,7 @@ export class BatchStorageDriver extends SqliteStorageDriver {
   }
 }
 
-/** Collects writes until the commit. Reads see what is committed: matter.js never reads back within a transaction. */
+/** Collects writes until the commit. Reads return committed values: matter.js never reads its writes within a transaction. */
 class BatchTransaction extends StorageDriver.Transaction {
   readonly #driver: BatchStorageDriver;
   #writes: Write[] = [];
@@ -91,8 +84,11 @@ class BatchTransaction extends StorageDriver.Transaction {
   }
 }
 
-function folderOf(namespace: DataNamespace): DatafileRoot {
-  if (!(namespace instanceof DatafileRoot)) throw new ImplementationError('This storage is kept in a folder');
+async function openDriver(namespace: DataNamespace, anchor?: FileAnchor): Promise<BatchStorageDriver> {
+  if (!(namespace instanceof DatafileRoot)) throw new ImplementationError('This storage needs a folder');
   mkdirSync(namespace.directory.path, { recursive: true });
-  return namespace;
+  const databaseCreator = (path: string) => openMatterDatabase(path, anchor);
+  const driver = new BatchStorageDriver({ databaseCreator, namespaceOrPath: namespace });
+  await driver.initialize();
+  return driver;
 }

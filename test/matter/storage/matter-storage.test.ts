@@ -67,7 +67,7 @@ function edit(sql: string): void {
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'matter-storage-'));
   database = join(stateDir, NODE_FOLDER, 'storage.db');
-  storage = new FabricStorage({ logger: silentLogger, ...parts() }, { stateDir });
+  storage = new FabricStorage({ logger: silentLogger, ...parts() }, stateDir);
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
@@ -101,7 +101,7 @@ describe('storage of the fabric', () => {
     const before = inspectStorage(database);
     damage();
     const lines: string[] = [];
-    new FabricStorage({ logger: createLogger('error', (line) => lines.push(line)), ...parts() }, { stateDir }).prepare();
+    new FabricStorage({ logger: createLogger('error', (line) => lines.push(line)), ...parts() }, stateDir).prepare();
     expect(inspectStorage(database)).toEqual(before);
     expect(lines.join()).toContain('matter.storage_restored');
   });
@@ -157,7 +157,7 @@ describe('storage of the fabric', () => {
     storage.prepare();
     leave();
     const { problems, anchor } = parts();
-    new FabricStorage({ logger: silentLogger, problems, anchor }, { stateDir }).prepare();
+    new FabricStorage({ logger: silentLogger, problems, anchor }, stateDir).prepare();
     expect(problems.list()).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe('storage of the fabric', () => {
     storage.prepare();
     writeFileSync(database, 'nonsense');
     const lines: string[] = [];
-    new FabricStorage({ logger: createLogger('warn', (line) => lines.push(line)), ...parts() }, { stateDir }).snapshot();
+    new FabricStorage({ logger: createLogger('warn', (line) => lines.push(line)), ...parts() }, stateDir).snapshot();
     expect(lines.join()).toContain('matter.snapshot_failed');
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });
