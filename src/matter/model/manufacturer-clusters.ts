@@ -10,13 +10,14 @@ import {
   Matter,
 } from '@matter/model';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { FileValue } from '../../core/config/config-section.ts';
 import type { Privilege } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { jsonFilesIn } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
-import type { JsonSchema } from '../../core/json.ts';
+import { present } from '../../core/json.ts';
 
-/** The owner's models of manufacturers' clusters. CONFIG_INVALID names a file with a mistake of which nothing was ever taken. */
+/** Reads the owner's models of manufacturers' clusters. Throws CONFIG_INVALID with a file that has a mistake and was never valid before. */
 export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText): OwnerFolder<ClusterModel> {
   return readOwnerFolder<ClusterModel>({
     path,
@@ -27,61 +28,20 @@ export function readClusterModels(path: string, takenOf: (path: string) => Accep
   });
 }
 
-type Id = number | string;
-
-interface FieldDefinition {
-  readonly name: string;
-  readonly type: string;
-  readonly id?: Id;
-  readonly description?: string;
-  readonly nullable?: boolean;
-  readonly optional?: boolean;
-  readonly min?: number;
-  readonly max?: number;
-}
-
-interface AttributeDefinition extends FieldDefinition {
-  readonly id: Id;
-  readonly writable?: boolean;
-  readonly timed?: boolean;
-  readonly writePrivilege?: Privilege;
-}
-
-interface CommandDefinition {
-  readonly name: string;
-  readonly id: Id;
-  readonly description?: string;
-  readonly fields?: readonly FieldDefinition[];
-  readonly response?: { readonly id: Id; readonly fields: readonly FieldDefinition[] };
-  readonly timed?: boolean;
-  readonly privilege?: Privilege;
-}
-
-interface ClusterDefinition {
-  readonly name: string;
-  readonly id: Id;
-  readonly revision?: number;
-  readonly description?: string;
-  readonly types?: Readonly<Record<string, TypeDefinition>>;
-  readonly attributes?: readonly AttributeDefinition[];
-  readonly commands?: readonly CommandDefinition[];
-  readonly events?: readonly { name: string; id: Id; priority?: 'debug' | 'info' | 'critical'; fields?: readonly FieldDefinition[] }[];
-}
-
-interface TypeDefinition {
-  readonly enum?: Readonly<Record<string, number>>;
-  readonly bitmap?: Readonly<Record<string, number>>;
-  readonly struct?: readonly FieldDefinition[];
-}
+type ClusterDefinition = FileValue<typeof MANUFACTURER_CLUSTER_SCHEMA>;
+/** A field, or an attribute, whose id may be hexadecimal text. */
+type FieldDefinition = Omit<FileValue<typeof FIELD>, 'id'> & { readonly id?: number | string };
+type Items<List extends 'attributes' | 'commands'> = NonNullable<ClusterDefinition[List]>[number];
+type TypeDefinition = NonNullable<ClusterDefinition['types']>[string];
 
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
-/** Made for the first file: most hubs have none, and compiling it with the schema of schemas takes long. */
+/** Made for the first file: most hubs have none, and to compile it with the schema of schemas takes long. */
 let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**
- * The model of a manufacturer's own cluster from the JSON of a file, to be given to MatterNode as one of its `clusters`.
- * `place` names the file in errors. CONFIG_INVALID tells each mistake with its JSON pointer.
+ * The model of a manufacturer's own cluster from the JSON of a file, one of the `clusters` of MatterNode. `place` names the file in
+ * errors. CONFIG_INVALID names each mistake with its JSON pointer.
  */
 export function manufacturerModel(definition: unknown, place: string): Cluster {
   compiled ??= new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);
@@ -94,7 +54,7 @@ export function manufacturerModel(definition: unknown, place: string): Cluster {
         name: definition.name,
         id: Number(definition.id),
         classification: 'application',
-        ...(definition.description !== undefined && { description: definition.description }),
+        ...present({ description: definition.description }),
       },
       AttributeElement({ name: 'ClusterRevision', id: 0xfffd, type: 'ClusterRevision', default: definition.revision ?? 1 }),
       ...Object.entries(definition.types ?? {}).map(([name, type]) => typeElement(name, type)),
@@ -125,7 +85,7 @@ function typeElement(name: string, type: TypeDefinition): DatatypeElement {
   );
 }
 
-function attributeElement(definition: AttributeDefinition): AttributeElement {
+function attributeElement(definition: Items<'attributes'>): AttributeElement {
   const privileges = definition.writable ? `RW V${LETTERS[definition.writePrivilege ?? 'operate']}` : 'R V';
   return AttributeElement(
     { ...valueElement(definition), id: Number(definition.id), access: definition.timed ? `${privileges} T` : privileges },
@@ -133,11 +93,10 @@ function attributeElement(definition: AttributeDefinition): AttributeElement {
   );
 }
 
-function commandElements(definition: CommandDefinition): readonly CommandElement[] {
-  const { name, id, fields, response, timed, privilege } = definition;
+function commandElements({ name, id, description, fields, response, timed, privilege }: Items<'commands'>): readonly CommandElement[] {
   const access = `${LETTERS[privilege ?? 'operate']}${timed ? ' T' : ''}`;
   const answer = response === undefined ? 'status' : `${name}Response`;
-  const common = { conformance: 'O', ...(definition.description !== undefined && { description: definition.description }) };
+  const common = present({ conformance: 'O', description });
   const request = CommandElement(
     { name, id: Number(id), direction: 'request', response: answer, access, ...common },
     ...fieldElements(fields),
@@ -157,7 +116,7 @@ function valueElement({ name, type, description, nullable, optional, min, max }:
     name,
     type: type.endsWith('[]') ? 'list' : type,
     conformance: optional ? 'O' : 'M',
-    ...(description !== undefined && { description }),
+    ...present({ description }),
     ...(nullable && { quality: 'X' }),
     ...((min !== undefined || max !== undefined) && { constraint: range }),
   };
@@ -198,14 +157,9 @@ function invalid(place: string, mistakes: readonly string[]): AtmoError {
   return new AtmoError('CONFIG_INVALID', `${place} is no description of a cluster: ${mistakes.join('; ')}`, { mistakes });
 }
 
-const NAME = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]{0,63}$' };
-const ID = {
-  anyOf: [
-    { type: 'integer', minimum: 0, maximum: 0xffffffff },
-    { type: 'string', pattern: '^0x[0-9A-Fa-f]{1,8}$' },
-  ],
-};
-const PRIVILEGE = { enum: ['view', 'operate', 'manage', 'administer'] };
+const NAME = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]{0,63}$' } as const;
+const ID = { type: ['integer', 'string'], minimum: 0, maximum: 0xffffffff, pattern: '^0x[0-9A-Fa-f]{1,8}$' } as const;
+const PRIVILEGE = { enum: ['view', 'operate', 'manage', 'administer'] } as const;
 const FIELD = {
   type: 'object',
   required: ['name', 'type'],
@@ -223,12 +177,12 @@ const FIELD = {
     min: { type: 'integer', description: 'Least value, or least length of text, octets or list' },
     max: { type: 'integer' },
   },
-};
-const FIELDS = { type: 'array', items: FIELD };
-const NUMBERS = { type: 'object', propertyNames: NAME, additionalProperties: { type: 'integer', minimum: 0 }, minProperties: 1 };
+} as const;
+const FIELDS = { type: 'array', items: FIELD } as const;
+const NUMBERS = { type: 'object', propertyNames: NAME, additionalProperties: { type: 'integer', minimum: 0 }, minProperties: 1 } as const;
 
 /** JSON Schema of a file that describes a manufacturer's own cluster. */
-const MANUFACTURER_CLUSTER_SCHEMA: JsonSchema = {
+const MANUFACTURER_CLUSTER_SCHEMA = {
   type: 'object',
   required: ['name', 'id'],
   additionalProperties: false,
@@ -288,4 +242,4 @@ const MANUFACTURER_CLUSTER_SCHEMA: JsonSchema = {
       },
     },
   },
-};
+} as const;

@@ -23,80 +23,81 @@ import type { RunningUpdate } from './update-progress.ts';
 
 const { Status, ApplyUpdateAction } = OtaSoftwareUpdateProvider;
 
-/** Node ids in decimal text, and the update that each of them is in. */
-export type UpdatesByNode = ReadonlyMap<string, RunningUpdate>;
+/** Running updates by node id, decimal text. */
+type UpdatesByNode = ReadonlyMap<string, RunningUpdate>;
 
 /**
- * The OTA Software Update Provider of this hub (Core §11.20.6): a node learns of an image only while an update of this very node
- * runs. matter.js's own provider brings a service that looks for images on the internet.
+ * The OTA Software Update Provider of this hub (Core §11.20.6): it offers an image to a node only during an update of that node. The
+ * provider of matter.js has a service that searches images on the internet.
  */
-function providerOf(courses: UpdatesByNode) {
+function providerOf(updates: UpdatesByNode) {
   return class LocalUpdateProvider extends OtaSoftwareUpdateProviderBehavior {
     override queryImage(query: OtaSoftwareUpdateProvider.QueryImageRequest): OtaSoftwareUpdateProvider.QueryImageResponse {
-      const { course, session } = this.#asker();
-      const answer = course?.query(query) ?? 'none';
+      const { update, session } = this.#requestor();
+      const answer = update?.query(query) ?? 'none';
       if (answer === 'no-protocol') return { status: Status.DownloadProtocolNotSupported };
-      if (answer === 'none' || !course) return { status: Status.NotAvailable };
-      const { version } = course.image;
+      if (answer === 'none' || !update) return { status: Status.NotAvailable };
+      const { version } = update.image;
       return {
         status: Status.UpdateAvailable,
-        imageUri: new FileDesignator(`ota/${designatorOf(course)}`).asBdxUri(session.associatedFabric.rootNodeId),
+        imageUri: new FileDesignator(`ota/${designatorOf(update)}`).asBdxUri(session.associatedFabric.rootNodeId),
         softwareVersion: version.number,
         softwareVersionString: version.text || String(version.number),
-        updateToken: course.token,
+        updateToken: update.token,
       };
     }
 
     override applyUpdateRequest({
       updateToken,
     }: OtaSoftwareUpdateProvider.ApplyUpdateRequest): OtaSoftwareUpdateProvider.ApplyUpdateResponse {
-      const answer = this.#asker().course?.apply(Bytes.of(updateToken));
+      const answer = this.#requestor().update?.apply(Bytes.of(updateToken));
       const action = answer === 'proceed' ? ApplyUpdateAction.Proceed : ApplyUpdateAction.Discontinue;
       return { action, delayedActionTime: 0 };
     }
 
     override notifyUpdateApplied(): void {
-      this.#asker().course?.applied();
+      this.#requestor().update?.applied();
     }
 
-    #asker() {
+    #requestor() {
       assertRemoteActor(this.context);
       const { session } = this.context;
       NodeSession.assert(session);
-      return { session, course: courses.get(session.peerAddress.nodeId.toString()) };
+      return { session, update: updates.get(session.peerAddress.nodeId.toString()) };
     }
   };
 }
 
-/** Name under which the device downloads: letters and digits only, whatever the file is called. */
+/** Name by which the device downloads: letters and digits only, for every name of a file. */
 const designatorOf = ({ token }: RunningUpdate): string => Buffer.from(token).toString('hex');
 
-/** Adds the endpoint of the provider to the hub's node and lets the fabric's nodes reach it; answers its number. */
-export async function addUpdateProvider(node: ServerNode, fabric: Fabric, courses: UpdatesByNode): Promise<number> {
-  const endpoint = new Endpoint(OtaProviderEndpoint.with(providerOf(courses)), { id: 'updates' });
+/** Adds the endpoint of the provider to the hub's node and grants the fabric's nodes access to it; returns its number. */
+export async function addUpdateProvider(node: ServerNode, fabric: Fabric, updates: UpdatesByNode): Promise<number> {
+  const endpoint = new Endpoint(OtaProviderEndpoint.with(providerOf(updates)), { id: 'updates' });
   await node.add(endpoint);
+  const target = { endpoint: endpoint.number, cluster: OtaSoftwareUpdateProvider.id, deviceType: null };
   const entry = {
     fabricIndex: fabric.fabricIndex,
     privilege: AccessControl.AccessControlEntryPrivilege.Operate,
     authMode: AccessControl.AccessControlEntryAuthMode.Case,
     subjects: [],
-    targets: [{ endpoint: endpoint.number, cluster: OtaSoftwareUpdateProvider.id, deviceType: null }],
+    targets: [target],
   };
   const { acl } = node.stateOf(AccessControlServer);
-  const isOpen = acl.some(({ targets }) =>
-    targets?.some(({ cluster, endpoint: number }) => cluster === entry.targets[0]?.cluster && number === endpoint.number),
+  const isGranted = acl.some(({ targets }) =>
+    targets?.some((each) => each.cluster === target.cluster && each.endpoint === target.endpoint),
   );
-  if (!isOpen) await node.setStateOf(AccessControlServer, { acl: [...acl, entry] });
+  if (!isGranted) await node.setStateOf(AccessControlServer, { acl: [...acl, entry] });
   return endpoint.number;
 }
 
 const SCOPE = 'ota';
-/** How long a transfer waits for the device's next message (Core §11.22.3.2). */
+/** Time limit for the device's next message in a transfer (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
-/** How long a device has to ask for its next block, and hear that there is none. */
-const GOODBYE_MS = 3_000;
+/** Time in which a device requests its next block, and receives the error. */
+const CLOSE_LIMIT_MS = 3_000;
 
-/** Storage of matter.js that holds one image and nothing else, so that no other file can be asked for. */
+/** Storage of matter.js with one image, so that no other file can be downloaded. */
 class OneImage extends BlobStorageDriver {
   readonly initialized = true;
   readonly #image: AbortableImage;
@@ -125,48 +126,48 @@ class OneImage extends BlobStorageDriver {
   }
 
   openBlob(): Blob {
-    // Of a blob, the transfer uses these members only.
+    // The transfer uses only these members of a blob.
     return this.#image as unknown as Blob;
   }
 }
 
-/** Lets one node download the image of its update over BDX (Core §11.22) and tells the course of it; disposal ends that. */
-export function openTransfer(node: ServerNode, peer: PeerAddress, course: RunningUpdate): AsyncDisposable {
+/** Lets one node download the image of its update over BDX (Core §11.22) and reports the progress to the update, until disposal. */
+export function openTransfer(node: ServerNode, peer: PeerAddress, update: RunningUpdate): AsyncDisposable {
   const bdx = node.env.get(BdxProtocol);
   const end = new AbortController();
-  const storage = new ScopedStorage(new OneImage(new AbortableImage(course.image.blob, end.signal)), [], SCOPE);
-  const hear = (session: BdxSession, scope: string): void => {
+  const storage = new ScopedStorage(new OneImage(new AbortableImage(update.image.blob, end.signal)), [], SCOPE);
+  const onSession = (session: BdxSession, scope: string): void => {
     if (scope !== SCOPE || !PeerAddress.is(session.peerAddress, peer)) return;
-    session.progressInfo.on((bytes) => course.downloaded(bytes));
+    session.progressInfo.on((bytes) => update.downloaded(bytes));
   };
-  bdx.sessionStarted.on(hear);
+  bdx.sessionStarted.on(onSession);
   bdx.enablePeerForScope(peer, storage, { preferredDriverModes: [Flow.DriverMode.ReceiverDrive], messageTimeout: MESSAGE_LIMIT });
   return {
     async [Symbol.asyncDispose]() {
-      bdx.sessionStarted.off(hear);
+      bdx.sessionStarted.off(onSession);
       end.abort();
       await ended(bdx.sessionFor(peer, SCOPE));
       const disable = (): Promise<void> => bdx.disablePeerForScope(peer, storage, true);
-      // Rejects, with the scope left open, when a session ends badly; then it has ended. Nobody waits here: it must not fail.
+      // Rejects when a session ends with an error, and leaves the scope open; the session has ended then. No caller waits: it must not fail.
       await disable().catch(disable);
     },
   };
 }
 
 function ended(session: BdxSession | undefined): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
   if (session === undefined) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
   session.closed.once(() => resolve());
-  const timer = setTimeout(resolve, GOODBYE_MS);
+  const timer = setTimeout(resolve, CLOSE_LIMIT_MS);
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** So few blocks go out after the end. */
+/** Small, so that few bytes are sent after the end. */
 const PIECE_BYTES = 4096;
 
 /**
- * An image that can be withdrawn while a device downloads it. The transfer then answers the device's next question with an error;
- * when matter.js closes a transfer itself, the device hears nothing and waits for minutes.
+ * An image that can be withdrawn while a device downloads it. The transfer then answers the device's next request with an error; when
+ * matter.js closes a transfer itself, the device receives no message and waits for minutes.
  */
 export class AbortableImage {
   readonly #blob: Blob;
@@ -195,8 +196,8 @@ export class AbortableImage {
       if (offset >= this.#blob.size) controller.close();
     };
     const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
-    // matter.js cancels the stream when a transfer is over. Of one that has ended in an error that rejects, in a promise that nobody
-    // waits for: it would end the hub.
+    // matter.js cancels the stream when a transfer is over. After an error of the stream that rejects, in a promise that matter.js does
+    // not await: it would end the hub.
     const cancel = (reason?: unknown): Promise<void> => ReadableStream.prototype.cancel.call(stream, reason).catch(() => undefined);
     return Object.assign(stream, { cancel });
   }

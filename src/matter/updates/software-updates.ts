@@ -1,9 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
-import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/devices/device-administration.ts';
+import type {
+  DeviceAdministration,
+  SoftwareVersion,
+  UpdateList,
+  UpdateOffer,
+  UpdateResult,
+} from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { NodeClusters, rootDevice } from '../administration/node-clusters.ts';
 import { deviceText } from '../devices/device-text.ts';
@@ -28,38 +35,32 @@ interface SoftwareUpdatesParts {
   readonly clock: Clock;
 }
 
-/** What is asked of one update. */
-export interface UpdateRequest {
-  /** Name of an image in the folder; the newest that fits when absent. */
-  readonly file?: string;
-  readonly signal: AbortSignal;
-  onProgress(progress: UpdateProgress): void;
-}
+type UpdateRequest = Parameters<DeviceAdministration['update']>[1];
 
 interface ReadyNode extends UpdatableNode {
   readonly software: NodeSoftware;
   readonly requestor: number;
 }
 
-/** States in which a device is already at work on an image, of whichever controller. */
+/** States in which a device already installs an image, of any controller. */
 const BUSY_STATES: ReadonlySet<string> = new Set(['Downloading', 'Applying', 'RollingBack']);
 
-/** Software updates of devices from images in the owner's folder (Core §11.20): nothing is looked for on the internet. */
+/** Software updates of devices from images in the owner's folder (Core §11.20), never from the internet. */
 export class SoftwareUpdates {
-  readonly #with: SoftwareUpdatesParts;
-  readonly #courses = new Map<string, RunningUpdate>();
+  readonly #parts: SoftwareUpdatesParts;
+  readonly #updates = new Map<string, RunningUpdate>();
   readonly #busy = new Set<string>();
-  /** Transfers that are being ended, by node. */
-  readonly #goodbyes = new Map<string, PromiseLike<void>>();
+  /** Transfers that are closing, by node. */
+  readonly #closing = new Map<string, PromiseLike<void>>();
   #provider: Promise<number> | undefined;
 
   constructor(parts: SoftwareUpdatesParts) {
-    this.#with = parts;
+    this.#parts = parts;
   }
 
-  /** What could be installed where, by what the devices told last. */
+  /** Lists the images for each device, by the last reports of the devices. */
   async list(): Promise<UpdateList> {
-    const { folder, devices } = this.#with;
+    const { folder, devices } = this.#parts;
     const { images, broken } = await folder.read();
     const nodes = updatableNodes(devices);
     const fits = images.map((image) => ({ image, offers: nodes.flatMap((node) => offerOf(image, node)) }));
@@ -68,11 +69,11 @@ export class SoftwareUpdates {
   }
 
   /**
-   * Updates a whole node and answers once it tells the new version. CONFLICT: an update of it runs, the image does not fit or is
-   * damaged; NOT_FOUND: no image; NOT_SUPPORTED: no update over Matter; DEVICE_UNREACHABLE, CLUSTER_STATUS, TIMEOUT, OUTCOME_UNKNOWN.
+   * Updates a whole node; resolves once it reports the new version. Throws CONFLICT (an update of it runs, the image does not fit or is
+   * damaged), NOT_FOUND (no image), NOT_SUPPORTED (no update over Matter), DEVICE_UNREACHABLE, CLUSTER_STATUS, TIMEOUT, OUTCOME_UNKNOWN.
    */
   async update(device: DeviceId, request: UpdateRequest): Promise<UpdateResult> {
-    const root = rootDevice(this.#with.devices, device);
+    const root = rootDevice(this.#parts.devices, device);
     if (this.#busy.has(root.nodeId))
       throw new AtmoError('CONFLICT', `${quoted(root.name)} is being updated; wait for the end of that or cancel it`);
     this.#busy.add(root.nodeId);
@@ -86,9 +87,9 @@ export class SoftwareUpdates {
     }
   }
 
-  /** The node as it is now; asking it first tells at once when it is not there. */
+  /** Reads the present software of the node, which fails at once when the node is unreachable. */
   async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
-    const { requestor } = updatableNode(this.#with.devices, device);
+    const { requestor } = updatableNode(this.#parts.devices, device);
     if (requestor === undefined)
       throw new AtmoError('NOT_SUPPORTED', `${quoted(device.name)} takes no software over Matter; its manufacturer's app may update it`);
     const { version, state, isPossible } = await this.#software(device.id, requestor, signal);
@@ -99,7 +100,7 @@ export class SoftwareUpdates {
   }
 
   async #imageFor({ device, software }: ReadyNode, file: string | undefined): Promise<UpdateImage> {
-    const { folder } = this.#with;
+    const { folder } = this.#parts;
     if (file !== undefined) {
       const image = await folder.image(file);
       const misfit = incompatibilityOf(image, software);
@@ -117,31 +118,39 @@ export class SoftwareUpdates {
   }
 
   async #install(node: ReadyNode, image: UpdateImage, { signal, onProgress }: UpdateRequest): Promise<SoftwareVersion> {
-    const { clock, devices, matter } = this.#with;
+    const { clock, devices, matter } = this.#parts;
     const { device, requestor } = node;
     const peer = devices.peerOf(device.id).peerAddress;
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${quoted(device.name)} is not on the fabric any more`);
-    const course = new RunningUpdate({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
-    const endpoint = await this.#openProvider();
-    const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
-    await this.#goodbyes.get(device.nodeId);
-    const transfer = openTransfer(matter.node, peer, course);
-    this.#courses.set(device.nodeId, course);
+    const update = new RunningUpdate({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
+    // Most hubs never update a device: the endpoint is made for the first update.
+    this.#provider ??= addUpdateProvider(matter.node, matter.fabric, this.#updates);
+    const fields = {
+      providerNodeId: String(matter.fabric.rootNodeId),
+      vendorId: matter.fabric.rootVendorId,
+      // A person requested the update (Core §11.20.7.4.1).
+      announcementReason: 'UrgentUpdateAvailable',
+      endpoint: await this.#provider,
+    };
+    await this.#closing.get(device.nodeId);
+    const transfer = openTransfer(matter.node, peer, update);
+    this.#updates.set(device.nodeId, update);
     try {
       onProgress({ step: 'querying', fraction: 0, note: `told the device of ${image.file}; it may wait for up to 10 minutes` });
-      await clusters.invoke(REQUESTOR, 'AnnounceOtaProvider', { endpoint: requestor, fields: announcement(matter, endpoint) });
-      const ask = (limit: AbortSignal) => this.#software(device.id, requestor, limit);
-      const to = await new UpdateMonitor({ clock, course, device: device.name, ask }).outcome(signal);
+      const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
+      await clusters.invoke(REQUESTOR, 'AnnounceOtaProvider', { endpoint: requestor, fields });
+      const read = (limit: AbortSignal) => this.#software(device.id, requestor, limit);
+      const to = await new UpdateMonitor({ clock, update, device: device.name, read }).outcome(signal);
       onProgress({ step: 'done', fraction: 1, note: `the device runs version ${versionText(to)}` });
       return to;
     } finally {
-      this.#courses.delete(device.nodeId);
-      // A device that still downloads is told so; whoever cancelled need not wait for that.
-      this.#goodbyes.set(device.nodeId, transfer[Symbol.asyncDispose]());
+      this.#updates.delete(device.nodeId);
+      // A device that still downloads receives an error; a caller who cancelled does not wait for that.
+      this.#closing.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }
 
-  /** Asks the node, in one interaction. */
+  /** Reads the software of the node, in one interaction. */
   async #software(device: DeviceId, requestor: number, signal: AbortSignal): Promise<SoftwareState & { readonly isPossible: boolean }> {
     const basic = { device, endpoint: 0, cluster: 'BasicInformation' };
     const own = { device, endpoint: requestor, cluster: REQUESTOR };
@@ -151,31 +160,16 @@ export class SoftwareUpdates {
       { ...own, attribute: 'UpdateState' },
       { ...own, attribute: 'UpdatePossible' },
     ];
-    const [number, text, state, isPossible] = (await this.#with.devices.wholeNodes.read(paths, { signal })).map(({ value }) => value);
+    const [number, text, state, isPossible] = (await this.#parts.devices.wholeNodes.read(paths, { signal })).map(({ value }) => value);
     return { version: { number: Number(number), text: deviceText(text) }, state: String(state), isPossible: isPossible !== false };
   }
-
-  /** Most hubs never update anything: the endpoint is made for the first update. */
-  async #openProvider(): Promise<number> {
-    const { node, fabric } = this.#with.matter;
-    this.#provider ??= addUpdateProvider(node, fabric, this.#courses);
-    return this.#provider;
-  }
 }
-
-/** A person asked for the update: that is urgent (Core §11.20.7.4.1). */
-const announcement = ({ fabric }: SoftwareUpdatesParts['matter'], endpoint: number) => ({
-  providerNodeId: String(fabric.rootNodeId),
-  vendorId: fabric.rootVendorId,
-  announcementReason: 'UrgentUpdateAvailable',
-  endpoint,
-});
 
 function offerOf(image: UpdateImage, { device, software, requestor }: UpdatableNode): readonly UpdateOffer[] {
   if (!software || requestor === undefined || incompatibilityOf(image, software) !== undefined) return [];
   const { file, version: to, notesUrl } = image;
-  const offer = { device: device.id, name: device.name, from: software.version, to, file, sizeBytes: image.blob.size };
-  return [{ ...offer, ...(notesUrl !== undefined && { notesUrl }) }];
+  const { id, name } = device;
+  return [present({ device: id, name, from: software.version, to, file, sizeBytes: image.blob.size, notesUrl })];
 }
 
 function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): string {
@@ -187,26 +181,25 @@ function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): strin
   return reasons.length > 0 ? reasons.join('; ') : `no device here is ${target(image)}`;
 }
 
-/** What is known of a node without asking it. */
+/** A node by its last reports. */
 interface UpdatableNode {
-  /** The device that stands for the whole node. */
+  /** The device of the whole node. */
   readonly device: Device;
-  /** Undefined as long as the node has told nothing. */
+  /** Absent before the first report of the node. */
   readonly software?: NodeSoftware;
-  /** Where it takes announcements of images (Core §11.20.7); absent where it cannot be updated over Matter. */
+  /** Endpoint of its OTA Software Update Requestor (Core §11.20.7); absent where it cannot be updated over Matter. */
   readonly requestor?: number;
 }
 
 const REQUESTOR = 'OtaSoftwareUpdateRequestor';
 
-/** Every node of the fabric. */
 function updatableNodes(devices: MatterDevices): readonly UpdatableNode[] {
   return devices.list().flatMap((device) => (device.parent === undefined ? [updatableNode(devices, device)] : []));
 }
 
-/** One node by the device that stands for it. */
 function updatableNode(devices: MatterDevices, device: Device): UpdatableNode {
-  const version = basic(devices, device.id, 'SoftwareVersion');
+  const path = { device: device.id, endpoint: 0, cluster: 'BasicInformation', attribute: 'SoftwareVersion' };
+  const version = devices.wholeNodes.cached(path)?.value;
   const text = device.softwareVersion ?? '';
   const requestor = devices
     .devicesOfNode(device.nodeId)
@@ -219,8 +212,4 @@ function updatableNode(devices: MatterDevices, device: Device): UpdatableNode {
     }),
     ...(requestor && { requestor: requestor.endpoint }),
   };
-}
-
-function basic(devices: MatterDevices, device: DeviceId, attribute: string) {
-  return devices.wholeNodes.cached({ device, endpoint: 0, cluster: 'BasicInformation', attribute })?.value;
 }

@@ -6,18 +6,19 @@ import type { Crypto } from '@matter/main';
 import { type OtaImageHeader, OtaImageReader } from '@matter/main/protocol';
 import type { SoftwareVersion, UnfitImage } from '../../core/devices/device-administration.ts';
 import { AtmoError, systemCode, toAtmoError } from '../../core/errors.ts';
+import { present } from '../../core/json.ts';
 import { deviceText } from '../devices/device-text.ts';
 
-/** A Matter software image (Core §11.21) whose header and digest were found right. */
+/** A Matter software image (Core §11.21) with a valid header and digest. */
 export interface UpdateImage {
   /** Name without the folder. */
   readonly file: string;
-  /** The whole file as it was when it was checked: reading it fails once the file was changed. */
+  /** The whole file as it was checked: reads fail after a change of the file. */
   readonly blob: Blob;
   readonly vendorId: number;
   readonly productId: number;
   readonly version: SoftwareVersion;
-  /** Versions from which a device may come; absent: any older one. */
+  /** Range of the present versions that the image updates; any older one when absent. */
   readonly minVersion?: number;
   readonly maxVersion?: number;
   readonly notesUrl?: string;
@@ -31,7 +32,7 @@ const FIXED_BYTES = 16;
 /** The fields of a header at their longest take less than 600 bytes. */
 const MAX_HEADER_BYTES = 4096;
 
-/** Reads and checks an image: form, sizes, digest of the payload. CONFLICT with the file's name for one that is damaged. */
+/** Reads and checks an image: form, sizes, digest of the payload. Throws CONFLICT with the name of a damaged file. */
 async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImage> {
   const file = basename(path);
   try {
@@ -46,7 +47,7 @@ async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImag
   }
 }
 
-/** Before matter.js reads on: a wrong header size would make it gather the whole file in memory. */
+/** Checks the sizes before matter.js reads: with a wrong header size it would read the whole file into memory. */
 async function checkSizes(path: string): Promise<void> {
   await using handle = await open(path);
   const { size } = await handle.stat();
@@ -62,29 +63,21 @@ async function checkSizes(path: string): Promise<void> {
 const damaged = (problem: string): AtmoError => new AtmoError('CONFLICT', problem);
 
 function imageOf(file: string, blob: Blob, header: OtaImageHeader): UpdateImage {
-  const { minApplicableSoftwareVersion: minVersion, maxApplicableSoftwareVersion: maxVersion, releaseNotesUrl } = header;
-  return {
-    file,
-    blob,
-    vendorId: header.vendorId,
-    productId: header.productId,
-    version: { number: header.softwareVersion, text: deviceText(header.softwareVersionString) },
-    ...(minVersion !== undefined && { minVersion }),
-    ...(maxVersion !== undefined && { maxVersion }),
-    ...(releaseNotesUrl !== undefined && isWebAddress(releaseNotesUrl) && { notesUrl: releaseNotesUrl }),
-  };
+  const { vendorId, productId, minApplicableSoftwareVersion: minVersion, maxApplicableSoftwareVersion: maxVersion } = header;
+  const version = { number: header.softwareVersion, text: deviceText(header.softwareVersionString) };
+  const notesUrl = isWebAddress(header.releaseNotesUrl ?? '') ? header.releaseNotesUrl : undefined;
+  return present({ file, blob, vendorId, productId, version, minVersion, maxVersion, notesUrl });
 }
 
 const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/.test(text) && URL.canParse(text);
 
-/** More are told as not read: each one is read whole to check it. */
+/** Further images are listed as not read: each image is read whole to check it. */
 const MAX_IMAGES = 100;
 const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
 
-/** The folder into which the owner puts `*.ota` files. */
+/** The owner's folder of `*.ota` files. */
 export class ImageFolder {
   readonly path: string;
-
   readonly #crypto: Crypto;
 
   constructor(path: string, crypto: Crypto) {
@@ -92,7 +85,7 @@ export class ImageFolder {
     this.#crypto = crypto;
   }
 
-  /** All images that are in order, and what is wrong with the others. A folder that is not there is an empty one. */
+  /** Reads all images; returns the valid ones, and the faults of the others. A missing folder is an empty one. */
   async read(): Promise<{ readonly images: readonly UpdateImage[]; readonly broken: readonly UnfitImage[] }> {
     const names = await this.#names();
     const images: UpdateImage[] = [];
@@ -107,7 +100,7 @@ export class ImageFolder {
     return { images, broken };
   }
 
-  /** One image by its name. NOT_FOUND names the folder; CONFLICT a file that is damaged. */
+  /** Reads one image by its name. Throws NOT_FOUND with the folder, CONFLICT for a damaged file. */
   async image(file: string): Promise<UpdateImage> {
     const isThere = IMAGE_NAME.test(file) && (await this.#names()).includes(file);
     if (!isThere) throw new AtmoError('NOT_FOUND', `There is no image ${file} in ${this.path}; list_updates names those that are there`);
@@ -129,14 +122,14 @@ export class ImageFolder {
   }
 }
 
-/** What decides about images for a node, as its BasicInformation cluster says. */
+/** The software of a node, by its BasicInformation cluster. */
 export interface NodeSoftware {
   readonly vendorId: number;
   readonly productId: number;
   readonly version: SoftwareVersion;
 }
 
-/** Whether an image is made for this product (Core §11.21.2.2: 0 is any). */
+/** True if an image is for this product (Core §11.21.2.2: 0 is any). */
 export function isForProduct(image: UpdateImage, { vendorId, productId }: NodeSoftware): boolean {
   const isVendor = image.vendorId === 0 || image.vendorId === vendorId;
   return isVendor && (image.productId === 0 || image.productId === productId);
@@ -158,7 +151,7 @@ export function target({ vendorId, productId }: UpdateImage): string {
   return `${vendorId === 0 ? 'any vendor' : `vendor ${hex(vendorId)}`} ${productId === 0 ? 'any product' : `product ${hex(productId)}`}`;
 }
 
-/** `1.2.0 (3)`: the manufacturer's text and the number that counts. */
+/** `1.2.0 (3)`: the text of the manufacturer and the number, which decides. */
 export function versionText({ number, text }: SoftwareVersion): string {
   return text === '' ? String(number) : `${text} (${number})`;
 }

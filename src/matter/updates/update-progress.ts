@@ -3,8 +3,8 @@ import type { SoftwareVersion, UpdateProgress } from '../../core/devices/device-
 import { AtmoError } from '../../core/errors.ts';
 import { incompatibilityOf, type NodeSoftware, type UpdateImage, versionText } from './update-images.ts';
 
-/** What a device asks with when it looks for an image (QueryImage, Core §11.20.6.5.1). */
-export interface ImageQuery {
+/** Fields of QueryImage, with which a device asks for an image (Core §11.20.6.5.1). */
+interface ImageQuery {
   readonly vendorId: number;
   readonly productId: number;
   readonly softwareVersion: number;
@@ -12,114 +12,109 @@ export interface ImageQuery {
   readonly protocolsSupported: readonly number[];
 }
 
-/** What it is told: the image, that there is none, or that it speaks no protocol of ours. */
-export type ImageAnswer = 'offered' | 'none' | 'no-protocol';
+/** The answer: the image, no image, or no common protocol. */
+type ImageAnswer = 'offered' | 'none' | 'no-protocol';
 
 const BDX_SYNCHRONOUS = 0;
 const DOWNLOAD_SHARE = 0.9;
 
-/** One update as far as the device's own requests have brought it. */
+/** One update, by the requests of the device. */
 export class RunningUpdate {
   readonly image: UpdateImage;
-  /** Under which the device downloads and applies this very image. */
+  /** Identifies this image when the device downloads and applies it. */
   readonly token: Uint8Array;
-  readonly #clock: Clock;
+  readonly #parts: { readonly clock: Clock; onProgress(progress: UpdateProgress): void };
   readonly #device: string;
-  readonly #onProgress: (progress: UpdateProgress) => void;
-  #step: Exclude<UpdateProgress['step'], 'done'> = 'querying';
+  #step: Step = 'querying';
   #bytes = 0;
-  #heardAtMs: number;
+  #requestAtMs: number;
   #stepAtMs: number;
   #failure: AtmoError | undefined;
-  #toldPercent = -1;
+  #reportedPercent = -1;
 
   constructor(
-    collaborators: { readonly clock: Clock; onProgress(progress: UpdateProgress): void },
-    update: { readonly device: string; readonly image: UpdateImage; readonly token: Uint8Array },
+    parts: { readonly clock: Clock; onProgress(progress: UpdateProgress): void },
+    { device, image, token }: { readonly device: string; readonly image: UpdateImage; readonly token: Uint8Array },
   ) {
-    this.#clock = collaborators.clock;
-    this.#onProgress = (progress) => collaborators.onProgress(progress);
-    this.#device = update.device;
-    this.image = update.image;
-    this.token = update.token;
-    this.#heardAtMs = this.#clock.monotonic();
-    this.#stepAtMs = this.#heardAtMs;
+    this.#parts = parts;
+    this.#device = device;
+    this.image = image;
+    this.token = token;
+    this.#requestAtMs = parts.clock.monotonic();
+    this.#stepAtMs = this.#requestAtMs;
   }
 
-  get step(): Exclude<UpdateProgress['step'], 'done'> {
+  get step(): Step {
     return this.#step;
   }
 
-  /** Of the present download. */
+  /** Bytes of the present download. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Why the device cannot go on, where it told so. */
+  /** Why the device cannot install the image; undefined while it can. */
   get failure(): AtmoError | undefined {
     return this.#failure;
   }
 
-  /** Milliseconds since the device last asked for something. */
+  /** Milliseconds since the last request of the device. */
   get quietMs(): number {
-    return this.#clock.monotonic() - this.#heardAtMs;
+    return this.#parts.clock.monotonic() - this.#requestAtMs;
   }
 
   /** Milliseconds since the present step began. */
   get stepMs(): number {
-    return this.#clock.monotonic() - this.#stepAtMs;
+    return this.#parts.clock.monotonic() - this.#stepAtMs;
   }
 
-  /** The device looks for an image; it also does so again after a restart in the middle. */
+  /** Handles QueryImage, which the device repeats after a restart during the update. */
   query(query: ImageQuery): ImageAnswer {
-    this.#heard();
+    this.#noteRequest();
     const node: NodeSoftware = { ...query, version: { number: query.softwareVersion, text: '' } };
     if (query.softwareVersion === this.image.version.number) return 'none';
     const misfit = incompatibilityOf(this.image, node);
     if (misfit !== undefined) return this.#fail('CONFLICT', `${this.#device} ${misfit}`, 'none');
     if (this.#step === 'applying') return this.#fail('CONFLICT', `${this.#device} restarted without the new software`, 'none');
     if (query.protocolsSupported.includes(BDX_SYNCHRONOUS)) return 'offered';
-    return this.#fail(
-      'NOT_SUPPORTED',
-      `${this.#device} downloads from web servers only; the hub hands images out over Matter`,
-      'no-protocol',
-    );
+    const message = `${this.#device} downloads from web servers only; the hub hands images out over Matter`;
+    return this.#fail('NOT_SUPPORTED', message, 'no-protocol');
   }
 
-  /** A block of the download has gone; the first one of another download starts again at the beginning. */
+  /** Is called after each block of the download; `bytes` starts again at 0 with another download. */
   downloaded(bytes: number): void {
-    this.#heard();
+    this.#noteRequest();
     this.#enter('downloading');
     this.#bytes = bytes;
     const size = this.image.blob.size;
     const percent = Math.floor((100 * bytes) / size);
-    if (percent === this.#toldPercent) return;
-    this.#toldPercent = percent;
-    this.#onProgress({ step: 'downloading', fraction: (DOWNLOAD_SHARE * bytes) / size, note: `${bytes} of ${size} bytes` });
+    if (percent === this.#reportedPercent) return;
+    this.#reportedPercent = percent;
+    this.#parts.onProgress({ step: 'downloading', fraction: (DOWNLOAD_SHARE * bytes) / size, note: `${bytes} of ${size} bytes` });
   }
 
-  /** The device has the image and asks whether it may install it. */
+  /** Handles ApplyUpdateRequest: the device has the image and asks to install it. */
   apply(token: Uint8Array): 'proceed' | 'discontinue' {
-    this.#heard();
+    this.#noteRequest();
     if (this.#failure || Buffer.compare(token, this.token) !== 0) return 'discontinue';
     this.#enter('applying');
-    this.#onProgress({ step: 'applying', fraction: DOWNLOAD_SHARE, note: 'the device installs the image and starts again' });
+    this.#parts.onProgress({ step: 'applying', fraction: DOWNLOAD_SHARE, note: 'the device installs the image and starts again' });
     return 'proceed';
   }
 
-  /** The device says by itself that it is done. */
+  /** Handles NotifyUpdateApplied; the monitor reads the new version. */
   applied(): void {
-    this.#heard();
+    this.#noteRequest();
   }
 
-  #heard(): void {
-    this.#heardAtMs = this.#clock.monotonic();
+  #noteRequest(): void {
+    this.#requestAtMs = this.#parts.clock.monotonic();
   }
 
   #enter(step: 'downloading' | 'applying'): void {
     if (this.#step === step) return;
     this.#step = step;
-    this.#stepAtMs = this.#clock.monotonic();
+    this.#stepAtMs = this.#parts.clock.monotonic();
   }
 
   #fail(code: 'CONFLICT' | 'NOT_SUPPORTED', message: string, answer: ImageAnswer): ImageAnswer {
@@ -128,75 +123,75 @@ export class RunningUpdate {
   }
 }
 
-/** What a device says of itself while it is updated. */
+/** The software of a device during its update. */
 export interface SoftwareState {
   readonly version: SoftwareVersion;
   /** UpdateStateEnum by name (Core §11.20.7.4.2), such as `Applying`. */
   readonly state: string;
 }
 
-interface UpdateWatchParts {
+interface UpdateMonitorParts {
   readonly clock: Clock;
-  readonly course: RunningUpdate;
-  /** Such as `Lamp`. */
+  readonly update: RunningUpdate;
+  /** Name of the device, such as `Lamp`. */
   readonly device: string;
-  /** Asks the device; DEVICE_UNREACHABLE when it does not answer. */
-  ask(signal: AbortSignal): Promise<SoftwareState>;
+  /** Reads the software of the device. Throws DEVICE_UNREACHABLE when it does not answer. */
+  read(signal: AbortSignal): Promise<SoftwareState>;
 }
 
-type Step = RunningUpdate['step'];
-/** What one question to the device showed. */
+type Step = Exclude<UpdateProgress['step'], 'done'>;
+/** The result of one read. */
 type Sign = 'silent' | 'idle' | 'busy' | 'done';
 
-const LOOK_MS = 500;
-/** How long a device may be quiet in a step until it is asked. */
+const CHECK_MS = 500;
+/** Time without a request of the device until its software is read. */
 const QUIET_MS: Readonly<Record<Step, number>> = { querying: 30_000, downloading: 8_000, applying: 2_000 };
-/** One that downloads is awake, even if it sleeps at other times. */
+/** A device that downloads is awake, even if it sleeps at other times. */
 const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 40_000 };
-/** A device may wait for 10 minutes before it asks for the announced image (Core §11.20.7.6.1), and then takes its time to install it. */
+/** A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1), and then takes minutes to install it. */
 const QUERY_LIMIT_MS = 11 * 60_000;
 const DOWNLOAD_QUIET_LIMIT_MS = 6 * 60_000;
 const APPLY_LIMIT_MS = 15 * 60_000;
-/** One lost answer says nothing. */
+/** One lost answer proves nothing. */
 const SIGNS_NEEDED = 2;
 const IDLE_STATES: ReadonlySet<string> = new Set(['Idle', 'Unknown']);
 
-/** Follows an update until the device itself tells its new version, or it is clear that it will not. */
+/** Monitors an update until the device reports its new version, or the update has failed. */
 export class UpdateMonitor {
-  readonly #with: UpdateWatchParts;
+  readonly #parts: UpdateMonitorParts;
   #lastSeen = '';
   #inARow = 0;
-  #askedAtMs = 0;
+  #readAtMs = 0;
   #old: SoftwareVersion | undefined;
 
-  constructor(parts: UpdateWatchParts) {
-    this.#with = parts;
+  constructor(parts: UpdateMonitorParts) {
+    this.#parts = parts;
   }
 
-  /** Answers the version that the device tells. Errors say how far it came and what it runs. */
+  /** Returns the version that the device reports. Errors name the step that it reached and its present version. */
   async outcome(signal: AbortSignal): Promise<SoftwareVersion> {
-    const { course } = this.#with;
+    const { update, clock } = this.#parts;
     for (;;) {
       signal.throwIfAborted();
-      if (course.failure) throw course.failure;
-      if (this.#isTimeToAsk()) {
-        const said = await this.#ask(signal);
-        if (said !== undefined) return said;
+      if (update.failure) throw update.failure;
+      if (this.#isReadDue()) {
+        const version = await this.#newVersion(signal);
+        if (version !== undefined) return version;
       }
-      this.#refuseLateness();
-      await pause(this.#with.clock, LOOK_MS, signal);
+      this.#checkTimeLimits();
+      await pause(clock, CHECK_MS, signal);
     }
   }
 
-  #isTimeToAsk(): boolean {
-    const { course, clock } = this.#with;
-    const quietMs = QUIET_MS[course.step];
-    return course.quietMs >= quietMs && clock.monotonic() - this.#askedAtMs >= Math.min(quietMs, QUIET_MS.downloading);
+  #isReadDue(): boolean {
+    const { update, clock } = this.#parts;
+    const quietMs = QUIET_MS[update.step];
+    return update.quietMs >= quietMs && clock.monotonic() - this.#readAtMs >= Math.min(quietMs, QUIET_MS.downloading);
   }
 
-  async #ask(signal: AbortSignal): Promise<SoftwareVersion | undefined> {
+  async #newVersion(signal: AbortSignal): Promise<SoftwareVersion | undefined> {
     const { sign, version } = await this.#sign(signal);
-    this.#askedAtMs = this.#with.clock.monotonic();
+    this.#readAtMs = this.#parts.clock.monotonic();
     signal.throwIfAborted();
     if (sign === 'done') return version;
     this.#count(sign);
@@ -205,12 +200,12 @@ export class UpdateMonitor {
   }
 
   async #sign(signal: AbortSignal): Promise<{ readonly sign: Sign; readonly version?: SoftwareVersion }> {
-    const { course, clock, ask } = this.#with;
+    const { update, clock, read } = this.#parts;
     const late = new AbortController();
-    const cancel = clock.after(ANSWER_LIMIT_MS[course.step], () => late.abort());
+    const cancel = clock.after(ANSWER_LIMIT_MS[update.step], () => late.abort());
     try {
-      const { version, state } = await ask(AbortSignal.any([signal, late.signal]));
-      if (version.number === course.image.version.number) return { sign: 'done', version };
+      const { version, state } = await read(AbortSignal.any([signal, late.signal]));
+      if (version.number === update.image.version.number) return { sign: 'done', version };
       this.#old = version;
       return { sign: IDLE_STATES.has(state) ? 'idle' : 'busy' };
     } catch (error) {
@@ -221,18 +216,18 @@ export class UpdateMonitor {
     }
   }
 
-  /** Signs add up only as long as the device stays where it is. */
+  /** Counts equal signs in a row, without progress of the device between them. */
   #count(sign: Sign): void {
-    const { step, bytes } = this.#with.course;
+    const { step, bytes } = this.#parts.update;
     const seen = `${sign} ${step} ${bytes}`;
     this.#inARow = seen === this.#lastSeen ? this.#inARow + 1 : 1;
     this.#lastSeen = seen;
   }
 
   #judge(sign: Sign): void {
-    const { course, device } = this.#with;
-    const { step } = course;
-    const how = step === 'downloading' ? ` after ${course.bytes} of ${course.image.blob.size} bytes of the download` : '';
+    const { update, device } = this.#parts;
+    const { step, bytes, image } = update;
+    const how = step === 'downloading' ? ` after ${bytes} of ${image.blob.size} bytes of the download` : '';
     if (sign === 'silent' && step !== 'applying')
       throw this.#error('DEVICE_UNREACHABLE', `${device} stopped answering${how}${this.#still()}; start the update again once it is back`);
     if (sign === 'idle' && step === 'downloading')
@@ -241,13 +236,13 @@ export class UpdateMonitor {
       throw this.#error('CLUSTER_STATUS', `${device} took the image and did not install it${this.#still()}; its manufacturer may know why`);
   }
 
-  #refuseLateness(): void {
-    const { course, device } = this.#with;
-    const { step, stepMs, quietMs } = course;
+  #checkTimeLimits(): void {
+    const { update, device } = this.#parts;
+    const { step, stepMs, quietMs, bytes } = update;
     if (step === 'querying' && stepMs >= QUERY_LIMIT_MS)
       throw this.#error('TIMEOUT', `${device} was told of the image and did not come for it within 11 minutes`);
     if (step === 'downloading' && quietMs >= DOWNLOAD_QUIET_LIMIT_MS)
-      throw this.#error('TIMEOUT', `${device} answers, but does not go on with the download after ${course.bytes} bytes${this.#still()}`);
+      throw this.#error('TIMEOUT', `${device} answers, but does not go on with the download after ${bytes} bytes${this.#still()}`);
     if (step === 'applying' && stepMs >= APPLY_LIMIT_MS)
       throw this.#error(
         'OUTCOME_UNKNOWN',
@@ -256,8 +251,8 @@ export class UpdateMonitor {
   }
 
   #error(code: 'DEVICE_UNREACHABLE' | 'CLUSTER_STATUS' | 'TIMEOUT' | 'OUTCOME_UNKNOWN', message: string): AtmoError {
-    const { course } = this.#with;
-    return new AtmoError(code, message, { file: course.image.file, step: course.step, bytes: course.bytes });
+    const { image, step, bytes } = this.#parts.update;
+    return new AtmoError(code, message, { file: image.file, step, bytes });
   }
 
   #still(): string {

@@ -16,7 +16,7 @@ function update(says: () => SoftwareState = () => old('Idle')) {
   const collaborators = { clock, onProgress: (progress: UpdateProgress) => told.push(progress) };
   const course = new RunningUpdate(collaborators, { device: 'Lamp', image: image(), token: TOKEN });
   const end = new AbortController();
-  const watch = new UpdateMonitor({ clock, course, device: 'Lamp', ask: async () => says() });
+  const watch = new UpdateMonitor({ clock, update: course, device: 'Lamp', read: async () => says() });
   const outcome = watch.outcome(end.signal).then(
     (version) => ({ version }),
     (error: AtmoError) => ({ code: error.code, message: error.message, atMs: clock.monotonic() - startMs }),
