@@ -91,10 +91,7 @@ function riskOf(ports: CallPreviewPorts, { name, given, viewer }: PreviewTarget,
     ? (tool.hubs ? [] : (undefinedIfThrown(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk)
     : [riskOfAny(tool)];
   const inner = tool.innerCalls?.(params) ?? [];
-  return [...own, ...inner.map((call) => riskOf(ports, { name: call.tool, given: call.params, viewer }, depth + 1))].reduce(
-    maxRisk,
-    'none',
-  );
+  return maxRisk(...own, ...inner.map((call) => riskOf(ports, { name: call.tool, given: call.params, viewer }, depth + 1)));
 }
 
 /** A tool for many devices that is told only later what to do could be told anything. */

@@ -107,7 +107,7 @@ export function isElsewhere({ tool }: { readonly tool: RegisteredTool }): boolea
 
 /** The highest risk among a call's effects. */
 export function riskOf({ effects }: Pick<CallFacts, 'effects'>): Risk {
-  return effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
+  return maxRisk(...effects.map(({ risk }) => risk));
 }
 
 /** Secret values among the parameters, which nothing that is kept or sent may repeat. */

@@ -54,10 +54,11 @@ export interface Authorizer {
   elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
 
-/** The higher of two risks. */
-export function maxRisk(a: Risk, b: Risk): Risk {
-  const order: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
-  return order.indexOf(a) >= order.indexOf(b) ? a : b;
+const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
+
+/** The highest of the risks. */
+export function maxRisk(...risks: readonly Risk[]): Risk {
+  return RISKS.findLast((risk) => risks.includes(risk)) ?? 'none';
 }
 
 /** A call as the owner's rules judge it, with parsed values and canonical ids. */

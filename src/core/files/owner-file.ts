@@ -8,17 +8,17 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Where the text that counted last is kept: the file alone cannot tell "none" from "lost". */
+/** Stores the text that was accepted last: from the file alone, "none" and "lost" look the same. */
 export interface AcceptedText {
-  /** Undefined where none was ever taken. */
+  /** Undefined where none was ever accepted. */
   get(): string | undefined;
-  /** Throws where the disk takes nothing. */
+  /** Throws when the disk refuses the write. */
   set(text: string): void;
-  /** Forgets the text. Throws where the disk takes nothing. */
+  /** Deletes the text. Throws when the disk refuses the write. */
   forget(): void;
 }
 
-/** How the owner says that there is to be nothing in a file. */
+/** The text by which the owner empties a file. */
 interface EmptyForm {
   /** Such as `to have no rules`. */
   readonly purpose: string;
@@ -26,11 +26,11 @@ interface EmptyForm {
   readonly text: string;
 }
 
-/** A file that people edit, and what it says. */
+/** The places and the parser of a file that people edit. */
 interface OwnerFileParts<Content> {
-  /** Where it is looked for: the first place with a file counts. */
+  /** Possible places: the first one with a file is read. */
   readonly paths: readonly [string, ...string[]];
-  /** Undefined when there is no file. Throws for one that must not be used. */
+  /** Returns undefined when there is no file. Throws for one that must not be used. */
   readonly read: (path: string) => string | undefined;
   /** Throws for a text with mistakes. */
   readonly parse: (text: string, path: string) => Content;
@@ -38,13 +38,13 @@ interface OwnerFileParts<Content> {
   readonly nothing: EmptyForm;
 }
 
-/** What counts of a file that people edit. */
+/** The text in force of a file that people edit. */
 export interface OwnerText<Content> {
   readonly content: Content;
   readonly text: string;
-  /** Where it is, or was when its text was taken. */
+  /** Place of the file, or its place when the text was accepted. */
   readonly path: string;
-  /** Why this is what was taken last, and not what the file says; absent when it is the same. */
+  /** The reason why the accepted text is in force and not the file; absent when the file is in force. */
   readonly fault?: unknown;
 }
 
@@ -54,8 +54,8 @@ const SPACE = 'owner-files';
 const GONE = 'is gone';
 
 /**
- * A file that its owner edits. An edit is no damage, so the file is not anchored by its content: the text that counted last is kept,
- * and counts on where no file is left at any of its places, or the one that is there says nothing at all or has mistakes.
+ * A file that its owner edits. An edit is no damage, so the file has no anchor: the text that was accepted last is stored, and stays in
+ * force when the file is missing at all of its places, is blank or has mistakes.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;
@@ -64,20 +64,20 @@ export class OwnerFile<Content> {
     this.#parts = parts;
   }
 
-  /** The place with a file, else that of the text that was taken, else the first. */
+  /** The place with a file, else that of the accepted text, else the first. */
   get path(): string {
     const [first] = this.#parts.paths;
     return this.#placeOfFile() ?? this.#before()?.path ?? first;
   }
 
-  /** True when a text of it was ever taken. */
+  /** True when a text of it was ever accepted. */
   wasAccepted(): boolean {
     return this.#before() !== undefined;
   }
 
   /**
-   * Undefined when there is no file, and either never was or was taken last as one that holds nothing. Throws what the file throws
-   * where nothing was ever taken of it.
+   * Returns undefined when there is no file, and either none was ever accepted or the owner had emptied it. Throws the error of a
+   * file of which no text was ever accepted.
    */
   load(): OwnerText<Content> | undefined {
     const { read, parse, nothing } = this.#parts;
@@ -96,8 +96,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Keeps a text that counts from now on, and forgets those of other places. What a full disk or its bounds do not take now is kept
-   * at a later start.
+   * Stores a text that is in force from now on, and deletes those of other places. A write that a full disk or the bounds of the store
+   * refuse is repeated at a later start.
    */
   accept({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
     const { paths, takenOf } = this.#parts;
@@ -114,7 +114,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** What was taken of the place with the file; where that is new, of the place where a file was before. */
+  /** The accepted text of the place with the file; for a new place, that of the earlier place. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();
@@ -130,7 +130,7 @@ export class OwnerFile<Content> {
     throw blankFileError(this.path, text === undefined ? GONE : 'is empty', this.#parts.nothing);
   }
 
-  /** What a newer version does not understand any more helps nobody: then the file itself is what the owner has to hear of. */
+  /** Parses the accepted text. If this version does not accept it any more, the owner gets the error of the file itself. */
   #parsedOr({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>, fault: unknown): Content {
     try {
       return this.#parts.parse(text, path);
@@ -140,7 +140,7 @@ export class OwnerFile<Content> {
   }
 }
 
-/** Keeps a text that counts from now on, where it says something and the disk takes it. */
+/** Stores a text that is in force from now on, unless it is blank or the disk refuses the write. */
 export function saveAccepted(taken: AcceptedText, text: string): void {
   attemptWrite(() => {
     if (!isBlank(text) && taken.get() !== text) taken.set(text);
@@ -152,19 +152,19 @@ export function isBlank(text: string): boolean {
   return BLANK.test(text);
 }
 
-/** True where two texts differ in comments, white space and marks of YAML alone. */
+/** True for two texts that differ only in comments, white space and markers of YAML. */
 function isSame(a: string, b: string): boolean {
   const plain = (text: string) => text.replaceAll(/(^|\s)#.*$|^(---|\.\.\.)\s*$|\s/gm, '');
   return plain(a) === plain(b);
 }
 
-/** The error for a file that says nothing where it has to say something, with how the hub is made to forget what it said. */
+/** The error for a blank or missing file that had a text before, with the text by which the owner empties it. */
 export function blankFileError(path: string, found: string, { purpose, text }: EmptyForm): AtmoError {
   const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
 }
 
-/** What a file is remembered by: a state directory may be moved, or restored somewhere else, with all that is in it. */
+/** The key of a file, which stays the same when the state directory is moved or restored somewhere else. */
 export function fileKey(stateDir: string, path: string): string {
   const [folder, file] = [resolve(stateDir), resolve(path)];
   const place = file.startsWith(`${folder}/`) ? relative(folder, file) : file;
@@ -173,12 +173,12 @@ export function fileKey(stateDir: string, path: string): string {
 
 type TextStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 
-/** Keeps the texts of files in the store. */
+/** Stores the accepted texts of files in the store. */
 export function acceptedTextsInStore(store: TextStore, stateDir: string): (path: string) => AcceptedText {
   return (path) => acceptedTextInStore(store, SPACE, fileKey(stateDir, path));
 }
 
-/** Keeps a text in the store, in this entry. */
+/** Stores an accepted text in one entry of the store. */
 export function acceptedTextInStore(store: TextStore, space: string, key: string): AcceptedText {
   return {
     get: () => {
@@ -190,10 +190,10 @@ export function acceptedTextInStore(store: TextStore, space: string, key: string
   };
 }
 
-/** Files of JSON that people put into a folder, and what they say. */
+/** The files of JSON in a folder that people edit, and their parser. */
 interface OwnerFolderParts<Content> {
   readonly path: string;
-  /** Files that are there, below the folder. */
+  /** Present files, below the folder. */
   readonly names: readonly string[];
   /** Throws for JSON with mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
@@ -202,12 +202,12 @@ interface OwnerFolderParts<Content> {
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** What counts of a folder. */
+/** The contents in force of a folder. */
 export interface OwnerFolder<Content> {
   readonly contents: readonly Content[];
-  /** Why files do not count as they are there, or are not. */
+  /** Reasons why files are not in force, or are missing. */
   readonly faults: readonly string[];
-  /** Keeps the texts that count from now on. */
+  /** Stores the texts that are in force from now on. */
   readonly keep: () => void;
 }
 
@@ -216,13 +216,13 @@ interface Read<Content> extends OwnerText<Content | undefined> {
   readonly file: OwnerFile<Content | undefined>;
 }
 
-/** A file that says this is as good as none. */
+/** By this text the owner removes a file. */
 const EMPTY_JSON = 'null';
 
 /**
- * Files that their owner keeps in a folder, each an `OwnerFile`: the text that counted last counts on where a file is gone, is empty
- * or has mistakes, until the owner says that there is to be none. A file that is gone counts no more, and is no loss, where another one
- * is about the same. Throws what a file throws of which nothing was ever taken.
+ * Files of the owner in a folder, each an `OwnerFile`: when a file is missing, blank or has mistakes, its accepted text stays in force
+ * until the owner writes `null`. A missing file is out of force, and no fault, when another file has its subject. Throws the error of a
+ * file of which no text was ever accepted.
  */
 export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): OwnerFolder<Content> {
   const { path, names, subjectOf, takenOf } = parts;
@@ -247,7 +247,7 @@ export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): Owne
   };
 }
 
-/** Tells that texts count that the files of a folder do not have. */
+/** Reports, as a problem and in the log, that accepted texts are in force in place of the files of a folder. */
 export function reportStaleFolder(
   { logger, problems }: { readonly logger: Logger; readonly problems: Pick<HubProblems, 'raise'> },
   { path, faults }: { readonly path: string; readonly faults: readonly string[] },
@@ -258,7 +258,7 @@ export function reportStaleFolder(
   logger.error('owner_files_refused', { path, reason });
 }
 
-/** Undefined for a file that is gone, and was taken last as one that says nothing. */
+/** Returns undefined for a missing file that the owner had emptied. */
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],
@@ -276,7 +276,7 @@ function namesIn(text: string | undefined): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** Errors of the file system have a text of their own. */
+/** The message for a fault, also for errors of the file system. */
 function reasonOf(fault: unknown, path: string): string {
   if (fault instanceof AtmoError) return fault.message;
   return `${path} cannot be read: ${fault instanceof Error ? fault.message : 'unknown reason'}`;

@@ -3,28 +3,28 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { HubProblems } from '../health.ts';
-import { isJsonObject, tryParseJson } from '../json.ts';
+import { objectOf, tryParseJson } from '../json.ts';
 import type { Logger } from '../logger.ts';
 import { attemptWrite, readTextIfExists, replaceFile, setAside, setAsideUnlessFile, syncPath } from './file-system.ts';
 import { type AcceptedText, fileKey } from './owner-file.ts';
 
-/** Is called for a file that was not as it had been written. */
+/** Is called after the repair of a file. */
 export type OnRepaired = (repair: FileRepair) => void;
 
-/** What a start did about a file. */
+/** The repair of a file. */
 export interface FileRepair {
   readonly path: string;
-  /** Such as `is empty`. */
+  /** The fault, such as `is empty`. */
   readonly found: string;
-  /** Where the damaged file is now. */
+  /** Present path of the damaged file. */
   readonly aside?: string;
-  /** What happened in place of putting the copy back. */
+  /** The remedy, where it was not to restore the copy. */
   readonly instead?: string;
 }
 
 interface RecoverableFileOptions {
   readonly path: string;
-  /** True for a text that is in itself what such a file holds. */
+  /** True for a text that has the form of such a file. */
   readonly isWhole: (text: string) => boolean;
   readonly onRepaired: OnRepaired;
 }
@@ -38,12 +38,12 @@ interface Copy {
 const FOLDER = 'snapshots';
 const NO_FILE = 'none';
 
-/** Where the copy of a file lies, for messages that say how to be rid of both. */
+/** Path of the copy of a file, for messages that advise to delete both. */
 export function backupCopyPath(path: string): string {
   return join(dirname(path), FOLDER, `${basename(path)}.kept`);
 }
 
-/** Tells of repairs in the log and as problems of the hub. */
+/** Reports repairs in the log and as problems of the hub. */
 export function repairReporter({
   logger,
   problems,
@@ -59,9 +59,8 @@ export function repairReporter({
 }
 
 /**
- * A small file of text, such as a key, with a copy and a checksum in the folder `snapshots` beside it: what is deleted, emptied,
- * damaged or put back to an older state comes back from the copy. A file without a copy, of an older hub, is taken as it is and
- * gets one.
+ * A small file of text, such as a key, with a copy and a checksum in the folder `snapshots` beside it: a file that is deleted, emptied,
+ * damaged or replaced by an older one is restored from the copy. A file without a copy, of an older hub, is accepted and gets one.
  */
 export class RecoverableFile {
   readonly #parts: RecoverableFileOptions;
@@ -70,10 +69,10 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /** Undefined when there is none and never was. STORAGE_FAILED when file and copy are lost; throws what the file system says. */
+  /** Returns undefined when there is no file and no copy. Throws STORAGE_FAILED when both are lost, and the errors of the file system. */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
-    const copy = this.#readCopy();
+    const copy = readCopy(backupCopyPath(path));
     const folderAside = setAsideUnlessFile(path);
     const text = readTextIfExists(path);
     if (copy === 'damaged' && (text === undefined || !isWhole(text))) throw this.#lost();
@@ -86,7 +85,7 @@ export class RecoverableFile {
     return copy.text;
   }
 
-  /** After a crash the old text or the new one is there. Throws what the file system says. */
+  /** Replaces the text; after a crash the file has the old or the new one. Throws the errors of the file system. */
   write(text: string): void {
     const { path } = this.#parts;
     const before = existsSync(path) ? digestOf(readFileSync(path, 'utf8')) : NO_FILE;
@@ -95,7 +94,7 @@ export class RecoverableFile {
     this.#keep({ text });
   }
 
-  /** The copy goes first, and is gone for good before the file goes: what is left of both must never bring the text back. */
+  /** Deletes the copy first, and syncs that before it deletes the file, so that no copy can restore the text. */
   remove(): void {
     for (const path of [backupCopyPath(this.#parts.path), this.#parts.path]) {
       rmSync(path, { force: true });
@@ -105,7 +104,7 @@ export class RecoverableFile {
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
     const { path, onRepaired } = this.#parts;
-    // The process ended in the middle of `write`, which is no damage.
+    // An interrupted `write` is no damage.
     const isCutOff = copy.before === (text === undefined ? NO_FILE : digestOf(text)) && folderAside === undefined;
     const aside = folderAside ?? (isCutOff ? undefined : setAside(path));
     const found =
@@ -117,15 +116,11 @@ export class RecoverableFile {
             ? 'is empty'
             : 'is not as it was written';
     if (!isCutOff) onRepaired({ path, found, ...(aside !== undefined && { aside }) });
-    // On a full disk the text is known all the same.
+    // On a full disk the text is returned all the same.
     attemptWrite(() => {
       replaceFile(path, copy.text);
       this.#keep({ text: copy.text });
     });
-  }
-
-  #readCopy(): Copy | 'damaged' | undefined {
-    return readCopy(backupCopyPath(this.#parts.path));
   }
 
   #keep(copy: Copy): void {
@@ -146,7 +141,7 @@ function readCopy(path: string): Copy | 'damaged' | undefined {
   if (setAsideUnlessFile(path) !== undefined) return 'damaged';
   if (!existsSync(path)) return undefined;
   const copy = tryParseJson(readFileSync(path, 'utf8'));
-  const { text, sha256, before } = isJsonObject(copy) ? copy : {};
+  const { text, sha256, before } = objectOf(copy);
   if (typeof text !== 'string' || sha256 !== digestOf(text)) return 'damaged';
   return { text, ...(typeof before === 'string' && { before }) };
 }
@@ -156,7 +151,7 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/** Keeps the text of an owner's file in the folder `snapshots`, for what is read before any database is open. A damaged copy counts as none. */
+/** Stores the text of an owner's file in the folder `snapshots`, for files that are read before any database is open. A damaged copy counts as none. */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {

@@ -1,26 +1,26 @@
 import type { JsonObject } from '../json.ts';
 
-/** What a row can be. Rows on the disk hold places in this list: it only ever grows at its end. */
+/** Kinds of rows. Rows on the disk hold indexes of this list, so it only grows at its end. */
 export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
-/** One row of the journal of calls, as it was written. */
+/** One row of the audit log. */
 export interface AuditRow {
-  /** One more than that of the row before. */
+  /** Number of the row, one higher than that of the previous row. */
   readonly seq: number;
   /** ISO 8601. */
   readonly at: string;
   readonly kind: (typeof AUDIT_KINDS)[number];
-  /** SHA-256, hex, over the row before and the content of this one. */
+  /** SHA-256, hex, over the previous row and the content of this one. */
   readonly hash: string;
   readonly hub: string;
   readonly agent?: string;
   readonly token?: string;
-  /** Ids of the tokens that it comes from, root first. */
+  /** Ids of the ancestors of the token, root first. */
   readonly chain?: readonly string[];
   readonly tool?: string;
   readonly request?: string;
   readonly trace?: string;
-  /** Everything else of the entry, by the names of `AuditIntent`, `AuditOutcome` and `AuditNote` in snake_case. */
+  /** The other members of the entry, by the names of `AuditIntent`, `AuditOutcome` and `AuditNote` in snake_case. */
   readonly content: JsonObject;
 }
 
@@ -32,7 +32,7 @@ export interface RunContext {
   readonly randomSeed: string;
 }
 
-/** Which rows. Times in milliseconds since 1970. */
+/** A selection of rows. Times in milliseconds since 1970. */
 export interface AuditQuery {
   readonly sinceMs?: number;
   readonly untilMs?: number;
@@ -45,7 +45,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** Where the chain stands: whoever keeps it elsewhere can later show that rows were cut off. */
+/** The end of the chain: with a copy of it elsewhere, a truncation can be proved later. */
 export interface AuditHead {
   readonly hub: string;
   readonly seq: number;
@@ -53,21 +53,21 @@ export interface AuditHead {
   readonly at: string;
 }
 
-/** What a check of the whole chain found. */
+/** The result of a check of the whole chain. */
 export interface AuditVerification {
   readonly intact: boolean;
   readonly rows: number;
   readonly head: AuditHead;
-  /** First row that does not fit, and why; absent when all fit. */
+  /** First row that does not fit, with the reason; absent when all fit. */
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** Port: reading the journal of calls. Errors: STORAGE_FAILED. */
+/** Port: reads the audit log. Errors: STORAGE_FAILED. */
 export interface AuditLog {
   /** Newest first, at most 1,000 rows whatever `limit` says. */
   read(query: AuditQuery): readonly AuditRow[];
-  /** Of the newest row. */
+  /** The link of the newest row. */
   head(): AuditHead;
-  /** Recomputes the chain; `expected` is a head that was kept elsewhere. Works in slices, so that the hub goes on answering. */
+  /** Recomputes the chain; `expected` is a head that was stored elsewhere. Works in slices, so that the hub can serve requests. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;
 }

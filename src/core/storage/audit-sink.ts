@@ -24,7 +24,7 @@ export interface AuditIntent extends AuditBase {
   /** With secrets masked; absent where the tool's declaration forbids it. */
   readonly params?: JsonObject;
   readonly effects: readonly Effect[];
-  /** Why it was allowed: names of the approvers, the rule that decided. */
+  /** The reasons why the call was allowed: the approvers, and the rule that decided. */
   readonly decision: { readonly approvedBy?: readonly string[]; readonly approvalId?: string; readonly rule?: string };
   readonly run: RunContext;
   /** Dangerous calls wait until the row is on the disk. */
@@ -35,7 +35,7 @@ export interface AuditIntent extends AuditBase {
 export interface AuditOutcome extends AuditBase {
   readonly kind: 'outcome' | 'refusal';
   readonly error?: ErrorCode;
-  /** What went wrong, as the caller was told it. */
+  /** The error message that the caller received. */
   readonly message?: string;
   /** BLAKE3, hex, of the RFC 8785 form of result or error. */
   readonly responseHash?: string;
@@ -44,35 +44,33 @@ export interface AuditOutcome extends AuditBase {
   readonly durationMs: number;
 }
 
-/** Something about access that was no call of a tool: a refused token, a new approval, a changed clock. */
+/** An event of access control that is no call of a tool: a refused token, a new approval, a changed clock. */
 export interface AuditNote {
   readonly kind: 'note';
-  /** Such as `token.refused`, `approval.given`, `rules.loaded`. */
+  /** Name such as `token.refused`, `approval.given`, `rules.loaded`. */
   readonly event: string;
   readonly atMs: number;
-  /** Who it was about or who did it, where that is known. */
+  /** The principal who acted or is concerned, where known. */
   readonly principalId?: string;
   readonly traceId?: string;
-  /** Never secrets, tokens, keys. */
+  /** Never contains secrets, tokens or keys. */
   readonly data: JsonObject;
 }
 
-/** Port: the journal of calls. */
+/** Port: writes the audit log. */
 export interface AuditSink {
   /**
-   * Resolves when no end of the process can take the row back, for `mustSync` no power cut. STORAGE_FAILED, SHUTTING_DOWN: a failed
-   * dangerous intent stops the call.
+   * Resolves when the row survives the end of the process, with `mustSync` a power cut. Rejects with STORAGE_FAILED or SHUTTING_DOWN: a
+   * dangerous call whose intent cannot be written does not run.
    */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }
 
-interface NoteServices {
-  readonly audit: AuditSink;
-  readonly logger: Logger;
-}
-
-/** Writes a note about what has happened already: a journal that cannot be written changes nothing of it, and is told in the log. */
-export async function recordNote({ audit, logger }: NoteServices, note: Omit<AuditNote, 'kind'>): Promise<void> {
+/** Writes a note about an event that has happened already; a failure is logged. */
+export async function recordNote(
+  { audit, logger }: { readonly audit: AuditSink; readonly logger: Logger },
+  note: Omit<AuditNote, 'kind'>,
+): Promise<void> {
   try {
     await audit.record({ kind: 'note', ...note });
   } catch (thrown) {

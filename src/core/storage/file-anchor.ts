@@ -1,22 +1,22 @@
-import { isJsonObject } from '../json.ts';
+import { objectOf } from '../json.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 
-/** How far a file is: what it holds at a generation has always the same digest. */
+/** The progress of a file: at one generation the content always has the same digest. */
 export interface FileMark {
   /** Each commit raises it. */
   readonly generation: number;
-  /** Of the content; empty where the file has none. */
+  /** Digest of the content; empty for a file without digests. */
   readonly digest: string;
 }
 
-/** Port: what is kept elsewhere about one file, so that its loss, its emptying and its return to an older state are noticed. */
+/** Port: stores the progress of a file elsewhere, so that a lost, emptied or older file is detected. */
 export interface FileAnchor {
   /**
-   * What the file must have reached. A file that is further is sound: the process ended between the file and its anchor. The digest is
-   * empty when it is not known. Undefined when nothing is known of the file.
+   * The progress that the file must have reached. A file that is ahead is sound: the process ended between the two writes. The digest
+   * is empty when it is not known. Undefined without an anchor.
    */
   least(): FileMark | undefined;
-  /** The commit outlives the end of the process, and not yet a power cut; a start goes on with what it found, also when it is less. */
+  /** The commit survives the end of the process, and not yet a power cut; a start also reports a file that it accepts as older. */
   committed(mark: FileMark): void;
   /** The commit is on the disk. */
   synced(mark: FileMark): void;
@@ -30,7 +30,7 @@ export function anchorInStore(store: Pick<KeyValueStore, 'get' | 'set'>, name: s
   return {
     least: () => {
       const kept = store.get(SPACE, name);
-      const { generation, digest } = isJsonObject(kept) ? kept : {};
+      const { generation, digest } = objectOf(kept);
       return typeof generation === 'number' && typeof digest === 'string' ? { generation, digest } : undefined;
     },
     committed: keep,

@@ -1,4 +1,5 @@
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../compile/cluster-view.ts';
 import { propertiesOf } from '../values/converter.ts';
@@ -57,7 +58,7 @@ export class CheckReport {
   }
 
   #unknown(pointer: string, name: string, known: readonly string[]): void {
-    const near = nearest(name, known);
+    const [near] = nearestTexts(name, known, 1);
     const fix = near === undefined ? `use one of ${known.slice(0, 12).join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
     this.add(pointer, `${JSON.stringify(name)} does not exist`, known.length === 0 ? 'remove it' : fix);
   }
@@ -66,20 +67,6 @@ export class CheckReport {
 /** The names of clusters, attributes, commands or types. */
 export function namesOf(items: readonly { readonly name: string }[]): readonly string[] {
   return items.map((item) => item.name);
-}
-
-/** The known name that shares most letter pairs with `name`; undefined when none comes close. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  const scored = known.map((other) => ({ other, score: likeness(name.toLowerCase(), other.toLowerCase()) }));
-  const [best] = scored.sort((a, b) => b.score - a.score);
-  return best && best.score > 0.4 ? best.other : undefined;
-}
-
-function likeness(a: string, b: string): number {
-  const pairs = (text: string): Set<string> => new Set([...text].slice(1).map((letter, index) => `${text[index]}${letter}`));
-  const [left, right] = [pairs(a), pairs(b)];
-  const shared = [...left].filter((pair) => right.has(pair)).length;
-  return (2 * shared) / Math.max(1, left.size + right.size);
 }
 
 /** Port: the clusters and device types of the standard. */

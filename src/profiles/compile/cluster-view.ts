@@ -3,28 +3,26 @@ import { snakeCase } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { plain } from '../../core/untrusted-text.ts';
 import type { ChoicesEntry, LimitsEntry } from '../files/profile-format.ts';
-import { type Choice, propertiesOf, requiredOf } from '../values/converter.ts';
+import { type Choice, propertiesOf } from '../values/converter.ts';
 import { memberOf } from '../values/converters.ts';
 
-/** The last value that a device told of one of its attributes; undefined when it never did. */
+/** The last reported value of an attribute of a device; undefined before the first report. */
 export type LiveValues = (endpoint: number, cluster: string, attribute: string) => Json | undefined;
 
-/** For devices of which nothing is known but their structure. */
+/** For devices that have reported nothing. */
 export const NO_LIVE_VALUES: LiveValues = () => undefined;
 
-/** A command's request field. */
-export interface FieldView {
+/** A field of a command's request. */
+interface FieldView {
   readonly name: string;
   readonly schema: JsonSchema;
-  readonly isRequired: boolean;
 }
 
-/** One cluster of one endpoint as profiles look at it: names in any case, live values at hand. */
+/** One cluster of one endpoint for profiles: names in any case, and live values. */
 export class ClusterView {
   readonly endpoint: number;
   readonly description: ClusterDescription;
-  readonly #live: LiveValues;
-  readonly #neighbours: readonly string[];
+  readonly #around: { readonly live: LiveValues; readonly neighbours: readonly string[] };
 
   /** `neighbours` are the names of all clusters of the endpoint. */
   constructor(
@@ -34,8 +32,7 @@ export class ClusterView {
   ) {
     this.endpoint = endpoint;
     this.description = description;
-    this.#live = around.live;
-    this.#neighbours = around.neighbours;
+    this.#around = around;
   }
 
   get name(): string {
@@ -52,7 +49,7 @@ export class ClusterView {
 
   /** True where the endpoint has that cluster too. */
   hasNeighbour(cluster: string): boolean {
-    return this.#neighbours.includes(cluster);
+    return this.#around.neighbours.includes(cluster);
   }
 
   hasFeatures(features: readonly string[]): boolean {
@@ -62,7 +59,7 @@ export class ClusterView {
   /** The attribute's last raw value; undefined also when the device lacks it. */
   live(attribute: string): Json | undefined {
     const found = this.attribute(attribute);
-    return found && this.#live(this.endpoint, this.description.name, found.name);
+    return found && this.#around.live(this.endpoint, this.description.name, found.name);
   }
 
   liveNumber(attribute: string): number | undefined {
@@ -72,7 +69,7 @@ export class ClusterView {
 
   /** The last raw value of an attribute of any cluster on the same endpoint. */
   liveOf(cluster: string, attribute: string): Json | undefined {
-    return this.#live(this.endpoint, cluster, attribute);
+    return this.#around.live(this.endpoint, cluster, attribute);
   }
 
   /** The tightest limit that the device states; undefined while it stated none. */
@@ -97,7 +94,7 @@ export class ClusterView {
 
   /** The names that the device lists in one of its attributes, or in one of another cluster. */
   choices(entry: ChoicesEntry): readonly Choice[] {
-    const list = entry.cluster === undefined ? this.live(entry.from) : this.#live(this.endpoint, entry.cluster, entry.from);
+    const list = entry.cluster === undefined ? this.live(entry.from) : this.liveOf(entry.cluster, entry.from);
     if (!Array.isArray(list)) return [];
     const taken = new Set<string>();
     return list.map((item: Json, index) => {
@@ -114,10 +111,9 @@ export function fieldAt(schema: JsonSchema, path: string): FieldView | undefined
   const name = Object.keys(properties).find((key) => key.toLowerCase() === head.toLowerCase());
   const found = name === undefined ? undefined : properties[name];
   if (name === undefined || found === undefined) return undefined;
-  const required = requiredOf(schema).includes(name);
-  if (rest.length === 0) return { name, schema: found, isRequired: required };
+  if (rest.length === 0) return { name, schema: found };
   const inner = fieldAt(found, rest.join('.'));
-  return inner && { ...inner, name: `${name}.${inner.name}`, isRequired: required && inner.isRequired };
+  return inner && { ...inner, name: `${name}.${inner.name}` };
 }
 
 function byName<Item extends { readonly name: string }>(items: readonly Item[], name: string): Item | undefined {

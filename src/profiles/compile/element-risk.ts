@@ -7,11 +7,11 @@ import { type CompiledDevice, type DeviceStep, elementOf, type ToolBlueprint } f
 
 /** Tools with `highest` replaced by the highest risk among the tools of the same endpoint. */
 export function settledRisks<Tool extends ToolBlueprint>(tools: readonly Tool[]): readonly (Tool & { readonly risk: Risk })[] {
-  const highest = tools.reduce<Risk>((risk, tool) => (tool.risk === 'highest' ? risk : maxRisk(risk, tool.risk)), 'low');
+  const highest = maxRisk('low', ...tools.map(({ risk }) => risk).filter((risk) => risk !== 'highest'));
   return tools.map((tool) => ({ ...tool, risk: tool.risk === 'highest' ? highest : tool.risk }));
 }
 
-/** One command or attribute of a device that a call is about to touch. */
+/** One command or attribute that a call touches. */
 export interface TouchedElement {
   readonly endpoint: number;
   readonly cluster: ClusterDescription;
@@ -21,27 +21,27 @@ export interface TouchedElement {
 }
 
 /**
- * The risk of touching an element by whatever tool: what the device's own tools say of it, else what the files state,
- * else what the privilege tells. Unlocking stays unlocking through the generic tool.
+ * The risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state,
+ * else that of the privilege. Unlocking through the generic tool has the risk of unlocking.
  */
 export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, profiles: ProfileSet): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
   const element = touched.command?.name ?? touched.attribute?.name ?? '';
-  const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
+  const privilege = privilegeOf(touched);
   const here = compiled.tools.filter((tool) => tool.endpoint === touched.endpoint);
   const acting = here.filter((tool) => tool.kind === 'act' && tool.cluster === touched.cluster.name);
   const own = acting.filter((tool) => tool.elements.includes(element)).map((tool) => tool.risk);
   const floor: Risk = privilege === 'administer' ? 'dangerous' : 'low';
-  if (own.length > 0) return own.reduce(maxRisk, floor);
+  if (own.length > 0) return maxRisk(floor, ...own);
   const stated = profiles.statedRisk(touched.cluster.name, element);
   if (stated === undefined) return privilegeRisk(privilege);
-  const risk = stated === 'highest' ? here.reduce<Risk>((highest, tool) => maxRisk(highest, tool.risk), 'low') : stated;
+  const risk = stated === 'highest' ? maxRisk('low', ...here.map((tool) => tool.risk)) : stated;
   return maxRisk(risk, floor);
 }
 
 /**
- * True for a command or write with a number that the device's own tools of some consequence would refuse: what they keep
- * within bounds does not become harmless by another way. Comfort, such as the time of a change of light, stays comfort.
+ * True for a command or write with a number outside of the bounds of the device's own tools with a risk above low: the same number is
+ * no less dangerous through another tool. Low risks, such as the time of a change of light, have no limits here.
  */
 export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
   if (step.kind === 'read') return false;
@@ -53,15 +53,16 @@ export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boole
   });
 }
 
-/** True when touching it needs the administrator's permission for the device. */
+/** True for an element that needs the administrator's permission for the device. */
 export function needsAdministrator(touched: TouchedElement): boolean {
-  const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
-  return isAdministrative(touched.cluster.name) || privilege === 'administer';
+  return isAdministrative(touched.cluster.name) || privilegeOf(touched) === 'administer';
 }
 
-const RISK: Readonly<Record<Privilege, Risk>> = { view: 'none', operate: 'medium', manage: 'medium', administer: 'dangerous' };
+function privilegeOf({ command, attribute }: TouchedElement): Privilege {
+  return command?.privilege ?? attribute?.writePrivilege ?? 'operate';
+}
 
-/** Risk of an element of which no profile says more: what the specification asks for as privilege. */
+/** Risk of an element that no profile has, by the privilege of the specification. */
 export function privilegeRisk(privilege: Privilege): Risk {
-  return RISK[privilege];
+  return ({ view: 'none', operate: 'medium', manage: 'medium', administer: 'dangerous' } as const)[privilege];
 }

@@ -7,7 +7,7 @@ import type { CompiledValue } from './compile-value.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
 import { privilegeRisk } from './element-risk.ts';
 
-/** What one generic tool is, apart from the endpoint: shared by all devices with the same description object. */
+/** A generic tool without its endpoint, which all devices with the same description object share. */
 type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
   readonly readable: readonly AttributeDescription[];
   plan(endpoint: number): ToolBlueprint['plan'];
@@ -44,7 +44,8 @@ function templatesOf(cluster: ClusterDescription): readonly Template[] {
 function commandTool(cluster: ClusterDescription, command: CommandDescription): Template {
   const parameters = rawWithinReason(withSecretsMarked(withDescriptions(command.parameters)));
   return {
-    ...common(cluster),
+    cluster: cluster.name,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
     ...actionOf(cluster, command.name),
     title: `${readableWords(cluster.name)}: ${readableWords(command.name)}`,
     description: `Sends the Matter command ${cluster.name}.${command.name} to {device}, values in raw Matter units.${sentence(command.description)}`,
@@ -66,7 +67,8 @@ function commandTool(cluster: ClusterDescription, command: CommandDescription): 
 function writeTool(cluster: ClusterDescription, attribute: AttributeDescription): Template {
   const description = rawDescription(attribute.name, { ...attribute.schema, ...unitOf(attribute) });
   return {
-    ...common(cluster),
+    cluster: cluster.name,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
     ...actionOf(cluster, attribute.name, 'set'),
     title: `${readableWords(cluster.name)}: set ${readableWords(attribute.name)}`,
     description: `Writes the Matter attribute ${cluster.name}.${attribute.name} of {device}, in raw Matter units.`,
@@ -91,7 +93,8 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
 
 function readTool(cluster: ClusterDescription, readable: readonly AttributeDescription[]): Template {
   return {
-    ...common(cluster),
+    cluster: cluster.name,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
     ...actionOf(cluster, 'read'),
     title: `${readableWords(cluster.name)}: read`,
     description: `Reads all attributes of the Matter cluster ${cluster.name} from {device}, in raw Matter units.${sentence(cluster.description)}`,
@@ -109,16 +112,12 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
   };
 }
 
-/** Under the words of the cluster and the element; `formerAction` where hubs before this one put these together in another way. */
+/** The action in the words of cluster and element; `formerAction` where the rule of older hubs gives another one. */
 function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
   const put = verb === undefined ? [] : [verb];
   const action = joinNames(readableName(name), [...put, readableName(element)].join('_'));
   const formerAction = [snakeCase(name), ...put, snakeCase(element)].join('_');
   return { action, ...(formerAction !== action && { formerAction }) };
-}
-
-function common(cluster: ClusterDescription) {
-  return { cluster: cluster.name, timeoutMs: DEFAULT_TIMEOUT_MS };
 }
 
 function rawValue(endpoint: number, cluster: string, attribute: AttributeDescription): CompiledValue {
@@ -151,7 +150,7 @@ function unitOf(attribute: AttributeDescription): JsonSchema {
   return { ...(attribute.unit !== undefined && { 'x-unit': attribute.unit, 'x-scale': attribute.scale ?? 1 }) };
 }
 
-/** The first sentence of the model's own words. */
+/** The first sentence of a description of the model. */
 function sentence(text: string | undefined): string {
   if (text === undefined || text === '') return '';
   const first = /^.{1,200}?[.!?](?=\s|$)/s.exec(text)?.[0] ?? `${text.slice(0, 160)}…`;

@@ -2,7 +2,7 @@ import type { RemoteGroups, ResourceGroup, ResourceGroups } from '../../core/aut
 import { areNamesakes, type NamedDevice } from '../../core/devices/action-descriptions.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
-import { areaKey, type DeviceFacts } from '../../core/devices/device-names.ts';
+import { areaKey, type DeviceFacts, libraryType } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { MeshView } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -10,15 +10,15 @@ import type { RemoteTools } from '../../tools/registry/tool-directory.ts';
 
 const NO_TYPES: ReadonlySet<string> = new Set();
 
-/** Which devices a type or an area has now: what `device:control:@type/light` and the owner's rules go by. */
+/** The present types and areas of devices, by which `device:control:@type/light` and the owner's rules select devices. */
 export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
-  // Asked at every check of a permission. A device's list of types is a new one when it changes.
+  // Each check of a permission needs the types. A device's list of types is a new array when it changes.
   readonly #typesOfList = new WeakMap<readonly string[], ReadonlySet<string>>();
   readonly #keyOfArea = new Map<string, string>();
 
-  /** `areas` knows which of them were renamed. */
+  /** `areas` resolves renamed areas. */
   constructor(directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
     this.#directory = directory;
     this.#areas = areas;
@@ -74,7 +74,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   }
 }
 
-/** The part of the mesh that tells of devices. */
+/** The devices and tools of other hubs. */
 interface RemoteDeviceSource {
   readonly view: Pick<MeshView, 'peers'>;
   readonly tools: Pick<RemoteTools, 'all'>;
@@ -85,49 +85,52 @@ interface AnnouncedGroups {
   readonly area?: string;
 }
 
-/** Hub → device → what it tells of it. */
+/** Hub → device → its announced groups. */
 type GroupsByHub = ReadonlyMap<string, Map<string, AnnouncedGroups>>;
 
 const NO_HUBS: GroupsByHub = new Map();
-/** Of a hub that keeps its list of devices to itself. */
+/** Types of a device whose hub announces no devices. */
 const TYPES_UNKNOWN: ReadonlySet<string> = new Set();
 
 /**
- * Types and areas of the devices of other hubs: the type as the hub announces the device, the area as the tools of the device
- * say. What a hub tells is about its own devices alone, whatever ids it gives them.
+ * Types and areas of the devices of other hubs: the type from the announced device, the area from the tools of the device. An
+ * announcement counts for the devices of its own hub only, whatever ids it contains.
  */
 export class RemoteDeviceGroups implements RemoteGroups {
-  readonly #news: () => RemoteDeviceSource | undefined;
-  /** Told as long as the list of tools is the same, which every announcement replaces. */
-  #told: { readonly tools: readonly RegisteredTool[]; readonly hubs: GroupsByHub } | undefined;
+  readonly #source: () => RemoteDeviceSource | undefined;
+  /** Valid while the list of tools is the same array; every announcement replaces it. */
+  #cached: { readonly tools: readonly RegisteredTool[]; readonly hubs: GroupsByHub } | undefined;
 
-  constructor(news: () => RemoteDeviceSource | undefined) {
-    this.#news = news;
+  constructor(source: () => RemoteDeviceSource | undefined) {
+    this.#source = source;
   }
 
   /** A resource is a device's id, or `<device>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup, hubs: readonly string[]): boolean {
     const device = resource.split('/', 1)[0] ?? resource;
-    const told = this.#current();
+    const announced = this.#current();
     return hubs.some((hub) => {
-      const facts = told.get(hub)?.get(device);
+      const facts = announced.get(hub)?.get(device);
       return by === 'type' ? (facts?.types.has(name) ?? false) : facts?.area === name;
     });
   }
 
   #current(): GroupsByHub {
-    const news = this.#news();
-    if (!news) return NO_HUBS;
-    const tools = news.tools.all();
-    if (this.#told?.tools !== tools) this.#told = { tools, hubs: announcedGroups(news.view, tools) };
-    return this.#told.hubs;
+    const source = this.#source();
+    if (!source) return NO_HUBS;
+    const tools = source.tools.all();
+    if (this.#cached?.tools !== tools) this.#cached = { tools, hubs: announcedGroups(source.view, tools) };
+    return this.#cached.hubs;
   }
 }
 
 function announcedGroups(view: RemoteDeviceSource['view'], tools: readonly RegisteredTool[]): GroupsByHub {
-  const told = new Map(
+  const announced = new Map(
     view.peers().map(({ id, devices }) => {
-      const facts = devices.map((device): [string, AnnouncedGroups] => [device.id, { types: typesAndFamilies([typeName(device.type)]) }]);
+      const facts = devices.map((device): [string, AnnouncedGroups] => [
+        device.id,
+        { types: typesAndFamilies([libraryType(device.type)]) },
+      ]);
       return [id as string, new Map(facts)];
     }),
   );
@@ -135,19 +138,14 @@ function announcedGroups(view: RemoteDeviceSource['view'], tools: readonly Regis
     const { device, area } = definition.metadata;
     if (device === undefined || area === undefined) continue;
     for (const hub of hubs?.() ?? []) {
-      const devices = told.get(hub);
+      const devices = announced.get(hub);
       devices?.set(device, { types: devices.get(device)?.types ?? TYPES_UNKNOWN, area: areaKey(area) });
     }
   }
-  return told;
+  return announced;
 }
 
-/** `dimmable_light` as the device library has it, `DimmableLight`. */
-function typeName(announced: string): string {
-  return announced.replace(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-}
-
-/** Families that people speak of, and the types of the Matter Device Library that belong to them. */
+/** People's words for families of devices, with their types of the Matter Device Library. */
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   light: ['OnOffLight', 'DimmableLight', 'ColorTemperatureLight', 'ExtendedColorLight'],
   plug: ['OnOffPlugInUnit', 'DimmablePlugInUnit', 'MountedOnOffControl', 'MountedDimmableLoadControl'],

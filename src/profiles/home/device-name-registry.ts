@@ -1,7 +1,7 @@
 import type { Device } from '../../core/devices/device-model.ts';
 import { foldedName } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { ClaimedDeviceNames } from '../../tools/builtin/device-name-tools.ts';
 import { hashedName, plainPrefix, plainText, toolName } from './device-tool-names.ts';
@@ -11,36 +11,36 @@ const SPACE = 'device.names';
 const STATE = 'device.names.state';
 const OPENED = 'opened';
 const READINGS_OPENED = 'readings-opened';
-/** A device that changes its own name without end takes no more names than this away from others. */
+/** Most names of one device, so that a device that keeps changing its name does not take those of others. */
 const MAX_NAMES = 32;
 
 /** A tool of a device, before it has a name. */
 export interface ToolToName {
-  /** What it is on the device, whatever it is called. */
+  /** Key of the tool on the device, whatever its name is. */
   readonly key: string;
   readonly action: string;
-  /** Short forms of the action, and what it was called by hubs before this one kept names. */
+  /** Short forms of the action, and its names by the rule of older hubs. */
   readonly shortForms: readonly string[];
 }
 
-/** The name of a tool, and all others that mean it too. */
+/** The name of a tool, and its aliases. */
 export interface NamedTool {
   readonly name: string;
   readonly aliases: readonly string[];
 }
 
 interface PrefixClaim {
-  /** What the device would have been called if it were alone. */
+  /** The prefix that the device would have if it were alone. */
   readonly plain: string;
   readonly prefix: string;
 }
 
-/** Each list begins with what was taken last. */
+/** The names of a device; each list begins with the newest. */
 interface NameRecord {
   readonly prefixes: readonly PrefixClaim[];
   /** Key of a tool → its names. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
-  /** What people called the device. */
+  /** People's names of the device. */
   readonly names: readonly string[];
   /** Key of a reading → the path in its id. */
   readonly readings: Readonly<Record<string, string>>;
@@ -53,14 +53,14 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/** A long action leaves room for two digits of a number: beyond so many namesakes a hash tells them apart. */
+/** A long action leaves room for two digits of a number: above so many namesakes the names end in a hash. */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
 
 /**
- * Who has which name, for ever and on the disk: the first device that takes the beginning of a tool name, or a whole one, keeps
- * it through renames, restarts and its own removal. Whoever wants a taken one gets another. Only the owner frees names.
+ * Stores the names of all devices for ever: the first device that takes a prefix of tool names, or a tool name, keeps it after
+ * renames, restarts and its own removal. Other devices get another one. Only the owner frees names.
  */
 export class DeviceNameRegistry {
   readonly #store: KeyValueStore;
@@ -68,19 +68,19 @@ export class DeviceNameRegistry {
   readonly #prefixes = new Map<string, DeviceId>();
   /** Tool name → `<device id> <tool key>`. */
   readonly #tools = new Map<string, string>();
-  readonly #unkept = new Set<DeviceId>();
+  readonly #unsaved = new Set<DeviceId>();
 
   constructor(store: KeyValueStore) {
     this.#store = store;
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** False until the devices of a hub that kept no names have taken those that they had. */
+  /** False until the devices of an older hub, which stored no names, have their former names. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** False until the readings of a hub that kept no ids of them have those that they had. */
+  /** False until the readings of an older hub, which stored no ids, have their former ids. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -89,7 +89,7 @@ export class DeviceNameRegistry {
     for (const state of [OPENED, READINGS_OPENED]) if (this.#store.get(STATE, state) === undefined) this.#store.set(STATE, state, true);
   }
 
-  /** Lets a device have what it was called before names were kept, as far as no other one has it. `save` writes it. */
+  /** Gives a device its names by the rule of older hubs, unless another device has them. `save` writes them. */
   adopt(device: Device, prefix: string, tools: ReadonlyMap<string, readonly string[]>): void {
     const before = this.#recordOf(device.id);
     const isFree = (this.#prefixes.get(prefix) ?? device.id) === device.id;
@@ -102,8 +102,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * The names of a device's tools by their keys; what it needs for them is taken for ever. `others` are the prefixes of its
-   * neighbours, from which shortened names have to differ. `save` writes what is new.
+   * Takes names for the tools of a device, for ever, and returns them by the keys of the tools. `others` are the prefixes of its
+   * neighbours, from which shortened names have to differ. `save` writes new names.
    */
   name(device: Device, tools: readonly ToolToName[], others: readonly string[]): ReadonlyMap<string, NamedTool> {
     const { prefix, prefixes } = this.#prefixFor(device);
@@ -130,8 +130,9 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * The paths of a device's readings by their keys, each for ever: history, grants, rules and programs elsewhere go by the ids that are
-   * made of them. A reading whose path another one has or had gets the number of its endpoint behind it. `save` writes what is new.
+   * Takes paths for the readings of a device, for ever, and returns them by the keys of the readings: history, grants, rules and
+   * programs elsewhere refer to the ids that contain them. A reading whose path another one has or had gets the number of its endpoint
+   * as a suffix. `save` writes new paths.
    */
   nameReadings(device: DeviceId, readings: readonly ReadingToName[]): ReadonlyMap<string, string> {
     const before = this.#recordOf(device);
@@ -149,25 +150,25 @@ export class DeviceNameRegistry {
     return kept;
   }
 
-  /** Writes the names of a device where they changed. STORAGE_FAILED: they count until the hub stops, and the next call tries again. */
+  /** Writes the names of a device if they changed. After STORAGE_FAILED they are valid until the hub stops, and the next call tries again. */
   save(device: DeviceId): void {
-    if (!this.#unkept.has(device)) return;
+    if (!this.#unsaved.has(device)) return;
     this.#store.set(SPACE, device, this.#recordOf(device) as unknown as JsonObject);
-    this.#unkept.delete(device);
+    this.#unsaved.delete(device);
   }
 
-  /** The present beginning of a device's tool names; undefined for one that never had any. */
+  /** The present prefix of a device's tool names; undefined for a device that never had any. */
   prefixOf(device: DeviceId): string | undefined {
     return this.#records.get(device)?.prefixes[0]?.prefix;
   }
 
-  /** The device that has the prefix that this one's name would give; undefined where it has that itself. */
+  /** The other device that has the prefix for this device's name; undefined where the device has it itself. */
   holderOfWanted(device: Device): DeviceId | undefined {
     const holder = this.#prefixes.get(plainPrefix(device));
     return holder === device.id ? undefined : holder;
   }
 
-  /** All names of a device, those of today first; undefined for one that never had any. */
+  /** All names of a device, the present ones first; undefined for a device that never had any. */
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined {
     const record = this.#records.get(device);
     if (!record) return undefined;
@@ -185,8 +186,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * The device that has a name, whether it is the beginning of its tools' names, one of these, or what people called it; undefined
-   * where nobody, or more than one, has it.
+   * The device that has a name, be it the prefix of its tools, a tool name, or a name of the device; undefined where no device, or more
+   * than one, has it.
    */
   findHolder(name: string): DeviceId | undefined {
     const holder = this.#prefixes.get(name) ?? this.holderOf(name);
@@ -196,9 +197,9 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Takes a former name away from the device that has it, with the names of tools that begin with it, so that others may take them.
-   * What it is called today stays its own while `isHere`; of a removed device all names can go. What went; nothing where it is
-   * called so today. Its id stands for all names of a removed device. STORAGE_FAILED.
+   * Frees a former name of a device, with the names of tools that begin with it, so that other devices can take them, and returns the
+   * freed names. Present names stay while `isHere`; all names of a removed device can be freed, at once by its id. Throws
+   * STORAGE_FAILED.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     const { after, freed } = this.#without(device, name, isHere);
@@ -208,12 +209,12 @@ export class DeviceNameRegistry {
     return freed;
   }
 
-  /** What `free` would take away. */
+  /** The names that `free` would free. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     return this.#without(device, name, isHere).freed;
   }
 
-  /** The names of a device without one, and what goes with it; no record where all go. */
+  /** The record of a device without one name, and the freed names; no record where all names are freed. */
   #without(device: DeviceId, name: string, isHere: boolean): { readonly after: NameRecord | undefined; readonly freed: readonly string[] } {
     const before = this.#recordOf(device);
     if (name === device && !isHere) return { after: undefined, freed: textsIn(before) };
@@ -232,7 +233,7 @@ export class DeviceNameRegistry {
     return { after, freed: textsIn(before).filter((one) => !left.has(one)) };
   }
 
-  /** Gives the names of a device to the one that it turned out to be. STORAGE_FAILED. */
+  /** Moves the names of a device to the device that it turned out to be. Throws STORAGE_FAILED. */
   merge(from: DeviceId, to: DeviceId): void {
     const [gone, kept] = [this.#recordOf(from), this.#recordOf(to)];
     this.#forget(from);
@@ -248,12 +249,12 @@ export class DeviceNameRegistry {
     this.save(to);
   }
 
-  /** What people called a device before, as it was written. */
+  /** Former names of a device, in people's spelling. */
   formerNames(device: DeviceId): readonly string[] {
     return this.#records.get(device)?.names.slice(1) ?? [];
   }
 
-  /** The device that a tool name belongs to, whether the device is here or was removed. */
+  /** The device that has a tool name, also a removed one. */
   holderOf(tool: string): DeviceId | undefined {
     return this.#tools.get(tool)?.split(' ', 1)[0] as DeviceId | undefined;
   }
@@ -262,7 +263,7 @@ export class DeviceNameRegistry {
     const freed = textsIn(this.#recordOf(device));
     this.#store.delete(SPACE, device);
     this.#leave(device);
-    this.#unkept.delete(device);
+    this.#unsaved.delete(device);
     return freed;
   }
 
@@ -272,7 +273,7 @@ export class DeviceNameRegistry {
     const own = prefixes.find((claim) => claim.plain === plain);
     const isFree = (prefix: string) => (this.#prefixes.get(prefix) ?? device.id) === device.id;
     const [newest] = prefixes;
-    // What was claimed stays claimed: rules and automations go by it. A device that changes its name for ever gets no more of them.
+    // Claims are for ever, since rules and automations refer to them: a device that keeps changing its name gets no more of them.
     if (!own && newest && prefixes.length >= MAX_NAMES) return { prefix: newest.prefix, prefixes };
     const claim = own ?? { plain, prefix: firstFree(plain, (candidate) => candidate, isFree) };
     return { prefix: claim.prefix, prefixes: [claim, ...prefixes.filter((one) => one !== own)] };
@@ -292,7 +293,7 @@ export class DeviceNameRegistry {
     if (before && JSON.stringify(before) === JSON.stringify(record)) return;
     this.#leave(device);
     this.#enter(device, record);
-    this.#unkept.add(device);
+    this.#unsaved.add(device);
   }
 
   #enter(device: DeviceId, record: NameRecord): void {
@@ -313,7 +314,7 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
   return distinct([...names, ...prefixes.map(({ prefix }) => prefix), ...Object.values(tools).flat()]);
 }
 
-/** The name that a prefix gives, or one behind it with a number: `lamp`, `lamp_2`, … It ends because `nameOf` runs out of no names. */
+/** The first free name of a prefix, or of the prefix with a number: `lamp`, `lamp_2`, … It ends because `nameOf` has endless names. */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = nameOf(number === 1 ? prefix : `${prefix}_${number}`, number);
@@ -325,21 +326,16 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** What another version wrote is taken as far as it is understood. */
+/** Parses a stored record, without the parts that only other versions know. */
 function recordOf(value: Json): NameRecord {
-  if (!isJsonObject(value)) return NO_NAMES;
-  const { prefixes, tools, names, readings } = value;
-  const claims = Array.isArray(prefixes) ? prefixes.filter(isJsonObject) : [];
+  const { prefixes, tools, names, readings } = objectOf(value);
+  const isText = (entry: [string, Json]): entry is [string, string] => typeof entry[1] === 'string';
   return {
-    prefixes: claims.flatMap(({ plain, prefix }) => (typeof plain === 'string' && typeof prefix === 'string' ? [{ plain, prefix }] : [])),
-    tools: isJsonObject(tools) ? Object.fromEntries(Object.entries(tools).map(([key, list]) => [key, textsOf(list)])) : {},
+    prefixes: objectsOf(prefixes).flatMap(({ plain, prefix }) =>
+      typeof plain === 'string' && typeof prefix === 'string' ? [{ plain, prefix }] : [],
+    ),
+    tools: Object.fromEntries(Object.entries(objectOf(tools)).map(([key, list]) => [key, textsOf(list)])),
     names: textsOf(names),
-    readings: isJsonObject(readings)
-      ? Object.fromEntries(Object.entries(readings).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
-      : {},
+    readings: Object.fromEntries(Object.entries(objectOf(readings)).filter(isText)),
   };
-}
-
-function textsOf(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Device } from '../../core/devices/device-model.ts';
 import { type DeviceId, slug } from '../../core/ids.ts';
 
-/** Longest tool name; what every model server takes whole. */
+/** Longest tool name; every model server accepts it. */
 export const NAME_LIMIT = 40;
 const MIN_DEVICE_PART = 10;
-/** Below this a prefix says nothing any more. */
+/** A shorter prefix is not recognisable. */
 const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
-/** The beginning of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
+/** The prefix of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
 export function plainPrefix(device: Device): string {
   return plainText(device.name) ?? plainText(device.id) ?? 'device';
 }
 
-/** What a text becomes at the beginning of tool names; undefined for one without Latin letters or digits. */
+/** A text as a prefix of tool names; undefined for a text without Latin letters or digits. */
 export function plainText(text: string): string | undefined {
   const plain = slug(text, '_').replace(/_+/g, '_');
   if (plain === '') return undefined;
@@ -22,8 +22,8 @@ export function plainText(text: string): string | undefined {
 }
 
 /**
- * Devices in the order in which they may choose names when several of them appear at once. Of several devices of one name, one
- * that a person named so comes before those that call themselves so; among equals the one whose id is that name, else the first id.
+ * Devices in the order in which they take names when several appear at once. Of several devices of one name, one that a person named
+ * comes before those that report the name; among equals the one whose id is that name, else the first id.
  */
 export function byRightToName(devices: readonly Device[]): readonly Device[] {
   const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));
@@ -31,8 +31,8 @@ export function byRightToName(devices: readonly Device[]): readonly Device[] {
 }
 
 /**
- * `<prefix>_<action>`, at most 40 characters. Of a longer one words are left out in the middle of the prefix; words that tell it
- * from the prefixes of `others` stay. A name ends in a hash of the whole only where the action leaves no room for a device.
+ * `<prefix>_<action>`, at most 40 characters. A longer name loses words in the middle of the prefix, but none that differ from the
+ * prefixes of `others`. A name ends in a hash of the whole only where the action leaves no room for a device.
  */
 export function toolName(prefix: string, action: string, others: readonly string[] = []): string {
   const whole = `${prefix}_${action}`;
@@ -41,14 +41,14 @@ export function toolName(prefix: string, action: string, others: readonly string
   return room < MIN_PREFIX ? hashedName(prefix, action) : `${shortened(prefix, room, others)}_${action}`;
 }
 
-/** The prefix that a hub without kept names gave where another device had a name already; which of several of one name, it was left to chance. */
+/** The prefix by the rule of older hubs for a device whose name another device had; which of them had it, was left to chance. */
 export function unclaimedSecondPrefix(device: Device): string {
   return `${plainPrefix(device)}_${hash(device.id)}`;
 }
 
 /**
- * The prefixes of a set of devices by the rule of hubs that kept no names: the plain one for the first of a name, a hash of the
- * id behind it for the others. Only directories of such hubs still have these names.
+ * The prefixes of devices by the rule of older hubs, which stored no names: the plain one for the first of a name, with a hash of the
+ * id for the others. Only state directories of such hubs have these names.
  */
 export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(byRightToName(devices), plainPrefix);
@@ -58,7 +58,7 @@ export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<Devic
   return new Map(prefixes);
 }
 
-/** A tool name by the rule of hubs that kept no names: cut at the end of the prefix, with a hash. */
+/** A tool name by the rule of older hubs: cut at the end of the prefix, with a hash. */
 export function unclaimedToolName(prefix: string, action: string): string {
   const whole = `${prefix}_${action}`;
   return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
@@ -87,7 +87,7 @@ function fitting(prefix: string, order: (words: readonly string[]) => readonly n
   return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
 }
 
-/** Where not even the first and the last word fit, as much of each as does. */
+/** The beginnings of the first and the last word, where the whole words do not fit. */
 function cutEnds(words: readonly string[], room: number): string {
   const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
   if (last === '') return first.slice(0, room);
@@ -110,7 +110,7 @@ function tellingFirst(words: readonly string[], tells: (word: string) => boolean
   return [...ends, ...telling, ...inner.filter((index) => !telling.includes(index))];
 }
 
-/** A name that ends in a hash of the whole: for what neither fits nor can be told apart otherwise. */
+/** A name that ends in a hash of the whole, for a name that is too long or has too many namesakes. */
 export function hashedName(prefix: string, action: string): string {
   const room = NAME_LIMIT - HASH_LENGTH - 1;
   const device = prefix.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');

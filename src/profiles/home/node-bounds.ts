@@ -4,13 +4,13 @@ import type { CommandPath } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceBounds, ServedCluster } from '../../tools/builtin/hub-tool.ts';
-import type { CompiledDevices } from '../compile/compiled-device.ts';
+import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
 import { outcomeOf, UNKNOWN_OUTCOME, valueNames } from '../compile/step-outcome.ts';
 import { typesAndFamilies } from './device-groups.ts';
 
 const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
 
-/** Tells which devices share a node, which endpoint is whose, and what operating an endpoint can do. */
+/** The devices of each node, the owners of endpoints, and the risks and outcomes of commands. */
 export class NodeBounds implements DeviceBounds {
   readonly #directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>;
   readonly #compiled: Pick<CompiledDevices, 'get'>;
@@ -50,19 +50,18 @@ export class NodeBounds implements DeviceBounds {
     }));
   }
 
-  /** A device of which nothing is known may do anything. */
+  /** A device that is not compiled may do anything. */
   riskOn(device: DeviceId, endpoint: number): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';
-    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
-    return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+    return maxRisk(...actingTools(compiled, endpoint).map(({ risk }) => risk));
   }
 
   riskOfCommand({ device, endpoint, cluster, command }: CommandPath): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';
-    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act' && tool.cluster === cluster);
-    return tools.filter((tool) => tool.elements.includes(command)).reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+    const tools = actingTools(compiled, endpoint).filter((tool) => tool.cluster === cluster && tool.elements.includes(command));
+    return maxRisk(...tools.map(({ risk }) => risk));
   }
 
   outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
@@ -75,4 +74,8 @@ export class NodeBounds implements DeviceBounds {
     if (!compiled) return UNKNOWN_OUTCOME.unforeseen;
     return valueNames(compiled.values, { endpoint, ...(cluster !== undefined && { cluster }) });
   }
+}
+
+function actingTools({ tools }: CompiledDevice, endpoint: number): readonly DeviceTool[] {
+  return tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
 }

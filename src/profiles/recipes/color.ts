@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** What a colour word means: a colour, or white light of a temperature. */
+/** The meaning of a colour word: a colour, or white light of a temperature. */
 export type NamedColor = { readonly rgb: Rgb } | { readonly kelvin: number };
 
 const COLORS: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ const WHITES: Readonly<Record<string, number>> = {
   daylight: 6500,
 };
 
-/** The words that `parseColor` knows. */
+/** The words that `parseColor` accepts. */
 export const COLOR_NAMES: readonly string[] = [...Object.keys(COLORS), ...Object.keys(WHITES)];
 
 /** A colour from a word or `#rrggbb`; VALIDATION_ERROR lists the words. */
@@ -53,9 +53,7 @@ export function parseColor(text: string): NamedColor {
   throw new AtmoError(
     'VALIDATION_ERROR',
     `The color ${JSON.stringify(text.slice(0, 40))} is not known; give #rrggbb or one of ${COLOR_NAMES.join(', ')}`,
-    {
-      allowed: COLOR_NAMES,
-    },
+    { allowed: COLOR_NAMES },
   );
 }
 

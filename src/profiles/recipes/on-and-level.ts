@@ -3,11 +3,9 @@ import type { JsonObject } from '../../core/json.ts';
 import type { ClusterView } from '../compile/cluster-view.ts';
 import { type DeviceStep, invoke, write } from '../compile/compiled-device.ts';
 import { CONVERTERS } from '../values/converters.ts';
-import { type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
+import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
 
-// Overrides what the device does while it is off (Application Clusters §1.6.5.8).
-const ONLY_WHILE_ON = { OptionsMask: { executeIfOff: true }, OptionsOverride: {} };
-const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
+const ONLY_WHILE_ON = { ...ALSO_WHILE_OFF, OptionsOverride: {} };
 
 /**
  * Brighter or darker by percent of the whole range (Application Clusters §1.6.7.3). Brighter turns a lamp on; darker
@@ -17,13 +15,10 @@ export const adjustBrightness: Recipe = {
   cluster: 'LevelControl',
   elements: ['Step', 'StepWithOnOff'],
   isOffered: (view) => view.command('Step') !== undefined && view.command('StepWithOnOff') !== undefined,
-  parameters: () => ({
-    ...difference('Percentage points to add, negative to make it darker. Example: -20'),
-    example: { by: -20 },
-  }),
+  parameters: () => difference('Percentage points to add, negative to make it darker.', -20),
   plan(params, view) {
     const isUp = differenceOf(params) > 0;
-    // What becomes of a lamp that shines follows from where it is when the call begins.
+    // The target of a lamp that is on follows from its state when the call begins.
     const target = !isUp && view.liveOf('OnOff', 'OnOff') === false ? { is_on: false } : {};
     return { steps: [stepOf(view, params, { command: isUp ? 'StepWithOnOff' : 'Step', options: ONLY_WHILE_ON })], target };
   },
@@ -34,17 +29,18 @@ export const adjustVolume: Recipe = {
   cluster: 'LevelControl',
   elements: ['Step'],
   isOffered: (view) => view.command('Step') !== undefined,
-  parameters: () => ({ ...difference('Percentage points to add, negative to make it quieter. Example: -10'), example: { by: -10 } }),
+  parameters: () => difference('Percentage points to add, negative to make it quieter.', -10),
   plan: (params, view) => ({ steps: [stepOf(view, params, { command: 'Step', options: ALSO_WHILE_OFF })], target: {} }),
 };
 
-function difference(description: string): Pick<RecipeParameters, 'properties' | 'required'> {
+function difference(words: string, by: number): RecipeParameters {
   return {
     properties: {
-      by: { type: 'integer', minimum: -100, maximum: 100, 'x-unit': '%', description },
+      by: { type: 'integer', minimum: -100, maximum: 100, 'x-unit': '%', description: `${words} Example: ${by}` },
       transition_seconds: transitionParameter,
     },
     required: ['by'],
+    example: { by },
   };
 }
 

@@ -9,18 +9,15 @@ export interface RecipeParameters {
   readonly example: JsonObject;
 }
 
-/**
- * A tool whose way from parameters to Matter needs logic. Numbers marked `x-unit: °C` arrive in Celsius whatever
- * unit the caller chose.
- */
+/** A tool whose commands need logic. Numbers marked `x-unit: °C` arrive in Celsius whatever unit the caller chose. */
 export interface Recipe {
-  /** The cluster that it knows. */
+  /** The cluster that it is for. */
   readonly cluster: string;
   /** Commands and attributes that it may touch. */
   readonly elements: readonly string[];
   isOffered(view: ClusterView): boolean;
   parameters(view: ClusterView): RecipeParameters;
-  /** Throws VALIDATION_ERROR for what this device cannot do. */
+  /** Throws VALIDATION_ERROR for a request that this device cannot fulfil. */
   plan(params: JsonObject, view: ClusterView): DevicePlan;
 }
 
@@ -33,6 +30,9 @@ export const transitionParameter: JsonSchema = {
   'x-unit': 's',
   description: 'Time of the change in seconds',
 };
+
+/** Options of LevelControl and ColorControl for a command that also works while the light is off (Application Clusters §1.6.5.8, §3.2.7.2). */
+export const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
 
 /** TransitionTime in tenths of a second, as LevelControl and ColorControl count it; 0 where the caller names none. */
 export function transitionTime(params: JsonObject): number {

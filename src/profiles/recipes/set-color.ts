@@ -16,14 +16,11 @@ import {
   rgbToChromaticity,
   rgbToHueSaturation,
 } from './color.ts';
-import { type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
+import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter, transitionTime } from './recipe.ts';
 
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
-// Without it a light that is off swallows the command (Application Clusters §3.2.7.2).
-const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
-
-/** Colour by name, RGB, hue and saturation or temperature, sent in the form that the light knows (Application Clusters §3.2). */
+/** Colour by name, RGB, hue and saturation or temperature, sent in a form that the light supports (Application Clusters §3.2). */
 export const setColor: Recipe = {
   cluster: 'ColorControl',
   elements: ['MoveToHueAndSaturation', 'MoveToColor', 'MoveToColorTemperature'],
@@ -44,8 +41,8 @@ const rgb = {
 };
 
 /**
- * A color as one text, which every client can write: some adapters keep nothing but the object of several forms. The object `{r, g, b}`
- * is taken as well.
+ * A color as one text, which every client can write: of a schema with several forms some adapters keep only the object. The object
+ * `{r, g, b}` is accepted as well.
  */
 export const COLOR_SCHEMA = {
   type: 'string',
@@ -106,7 +103,7 @@ function wantedColor(params: JsonObject): WantedColor {
   return { kelvin: Number(params.kelvin) };
 }
 
-/** A colour is given in one way: of two, one would be dropped. */
+/** Rejects a colour in two ways, of which one would be dropped. */
 function requireOneWay(params: JsonObject): void {
   const ways = ['color', 'hue', 'kelvin'].filter((name) => params[name] !== undefined);
   const isAlone = params.saturation === undefined || params.hue !== undefined;
@@ -116,9 +113,7 @@ function requireOneWay(params: JsonObject): void {
   throw new AtmoError(
     'VALIDATION_ERROR',
     `Give the color in one way: color, hue (with saturation if wanted), or kelvin; this call has ${what}`,
-    {
-      given,
-    },
+    { given },
   );
 }
 

@@ -2,10 +2,11 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ClusterView } from '../compile/cluster-view.ts';
 import { type DevicePlan, invoke, write } from '../compile/compiled-device.ts';
+import type { Bounds } from '../values/reasonable-bounds.ts';
 import { celsiusRange, celsiusToFahrenheit, fahrenheitToCelsius } from '../values/temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 
-// What lies between heating and cooling where the device says nothing of its setpoints, in 0.01 °C.
+// Distance of heating and cooling where the device reports no setpoints, in 0.01 °C.
 const DEFAULT_BAND = 200;
 
 /**
@@ -23,7 +24,7 @@ export const setTemperature: Recipe = {
     const choice = setpointSchema(view);
     return {
       properties: {
-        temperature: { type: 'number', 'x-unit': '°C', ...takenBy(view, example) },
+        temperature: { type: 'number', 'x-unit': '°C', ...temperatureSchema(view, example) },
         ...(choice && { setpoint: choice }),
       },
       required: ['temperature'],
@@ -31,14 +32,14 @@ export const setTemperature: Recipe = {
     };
   },
   plan(params, view) {
-    const wish = Math.round(Number(params.temperature) * 100);
+    const wanted = Math.round(Number(params.temperature) * 100);
     const setpoint = (params.setpoint as Setpoint | undefined) ?? currentSetpoint(view);
-    return setpoint === 'both' ? planBoth(wish, view) : planOne(wish, setpoint, view);
+    return setpoint === 'both' ? planBoth(wanted, view) : planOne(wanted, setpoint, view);
   },
 };
 
-/** Bounds of the only setpoint; where heating and cooling have different ones, they are in words and the plan refuses beyond them. */
-function takenBy(view: ClusterView, example: number): JsonSchema {
+/** The bounds of a single setpoint; where heating and cooling have different ones, the description names them and the plan checks them. */
+function temperatureSchema(view: ClusterView, example: number): JsonSchema {
   const [first = 'heat', second] = setpointsOf(view);
   const { min, max } = setpointLimits(view, first);
   if (second === undefined) return { minimum: min / 100, maximum: max / 100, description: `Wanted temperature. Example: ${example}` };
@@ -49,26 +50,26 @@ function takenBy(view: ClusterView, example: number): JsonSchema {
   return { description: `Wanted temperature: ${words('heat')}; ${words('cool')}. Example: ${example}` };
 }
 
-function planOne(wish: number, setpoint: 'heat' | 'cool', view: ClusterView): DevicePlan {
-  requireWithin(wish, range(view, [setpoint]));
-  return { steps: [write(view, setpointAttribute(setpoint), wish)], target: setpointTarget(setpoint, wish) };
+function planOne(wanted: number, setpoint: 'heat' | 'cool', view: ClusterView): DevicePlan {
+  requireWithin(wanted, range(view, [setpoint]));
+  return { steps: [write(view, ATTRIBUTE[setpoint], wanted)], target: setpointTarget(setpoint, wanted) };
 }
 
-function planBoth(wish: number, view: ClusterView): DevicePlan {
-  requireWithin(wish, range(view, ['heat', 'cool']));
-  const { heat, cool } = bandAround(wish, view);
-  const steps = [write(view, setpointAttribute('heat'), heat), write(view, setpointAttribute('cool'), cool)];
+function planBoth(wanted: number, view: ClusterView): DevicePlan {
+  requireWithin(wanted, range(view, ['heat', 'cool']));
+  const { heat, cool } = bandAround(wanted, view);
+  const steps = [write(view, ATTRIBUTE.heat, heat), write(view, ATTRIBUTE.cool, cool)];
   // Upwards the cooling setpoint moves first: else heating would run into the dead band.
-  const isUpwards = heat > (view.liveNumber(setpointAttribute('heat')) ?? heat);
+  const isUpwards = heat > (view.liveNumber(ATTRIBUTE.heat) ?? heat);
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/** The band around the wish, as wide as it is now; only the limits of the device make it narrower, and never than its dead band. */
-function bandAround(wish: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
-  const [heatNow, coolNow] = [view.liveNumber(setpointAttribute('heat')), view.liveNumber(setpointAttribute('cool'))];
+/** The band around the wanted temperature with its present width; only the limits of the device make it narrower, down to its dead band. */
+function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
+  const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;
   const width = Math.max(present, deadBandOf(view));
-  const top = clamp(wish + Math.ceil(width / 2), setpointLimits(view, 'cool'));
+  const top = clamp(wanted + Math.ceil(width / 2), setpointLimits(view, 'cool'));
   const heat = clamp(top - width, setpointLimits(view, 'heat'));
   return { heat, cool: clamp(Math.max(top, heat + width), setpointLimits(view, 'cool')) };
 }
@@ -77,20 +78,20 @@ function setpointTarget(setpoint: 'heat' | 'cool', value: number): JsonObject {
   return { [setpoint === 'heat' ? 'heating_setpoint' : 'cooling_setpoint']: value / 100 };
 }
 
-function range(view: ClusterView, setpoints: readonly ('heat' | 'cool')[]): { readonly min: number; readonly max: number } {
+function range(view: ClusterView, setpoints: readonly ('heat' | 'cool')[]): Bounds {
   const limits = setpoints.map((one) => setpointLimits(view, one));
   return { min: Math.min(...limits.map(({ min }) => min)), max: Math.max(...limits.map(({ max }) => max)) };
 }
 
-function clamp(value: number, { min, max }: { readonly min: number; readonly max: number }): number {
+function clamp(value: number, { min, max }: Bounds): number {
   return Math.min(Math.max(value, min), max);
 }
 
-function requireWithin(wish: number, { min, max }: { readonly min: number; readonly max: number }): void {
-  if (wish >= min && wish <= max) return;
+function requireWithin(wanted: number, { min, max }: Bounds): void {
+  if (wanted >= min && wanted <= max) return;
   const [low, high] = [min / 100, max / 100];
   const range = `${low} to ${high} °C (${celsiusToFahrenheit(low)} to ${celsiusToFahrenheit(high)} °F)`;
-  const given = wish / 100;
+  const given = wanted / 100;
   const asFahrenheit = fahrenheitToCelsius(given);
   const isMeantAsFahrenheit = Number.isInteger(given) && asFahrenheit >= low && asFahrenheit <= high;
   const hint = isMeantAsFahrenheit ? `; if ${given} °F is meant, give unit "fahrenheit"` : '';
@@ -135,23 +136,22 @@ export const adjustTemperature: Recipe = {
   },
 };
 
-/** What the setpoints become; nothing for those that the device never told. */
+/** The new setpoints, without those that the device never reported. */
 function shiftedSetpoints(view: ClusterView, setpoint: Setpoint, amount: number): JsonObject {
   const moved = setpointsOf(view).filter((one) => setpoint === 'both' || setpoint === one);
   return Object.fromEntries(
     moved.flatMap((one) => {
-      const now = view.liveNumber(setpointAttribute(one));
+      const now = view.liveNumber(ATTRIBUTE[one]);
       if (now === undefined) return [];
-      const { min, max } = setpointLimits(view, one);
-      const name = one === 'heat' ? 'heating_setpoint' : 'cooling_setpoint';
-      return [[name, Math.min(Math.max(now + amount * 10, min), max) / 100]];
+      return Object.entries(setpointTarget(one, clamp(now + amount * 10, setpointLimits(view, one))));
     }),
   );
 }
 
-/** Which setpoint of a thermostat is meant. */
+/** A setpoint of a thermostat, or both. */
 type Setpoint = 'heat' | 'cool' | 'both';
 
+/** The attributes of Thermostat that hold the setpoints, in 0.01 °C. */
 const ATTRIBUTE = { heat: 'OccupiedHeatingSetpoint', cool: 'OccupiedCoolingSetpoint' } as const;
 const HEATING_MODES = ['heat', 'emergencyheat'];
 const COOLING_MODES = ['cool', 'precooling'];
@@ -161,26 +161,16 @@ const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max:
 // In 0.1 °C, as the attribute counts.
 const STANDARD_DEAD_BAND = 20;
 
-interface Limits {
-  readonly min: number;
-  readonly max: number;
-}
-
 /** The setpoints that a thermostat has. */
 function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
   return (['heat', 'cool'] as const).filter((one) => view.attribute(ATTRIBUTE[one]) !== undefined);
-}
-
-/** The attribute of Thermostat that holds the setpoint, in 0.01 °C. */
-function setpointAttribute(setpoint: 'heat' | 'cool'): string {
-  return ATTRIBUTE[setpoint];
 }
 
 /**
  * Lowest and highest setpoint in 0.01 °C: the tighter of the set limits and the absolute ones, else the standard's. Where
  * a dead band is kept, the other setpoint needs room beside it (Application Clusters §4.3.11.19).
  */
-function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
+function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   const own = statedLimits(view, setpoint);
   if (!view.hasFeatures(['AUTO']) || setpointsOf(view).length < 2) return own;
   const other = statedLimits(view, setpoint === 'heat' ? 'cool' : 'heat');
@@ -192,7 +182,7 @@ function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
   return within.min <= within.max ? within : own;
 }
 
-function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
+function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   const name = setpoint === 'heat' ? 'Heat' : 'Cool';
   const standard = STANDARD_LIMITS[setpoint];
   const min = view.limit({ min: [`Min${name}SetpointLimit`, `AbsMin${name}SetpointLimit`] }, 'min') ?? standard.min;
@@ -200,7 +190,7 @@ function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Limits {
   return min <= max ? { min, max } : standard;
 }
 
-/** What a thermostat keeps between heating and cooling, in 0.01 °C; the standard's 2 °C where it does not say. */
+/** Least distance of the setpoints for heating and cooling, in 0.01 °C; the standard's 2 °C where the device reports none. */
 function deadBandOf(view: ClusterView): number {
   return (view.liveNumber('MinSetpointDeadBand') ?? STANDARD_DEAD_BAND) * 10;
 }
@@ -215,7 +205,7 @@ function currentSetpoint(view: ClusterView): Setpoint {
   return mode === 'auto' ? 'both' : 'heat';
 }
 
-/** Schema of the choice; undefined where there is nothing to choose. */
+/** Schema of the choice of a setpoint; undefined for a thermostat with one. */
 function setpointSchema(view: ClusterView): JsonSchema | undefined {
   if (setpointsOf(view).length < 2) return undefined;
   const description =

@@ -7,15 +7,14 @@ import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { DeviceNames } from '../../tools/names/resolve-names.ts';
-import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { CompiledDevices, DeviceStep } from '../compile/compiled-device.ts';
+import type { DeviceStep } from '../compile/compiled-device.ts';
 import { elementRisk, exceedsLimits, needsAdministrator } from '../compile/element-risk.ts';
 import { outcomeOf, UNKNOWN_OUTCOME } from '../compile/step-outcome.ts';
 import { describesOtherDevices } from '../files/administrative-clusters.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { spelledFields, spelledNames } from '../values/human-schema.ts';
+import { type ClassToolPorts, deviceParameter, EXAMPLE_DEVICE } from './class-tool.ts';
 import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement } from './run-device-tool.ts';
 
 /** The second name of the tool, with or without the namespace. */
@@ -32,12 +31,8 @@ const IGNORED_WHILE_OFF: Settlement = notCompared(
 );
 
 /** The parts that the generic tool uses. */
-export interface MatterToolPorts {
-  readonly devices: CompiledDevices;
-  readonly names: DeviceNames;
-  readonly access: DeviceAccess;
+export interface MatterToolPorts extends ClassToolPorts {
   readonly profiles: ProfileSet;
-  readonly validator: SchemaValidator;
 }
 
 interface Request {
@@ -75,7 +70,7 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
       nodeAffinity: ['matter-bridge'],
       tags: ['matter', 'device', 'cluster', 'command', 'attribute'],
       parameters: {
-        device_id: p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 }),
+        device_id: deviceParameter,
         endpoint: p
           .integer({ description: 'Endpoint; without it 1 if it has the cluster, else the first that has', minimum: 0, maximum: 65_534 })
           .optional(),
@@ -92,10 +87,10 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
       },
       returns: RETURNS,
       examples: [
-        { description: 'Turn on', params: { device_id: '<device id>', cluster: 'OnOff', command: 'On' } },
+        { description: 'Turn on', params: { device_id: EXAMPLE_DEVICE, cluster: 'OnOff', command: 'On' } },
         {
           description: 'Dim to 40 %',
-          params: { device_id: '<device id>', cluster: 'LevelControl', command: 'MoveToLevel', params: { level: 102, transitionTime: 0 } },
+          params: { device_id: EXAMPLE_DEVICE, cluster: 'LevelControl', command: 'MoveToLevel', params: { level: 102, transitionTime: 0 } },
         },
       ],
       canonicalize: (params, caller) => canonical(ports, params, ports.names.resolve(params.device_id, caller)),

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import { RESTORE_NAMES } from '../state-files.ts';
 import { ByteQueue } from './archive-encryption.ts';
 
@@ -112,7 +112,7 @@ export function parseTable(text: string): ArchiveTable {
 }
 
 function entryOf(value: unknown): ArchiveEntry {
-  const { path, bytes, executable } = isJsonObject(value) ? value : {};
+  const { path, bytes, executable } = objectOf(value);
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw malformed(`${JSON.stringify(path)} is no path of a file`);
   }
