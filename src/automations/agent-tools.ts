@@ -2,7 +2,7 @@ import { LONGEST_TOKEN_SECONDS } from '../core/auth/tokens.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import { WRITTEN_LINE } from '../core/untrusted-text.ts';
-import { defineTool, p } from '../tools/definition/define-tool.ts';
+import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { snakeJson } from '../tools/schema/plain-json.ts';
 import { type AgentRunner, childId } from './agent-runner.ts';
@@ -28,7 +28,7 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
       description: 'Ends an agent and all that it spawned: their tokens are revoked, and what they run stops.',
       permissions: ['agent:kill:{agent_id}'],
       parameters: { agent_id: agentId, reason: reasonParameter },
-      returns: { type: 'object', required: ['success'], properties: { success } },
+      returns: resultSchema({ success }),
     },
     async ({ agent_id: id, reason }, { principal }) => ({ success: runner.kill(id, reasonText(reason, principal.id)) }),
   );
@@ -54,7 +54,7 @@ function dismissAgentTool(runner: AgentRunner): RegisteredTool {
         }),
         reason: reasonParameter,
       },
-      returns: { type: 'object', required: ['success'], properties: { success } },
+      returns: resultSchema({ success }),
     },
     async ({ child, reason }, { principal }) => ({ success: runner.kill(childId(principal, child), reasonText(reason, principal.id)) }),
   );
@@ -74,11 +74,7 @@ function adjustThresholdTool(runner: AgentRunner): RegisteredTool {
         param: p.string({ description: 'Name of the parameter', minLength: 1, maxLength: 32 }),
         value: p.json({ description: 'Its new value, of the type that it has, within its bounds' }),
       },
-      returns: {
-        type: 'object',
-        required: ['success', 'old_value'],
-        properties: { success: { const: true }, old_value: { description: 'What it was' } },
-      },
+      returns: resultSchema({ success: { const: true }, old_value: { description: 'What it was' } }),
     },
     async ({ agent_id: id, param, value }) => ({ success: true, old_value: runner.adjust(id, param, value) }),
   );
@@ -93,20 +89,16 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
       description: 'Lists the agents that the caller and its own agents spawned, and itself; all of the hub for its owner.',
       hasSideEffects: false,
       parameters: {},
-      returns: {
-        type: 'object',
-        required: ['agents'],
-        properties: {
-          agents: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
-              properties: { agent_type: { type: 'string' }, status: { enum: AGENT_STATUSES }, runs: { type: 'integer' } },
-            },
+      returns: resultSchema({
+        agents: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
+            properties: { agent_type: TEXT, status: { enum: AGENT_STATUSES }, runs: INTEGER },
           },
         },
-      },
+      }),
     },
     async (_params, { principal }) => ({ agents: runner.list(principal).map((record) => agentView(record, runner)) }),
   );
@@ -167,16 +159,12 @@ const PARAMETERS = {
   }),
 };
 
-const RETURNS = {
-  type: 'object',
-  required: ['agent_id', 'status', 'token', 'expires_at'],
-  properties: {
-    agent_id: { type: 'string', description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
-    status: { type: 'string' },
-    token: { type: 'string', 'x-secret': true, description: 'Its bearer token, shown this once' },
-    expires_at: { type: 'string', format: 'date-time' },
-  },
-};
+const RETURNS = resultSchema({
+  agent_id: { ...TEXT, description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
+  status: TEXT,
+  token: { ...TEXT, 'x-secret': true, description: 'Its bearer token, shown this once' },
+  expires_at: INSTANT,
+});
 
 /** `spawn_agent`: an automation of this hub, or a token for a process elsewhere. */
 function spawnAgentTool(runner: AgentRunner): RegisteredTool {

@@ -22,7 +22,7 @@ import type { HistoryStore } from '../storage/history/history-store.ts';
 import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';
 import { auditTools } from '../tools/builtin/audit-tools.ts';
-import { clockTools, ownerTools, reloadConfigTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
+import { clockTools, reloadConfigTool, rotateOwnerTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
 import { tokenTools } from '../tools/builtin/token-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { NameReferences } from '../tools/names/name-references.ts';
@@ -229,7 +229,7 @@ export function authTools(
     ...replayTools({ log: audit, registry }),
     ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),
     ...clockTools(time),
-    ...ownerTools(access),
+    rotateOwnerTool(access.credential),
     sequenceTool(() => pipeline),
     snapshotTool(databaseCopies(ground, stateDir)),
     ...(reload ? [reloadConfigTool(reload)] : []),

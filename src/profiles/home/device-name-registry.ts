@@ -3,7 +3,7 @@ import { foldedName } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { ClaimedDeviceNames } from '../../tools/builtin/device-name-tools.ts';
+import type { ClaimedDeviceNames } from '../../tools/names/name-references.ts';
 import { hashedName, plainPrefix, plainText, toolName } from './device-tool-names.ts';
 
 /** Device id → its names. */

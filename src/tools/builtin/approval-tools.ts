@@ -13,35 +13,35 @@ import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
 import { type Principal, principalKey } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { HUB_ACTS, HUB_READS } from './hub-tool.ts';
 
 const APPROVALS_PERMISSION = 'admin:approvals';
+const FOR_APPROVALS = { permissions: [APPROVALS_PERMISSION] } as const;
 const approvalId = p.string({ description: 'Id that the call answered with', pattern: '^[0-9a-f]{32}$' });
-const returns = {
-  type: 'object',
-  required: ['approval_id', 'state', 'summary', 'needed', 'given', 'expires_at'],
-  properties: {
-    approval_id: { type: 'string' },
+const returns = resultSchema(
+  {
+    approval_id: TEXT,
     state: { enum: APPROVAL_STATES },
-    summary: { type: 'string' },
-    will_do: { type: 'array', items: { type: 'string' }, description: 'The program or the steps that will run, a line for each' },
-    needed: { type: 'integer' },
-    given: { type: 'integer' },
-    expires_at: { type: 'string' },
+    summary: TEXT,
+    will_do: { ...TEXTS, description: 'The program or the steps that will run, a line for each' },
+    needed: INTEGER,
+    given: INTEGER,
+    expires_at: TEXT,
   },
-};
+  ['will_do'],
+);
 
-/** What the approval tools work with. */
+/** The parts of the hub that the approval tools use. */
 export interface ApprovalPorts {
   readonly approvals: ApprovalService;
   readonly approvers: ApproverDirectory;
   readonly authorizer: Authorizer;
 }
 
-/** Requests for approval and whose word counts. One sees one's own requests, admins of approvals see all. */
+/** Tools for requests for approval and for approvers. Callers see their own requests, administrators of approvals see all. */
 export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
   return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
 }
@@ -54,7 +54,7 @@ function listApprovalsTool(ports: ApprovalPorts): RegisteredTool {
       title: 'List requests for approval',
       description: 'Lists the dangerous calls that wait for people or were decided in the last hour, newest first.',
       parameters: { state: p.enum(APPROVAL_STATES, { description: 'Only requests in this state' }).optional() },
-      returns: { type: 'object', required: ['approvals'], properties: { approvals: { type: 'array', items: returns } } },
+      returns: resultSchema({ approvals: { type: 'array', items: returns } }),
     },
     async ({ state }, { principal }) => {
       const visible = ports.approvals.list().filter((approval) => canSeeApproval(approval, principal, ports));
@@ -86,7 +86,7 @@ function decideApprovalTool({ approvals }: ApprovalPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      permissions: [APPROVALS_PERMISSION],
+      ...FOR_APPROVALS,
       name: 'decide_approval',
       isDestructive: true,
       title: 'Approve or deny a dangerous call',
@@ -116,10 +116,7 @@ function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
 }
 
-const APPROVERS_PERMISSION = 'admin:approvals';
-const FOR_APPROVALS = { permissions: [APPROVERS_PERMISSION] } as const;
-
-/** Whose signatures approve dangerous calls. To change that is dangerous itself: somebody of them has to agree. */
+/** Tools for the persons whose signatures approve dangerous calls. A change of them is dangerous itself: one of them has to approve it. */
 function approverTools(approvers: ApproverDirectory): readonly RegisteredTool[] {
   return [listApproversTool(approvers), enrollApproverTool(approvers), removeApproverTool(approvers)];
 }
@@ -133,7 +130,7 @@ function listApproversTool(approvers: ApproverDirectory): RegisteredTool {
       title: 'List approvers',
       description: 'Lists the persons who may approve dangerous calls, with their keys.',
       parameters: {},
-      returns: { type: 'object', required: ['approvers'], properties: { approvers: { type: 'array' } } },
+      returns: resultSchema({ approvers: { type: 'array' } }),
     },
     async () => ({ approvers: approvers.list().map(keyJson) }),
   );
@@ -169,7 +166,7 @@ function removeApproverTool(approvers: ApproverDirectory): RegisteredTool {
       description: "Removes a key; the person's approvals with it that were not used yet count no more.",
       isDangerous: true,
       parameters: { key_id: p.string({ description: 'Id of the key, as list_approvers tells it', pattern: '^[0-9a-f]{16}$' }) },
-      // People have to see whose key it is: they know no key by its id.
+      // The approvers see the person: nobody recognises a key by its id.
       effects: ({ key_id: id }) => {
         const owner = approvers.list().find(({ keyId }) => keyId === id);
         return [dangerousEffect(owner ? `approver/${owner.person}/${id}` : `approver-key/${id}`)];
@@ -180,7 +177,7 @@ function removeApproverTool(approvers: ApproverDirectory): RegisteredTool {
 }
 
 function dangerousEffect(target: string): Effect {
-  return { permission: APPROVERS_PERMISSION, risk: 'dangerous', target };
+  return { permission: APPROVALS_PERMISSION, risk: 'dangerous', target };
 }
 
 function keyJson({ person, keyId, key, label, enrolledAt }: ApproverKey): JsonObject {

@@ -2,23 +2,19 @@ import { parseIsoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { AUDIT_KINDS, type AuditHead, type AuditLog, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { HUB_READS } from './hub-tool.ts';
 
 const MAX_ROWS = 1_000;
-/** Leaves room below what a checked answer may have. */
+/** Below the limit of an answer, with a margin. */
 const MAX_PAGE_LENGTH = 900_000;
 const FOR_AUDIT = { ...HUB_READS, permissions: ['admin:audit'] } as const;
 const HASH = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
-const headSchema = {
-  type: 'object',
-  required: ['hub', 'seq', 'hash', 'at'],
-  properties: { hub: { type: 'string' }, seq: { type: 'integer' }, hash: HASH, at: { type: 'string', format: 'date-time' } },
-} as const;
+const headSchema = resultSchema({ hub: TEXT, seq: INTEGER, hash: HASH, at: INSTANT });
 
-/** Reading and checking the journal of calls: `hub:read_audit`, `hub:audit_head`, `hub:verify_audit`. */
+/** Tools that read and check the audit log: `hub:read_audit`, `hub:audit_head`, `hub:verify_audit`. */
 export function auditTools(log: AuditLog): readonly RegisteredTool[] {
   return [readTool(log), headTool(log), verifyTool(log)];
 }
@@ -45,14 +41,13 @@ function readTool(log: AuditLog): RegisteredTool {
         before: p.integer({ description: 'Only rows before this number', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }).optional(),
         limit: p.integer({ description: 'At most this many rows', minimum: 1, maximum: MAX_ROWS, default: 100 }),
       },
-      returns: {
-        type: 'object',
-        required: ['rows'],
-        properties: {
+      returns: resultSchema(
+        {
           rows: { type: 'array', items: { type: 'object', required: ['seq', 'at', 'kind', 'hash', 'content'] } },
-          next_before: { type: 'integer' },
+          next_before: INTEGER,
         },
-      },
+        ['next_before'],
+      ),
     },
     async ({ since, until, ...filters }): Promise<Json> => {
       const query: AuditQuery = {
@@ -97,20 +92,10 @@ function verifyTool(log: AuditLog): RegisteredTool {
         seq: p.integer({ description: 'Number of the head that was kept', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }).optional(),
         hash: p.string({ description: 'Hash of the head that was kept, 64 hex digits', pattern: '^[0-9a-fA-F]{64}$' }).optional(),
       },
-      returns: {
-        type: 'object',
-        required: ['intact', 'rows', 'head'],
-        properties: {
-          intact: { type: 'boolean' },
-          rows: { type: 'integer' },
-          head: headSchema,
-          problem: {
-            type: 'object',
-            required: ['seq', 'reason'],
-            properties: { seq: { type: 'integer' }, reason: { type: 'string' } },
-          },
-        },
-      },
+      returns: resultSchema(
+        { intact: { type: 'boolean' }, rows: INTEGER, head: headSchema, problem: resultSchema({ seq: INTEGER, reason: TEXT }) },
+        ['problem'],
+      ),
     },
     async ({ seq, hash }): Promise<Json> => {
       const { intact, rows, head, problem } = await log.verify(expectedHead(seq, hash));
@@ -125,7 +110,7 @@ function expectedHead(seq: number | undefined, hash: string | undefined): Pick<A
   throw new AtmoError('VALIDATION_ERROR', 'A head is a number and a hash; give both seq and hash, or none of them');
 }
 
-/** Rows carry what callers sent: a page ends before it is more than an answer may hold. */
+/** Rows hold the parameters of callers, of any length: a page ends before it is longer than an answer may be. */
 function pageOf(found: readonly AuditRow[], limit: number): JsonObject {
   const rows: JsonObject[] = [];
   let length = 0;

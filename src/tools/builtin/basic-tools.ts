@@ -2,7 +2,7 @@ import { canonicalJson } from '../../codec/canonical-json.ts';
 import { blake3Hex } from '../../codec/hashes.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 /** Answers its input. */
@@ -46,16 +46,7 @@ export const currentTimeTool = defineTool(
     parameters: {
       time_zone: p.string({ description: 'IANA name of the time zone, such as Europe/Berlin', default: 'UTC', maxLength: 64 }),
     },
-    returns: {
-      type: 'object',
-      required: ['utc', 'local', 'time_zone', 'unix_ms'],
-      properties: {
-        utc: { type: 'string', format: 'date-time' },
-        local: { type: 'string' },
-        time_zone: { type: 'string' },
-        unix_ms: { type: 'integer' },
-      },
-    },
+    returns: resultSchema({ utc: INSTANT, local: TEXT, time_zone: TEXT, unix_ms: INTEGER }),
   },
   async ({ time_zone: timeZone }, { clock }) => {
     const nowMs = clock.now();
@@ -80,11 +71,7 @@ export const calculatorTool = defineTool(
       operand1: p.number({ description: 'First number' }),
       operand2: p.number({ description: 'Second number' }),
     },
-    returns: {
-      type: 'object',
-      required: ['result', 'details'],
-      properties: { result: { type: 'number' }, details: { type: 'string' } },
-    },
+    returns: resultSchema({ result: { type: 'number' }, details: TEXT }),
     examples: [{ description: 'Half of 21', params: { operation: 'divide', operand1: 21, operand2: 2 } }],
   },
   async ({ operation, operand1, operand2 }) => {

@@ -9,12 +9,11 @@ import {
   DONE,
   deviceOf,
   deviceParameter,
+  done,
   endpointParameter,
-  forDevice,
   HUB_ACTS,
-  HUB_READS,
+  readsDevice,
   requireOwnEndpoint,
-  SUCCESS,
 } from './hub-tool.ts';
 
 const bindingParameters = {
@@ -33,8 +32,7 @@ export function bindingTools(ports: AdminPorts): readonly RegisteredTool[] {
 function getBindingsTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...forDevice(ports),
+      ...readsDevice(ports),
       canonicalize: (params, caller) => {
         const device = ports.devices.resolve(params.device_id, caller);
         requireOwnEndpoint(ports, device, params.endpoint);
@@ -52,45 +50,35 @@ function getBindingsTool(ports: AdminPorts): RegisteredTool {
 function bindTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
       ...forBoth(ports),
       name: 'bind_devices',
       title: 'Bind a device to another',
       description: 'Lets a device, such as a switch, control another one directly, also while this hub is off.',
-      isIdempotent: true,
-      parameters: bindingParameters,
-      returns: DONE,
       effects: (params) => bindEffects(ports, params),
     },
-    async (params, { signal }) => {
-      await ports.administration.bind(sourceOf(params), targetOf(params), { signal });
-      return SUCCESS;
-    },
+    async (params, { signal }) => done(ports.administration.bind(sourceOf(params), targetOf(params), { signal })),
   );
 }
 
 function unbindTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
       ...forBoth(ports),
       name: 'unbind_devices',
       title: 'Unbind a device from another',
       description: 'Ends that a device controls another one directly.',
-      isIdempotent: true,
-      parameters: bindingParameters,
-      returns: DONE,
     },
-    async (params, { signal }) => {
-      await ports.administration.unbind(sourceOf(params), targetOf(params), { signal });
-      return SUCCESS;
-    },
+    async (params, { signal }) => done(ports.administration.unbind(sourceOf(params), targetOf(params), { signal })),
   );
 }
 
-/** A binding changes both devices: the source's list and the target's access control. */
+/** Common members of the tools that change a binding, which changes both devices: the source's list and the target's access control. */
 function forBoth(ports: AdminPorts) {
   return {
+    ...HUB_ACTS,
+    isIdempotent: true,
+    parameters: bindingParameters,
+    returns: DONE,
     permissions: ['admin:device:{device_id}', 'admin:device:{target_device_id}'],
     canonicalize: (params: ValuesOf<typeof bindingParameters>, caller: CallerView): JsonObject => {
       const source = ports.devices.resolve(params.device_id, caller);
@@ -102,7 +90,7 @@ function forBoth(ports: AdminPorts) {
   };
 }
 
-/** From then on the source does to the target's endpoint whatever it likes, without a call of ours. */
+/** From then on the source can send the target's endpoint any command, without a call of the hub. */
 function bindEffects({ bounds }: AdminPorts, params: ValuesOf<typeof bindingParameters>): readonly Effect[] {
   const source = sourceOf(params);
   const target = targetOf(params);

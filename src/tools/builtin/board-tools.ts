@@ -3,27 +3,27 @@ import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, p, resultSchema } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
-import { fromCelsius } from './sensor-tools.ts';
+import { fromCelsius, TEMPERATURE_UNITS } from './sensor-tools.ts';
 
 const MAX_ZONES = 8;
 const GPIO = 'gpio';
 const BOARD_TOOLS: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
 
-/** Of a hub's tools those that are there because of what is on its board and configured: GPIO outputs, cameras, a container engine. */
+/** Returns the tools of a hub that exist because of its board and its configuration: GPIO outputs, cameras, a container engine. */
 export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
   return tools
     .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && BOARD_TOOLS.has(name)))
     .filter(({ missingSetting }) => missingSetting?.() === undefined);
 }
 
-/** Something on the board that takes a setting before tools can use it. */
+/** A part of the board that needs a setting before tools can use it. */
 export interface BoardPart {
   readonly part: 'gpio' | 'camera' | 'i2c' | 'serial' | 'container_engine';
   /** Device file or socket. */
   readonly path: string;
-  /** What to set, and the page that says how. */
+  /** The setting that it needs, and the page that describes it. */
   readonly next: string;
 }
 
@@ -41,7 +41,7 @@ const KNOWN_PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string
   },
 ];
 
-/** What the board has, configured or not; nothing where a folder cannot be read. */
+/** Returns the parts of the board, configured or not; none of a folder that cannot be read. */
 export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   const found = await Promise.all(
     KNOWN_PARTS.map(async ({ folder, name, ...part }) => {
@@ -55,7 +55,7 @@ export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   return found.flat();
 }
 
-/** Tools that this board makes possible: one for each thermal zone of the kernel. Nothing is an error here, it is just not there. */
+/** Returns the tools that this board makes possible: one for each thermal zone of the kernel that can be read. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {
   const folder = join(root, 'class/thermal');
   const zones = (await readdir(folder).catch(() => [])).filter((name) => /^thermal_zone\d+$/.test(name)).sort();
@@ -65,17 +65,12 @@ export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool
 
 async function thermalZoneTool(zone: string, fallback: string, root: string): Promise<RegisteredTool | undefined> {
   const device = join(zone, 'temp');
-  const isReadable = await readFile(device).then(
-    () => true,
-    () => false,
-  );
-  if (!isReadable) return undefined;
+  if ((await readFile(device).catch(() => undefined)) === undefined) return undefined;
   const type = await readFile(join(zone, 'type'), 'utf8').catch(() => fallback);
   const number = fallback.slice('thermal_zone'.length);
   return thermalTool(`board_temperature_${slug(type, '_') || 'zone'}_${number}`, { device }, root);
 }
 
-const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
 /** Manifests name the first zone `/dev/thermal0`; the kernel has no such file. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
@@ -101,8 +96,8 @@ export function thermalTool(name: string, config: JsonObject, root = '/sys'): Re
       category: 'sensing',
       namespace: 'custom',
       hasSideEffects: false,
-      parameters: { unit: p.enum(UNITS, { description: 'Unit of the answer', default: 'celsius' }) },
-      returns: { type: 'object', required: ['value', 'unit'], properties: { value: { type: 'number' }, unit: { enum: UNITS } } },
+      parameters: { unit: p.enum(TEMPERATURE_UNITS, { description: 'Unit of the answer', default: 'celsius' }) },
+      returns: resultSchema({ value: { type: 'number' }, unit: { enum: TEMPERATURE_UNITS } }),
     },
     async ({ unit }) => ({ value: fromCelsius(await readCelsius(device, root), unit), unit }),
   );

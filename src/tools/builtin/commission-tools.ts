@@ -1,10 +1,11 @@
 import { COMMISSION_STEPS, type CommissionRequest, type RecognisedDevice } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool, p, type ValuesOf } from '../definition/define-tool.ts';
+import { defineTool, p, resultSchema, TEXT, TEXTS, type ValuesOf } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
+import type { NamingPorts } from '../names/name-references.ts';
 import { copyJsonObject, snakeJson } from '../schema/plain-json.ts';
-import { type NamingPorts, namingWarnings } from './device-name-tools.ts';
-import { type AdminPorts, DONE, deviceOf, deviceParameter, FOR_HUB, forDevice, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
+import { namingWarnings } from './device-name-tools.ts';
+import { ACTS_ON_HUB, type AdminPorts, actsOnDevice, DONE, deviceOf, deviceParameter, READS_WHOLE_HUB, SUCCESS } from './hub-tool.ts';
 
 const COMMISSION_TIMEOUT_MS = 180_000;
 
@@ -29,7 +30,7 @@ const commissionParameters = {
   accept_attestation: p.boolean({ description: 'A person has seen the findings and accepts them' }).optional(),
 };
 
-/** Tools that bring devices in. */
+/** Tools that commission devices. */
 export function commissionTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [commissionDeviceTool(ports), recognisedTool(ports), restoreTool(ports), halfCommissionedTool(ports), forgetTool(ports)];
 }
@@ -37,8 +38,7 @@ export function commissionTools(ports: AdminPorts): readonly RegisteredTool[] {
 function commissionDeviceTool({ administration, naming }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'commission_device',
       title: 'Add a device',
       description: 'Commissions a Matter device by its setup code, QR text or passcode, and answers the devices that came with it.',
@@ -46,23 +46,22 @@ function commissionDeviceTool({ administration, naming }: AdminPorts): Registere
       timeoutMs: COMMISSION_TIMEOUT_MS,
       tags: ['matter', 'pair', 'add device'],
       parameters: commissionParameters,
-      returns: {
-        type: 'object',
-        required: ['node_id', 'devices', 'findings'],
-        properties: {
-          node_id: { type: 'string' },
+      returns: resultSchema(
+        {
+          node_id: TEXT,
           devices: { type: 'array' },
-          findings: { type: 'array', items: { type: 'string' } },
+          findings: TEXTS,
           recognised: {
             type: 'array',
             description: 'Devices that seem to have been here before; restore_device gives them their former ids',
           },
-          warnings: { type: 'array', items: { type: 'string' }, description: 'Names that other devices have or had' },
+          warnings: { ...TEXTS, description: 'Names that other devices have or had' },
         },
-      },
+        ['recognised', 'warnings'],
+      ),
     },
     async (params, { signal, progress, principal }) => {
-      // A second device that fits the code is connected to after the first one: what was reached stays reached.
+      // The progress never falls back: a second device that fits the code is connected to after the first one.
       let reached = 0;
       const result = await administration.commission(commissionRequest(params, naming), {
         signal,
@@ -80,8 +79,7 @@ function commissionDeviceTool({ administration, naming }: AdminPorts): Registere
 function recognisedTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'recognised_devices',
       title: 'Devices that were here before',
       description:
@@ -96,8 +94,7 @@ function recognisedTool({ administration }: AdminPorts): RegisteredTool {
 function restoreTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forDevice(ports),
+      ...actsOnDevice(ports),
       permissions: ['admin:device:{device_id}', 'admin:hub'],
       name: 'restore_device',
       title: 'Give a device its former id',
@@ -111,14 +108,10 @@ function restoreTool(ports: AdminPorts): RegisteredTool {
           default: false,
         }),
       },
-      returns: {
-        type: 'object',
-        required: ['restored', 'left'],
-        properties: {
-          restored: { type: 'array', items: { type: 'object', required: ['device_id', 'was_for_a_while'] } },
-          left: { type: 'array', items: { type: 'string' }, description: 'Ids that have to be named one by one' },
-        },
-      },
+      returns: resultSchema({
+        restored: { type: 'array', items: { type: 'object', required: ['device_id', 'was_for_a_while'] } },
+        left: { ...TEXTS, description: 'Ids that have to be named one by one' },
+      }),
     },
     async ({ whole_node: isWhole, ...params }) => {
       const device = deviceOf(params);
@@ -150,8 +143,7 @@ function commissionRequest(params: ValuesOf<typeof commissionParameters>, { area
 function halfCommissionedTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'half_commissioned',
       title: 'Interrupted commissionings',
       description: 'Lists devices whose commissioning was interrupted, with what to do about each.',
@@ -164,8 +156,7 @@ function halfCommissionedTool({ administration }: AdminPorts): RegisteredTool {
 function forgetTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'forget_half_commissioned',
       title: 'Forget an interrupted commissioning',
       description: 'Forgets a half commissioned device after you have reset it.',

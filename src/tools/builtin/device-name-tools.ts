@@ -1,81 +1,48 @@
 import type { Authorizer } from '../../core/auth/authorizer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { foldedName } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
-import type { NameReference, NameReferences } from '../names/name-references.ts';
+import type { ClaimedDeviceNames, NameReference, NamingPorts } from '../names/name-references.ts';
 import { copyJsonObject } from '../schema/plain-json.ts';
-import { FOR_HUB, HUB_ACTS, HUB_READS } from './hub-tool.ts';
+import { ACTS_ON_HUB, READS_WHOLE_HUB } from './hub-tool.ts';
 
-/** All that a device is and was called, each list beginning with what counts today. */
-export interface ClaimedDeviceNames {
-  readonly device: DeviceId;
-  /** What people call it. */
-  readonly names: readonly string[];
-  /** Beginnings of its tools' names. */
-  readonly prefixes: readonly string[];
-  readonly tools: readonly string[];
-}
-
-/** Port: which device has which name, for ever. */
-export interface DeviceNameOwnership {
-  namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
-  all(): readonly ClaimedDeviceNames[];
-  findHolder(name: string): DeviceId | undefined;
-  /** The device whose tools begin with what this one's name would give; undefined where they are its own. */
-  holderOfWanted(device: Device): DeviceId | undefined;
-  /** Texts that the device no longer has. STORAGE_FAILED. */
-  free(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** What `free` would take away. */
-  wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Gives the names of a device to the one that it turned out to be. STORAGE_FAILED. */
-  merge(from: DeviceId, to: DeviceId): void;
-}
-
-/** What tells of names. */
-export interface NamingPorts {
-  readonly register: DeviceNameOwnership;
-  readonly directory: Pick<DeviceDirectory, 'get' | 'list'>;
-  readonly uses: Pick<NameReferences, 'of'>;
-  readonly authorizer: Authorizer;
-  /** The room that a name means today. */
-  areaToday(area: string): string;
-}
-
-/** What names a tool's answer tells of: who uses them, and how. */
+/** Schema of the users of names in a result. */
 export const REFERENCES = {
   type: 'array',
   items: { type: 'object', required: ['kind', 'id', 'as'] },
   description: 'What uses these names; only who administers the hub is told',
 } as const;
 
-/** What the names of a device are after it was named, for whoever named it. */
+/** Returns the names of a device after it was named, for whoever named it. */
 export function namingAnswer(ports: NamingPorts, device: Device, by: Principal): JsonObject {
-  const kept = ports.register.namesOf(device.id);
-  if (!kept) return {};
-  const [prefix = '', ...former] = kept.prefixes;
+  const claimed = ports.register.namesOf(device.id);
+  if (!claimed) return {};
   const warnings = namingWarnings(ports, device, by);
-  return copyJsonObject({
-    tools_begin_with: prefix,
-    former_names: kept.names.slice(1),
-    former_beginnings: former,
-    used_by: referencesFor(ports, kept, by),
-    ...(warnings.length > 0 && { warnings }),
-  });
+  return copyJsonObject({ ...nameView(ports, claimed, by), ...(warnings.length > 0 && { warnings }) });
 }
 
-/** What whoever named a device has to know about its name: which other devices have it or had it. */
+function nameView(ports: NamingPorts, claimed: ClaimedDeviceNames, by: Principal) {
+  const [prefix = '', ...formerPrefixes] = claimed.prefixes;
+  return {
+    tools_begin_with: prefix,
+    former_names: claimed.names.slice(1),
+    former_beginnings: formerPrefixes,
+    used_by: referencesFor(ports, claimed, by),
+  };
+}
+
+/** Returns warnings about the name of a device: other devices that have it or had it. */
 export function namingWarnings(ports: NamingPorts, device: Device, by: Principal): readonly string[] {
   const shown = (id: DeviceId) => (canSeeDeviceName(ports.authorizer, by, id) ? id : 'another device');
   return [...prefixWarnings(ports, device, shown), ...sameNameWarnings(ports, device, shown)];
 }
 
-/** Tools that list the names of devices and free those that nobody is called any more. */
+/** Tools that list the names of devices and free former ones. */
 export function deviceNameTools(ports: NamingPorts): readonly RegisteredTool[] {
   return [listNamesTool(ports), freeNameTool(ports)];
 }
@@ -84,8 +51,7 @@ function listNamesTool(ports: NamingPorts): RegisteredTool {
   const { register, directory } = ports;
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'list_device_names',
       title: 'List the names of devices',
       description:
@@ -94,18 +60,15 @@ function listNamesTool(ports: NamingPorts): RegisteredTool {
       parameters: {
         name: p.string({ description: 'Only the device with this id, or with this name now or before', maxLength: 128 }).optional(),
       },
-      returns: { type: 'object', required: ['devices'], properties: { devices: { type: 'array', items: { type: 'object' } } } },
+      returns: resultSchema({ devices: { type: 'array', items: { type: 'object' } } }),
     },
     async ({ name: wanted }, { principal }) => {
       const all = wanted === undefined ? register.all() : [requireNames(ports, wanted)];
-      const devices = all.map((kept) => ({
-        device_id: kept.device,
-        is_removed: directory.get(kept.device) === undefined,
-        name: kept.names[0] ?? '',
-        tools_begin_with: kept.prefixes[0] ?? '',
-        former_names: kept.names.slice(1),
-        former_beginnings: kept.prefixes.slice(1),
-        used_by: referencesFor(ports, kept, principal),
+      const devices = all.map((claimed) => ({
+        device_id: claimed.device,
+        is_removed: directory.get(claimed.device) === undefined,
+        name: claimed.names[0] ?? '',
+        ...nameView(ports, claimed, principal),
       }));
       return copyJsonObject({ devices });
     },
@@ -115,8 +78,7 @@ function listNamesTool(ports: NamingPorts): RegisteredTool {
 function freeNameTool(ports: NamingPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'free_device_name',
       title: 'Free a former name',
       description:
@@ -126,29 +88,29 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
         name: p.string({ description: 'Former name, beginning of tool names, or name of a tool', minLength: 1, maxLength: 128 }),
         confirm: p.boolean({ description: 'Free it although something uses it', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['device_id', 'freed', 'used_by'],
-        properties: { device_id: { type: 'string' }, freed: { type: 'array', items: { type: 'string' } }, used_by: REFERENCES },
-      },
+      returns: resultSchema({ device_id: TEXT, freed: TEXTS, used_by: REFERENCES }),
     },
     async ({ name, confirm }, { principal }) => {
-      const kept = requireNames(ports, name);
+      const claimed = requireNames(ports, name);
       const bare = name.slice(name.indexOf(':') + 1);
-      const isHere = ports.directory.get(kept.device) !== undefined;
-      const going = ports.register.wouldFree(kept.device, bare, isHere);
-      const tools = kept.tools.filter((tool) => going.includes(tool));
-      const texts = [name, ...going];
+      const isHere = ports.directory.get(claimed.device) !== undefined;
+      const goingTexts = ports.register.wouldFree(claimed.device, bare, isHere);
+      const tools = claimed.tools.filter((tool) => goingTexts.includes(tool));
+      const texts = [name, ...goingTexts];
       const usedBy = ports.uses.of({ texts, tools });
       if (usedBy.length > 0 && !confirm) throw nameInUse(name, usedBy);
-      const freed = ports.register.free(kept.device, bare, isHere);
-      if (freed.length === 0) throw currentName(name, kept.device);
-      return copyJsonObject({ device_id: kept.device, freed, used_by: referencesFor(ports, { ...kept, names: texts, tools }, principal) });
+      const freed = ports.register.free(claimed.device, bare, isHere);
+      if (freed.length === 0) throw currentName(name, claimed.device);
+      return copyJsonObject({
+        device_id: claimed.device,
+        freed,
+        used_by: referencesFor(ports, { ...claimed, names: texts, tools }, principal),
+      });
     },
   );
 }
 
-/** What a device is called for whoever may know of it. */
+/** Returns the id of a device to callers that may see it. */
 type NameForCaller = (id: DeviceId) => string;
 
 function canSeeDeviceName(authorizer: Authorizer, by: Principal, id: DeviceId): boolean {
@@ -162,7 +124,7 @@ function prefixWarnings({ register }: NamingPorts, device: Device, shown: NameFo
   return [`That name belongs to the tools of ${shown(holder)}: the tools of ${device.id} begin with ${prefix}_`];
 }
 
-/** Who writes the name alone could mean either. */
+/** The name alone is ambiguous then. */
 function sameNameWarnings({ register, directory }: NamingPorts, device: Device, shown: NameForCaller): readonly string[] {
   const namesakes = directory
     .list()
@@ -187,8 +149,8 @@ function referencesFor(
 function requireNames({ register }: NamingPorts, name: string): ClaimedDeviceNames {
   const bare = name.slice(name.indexOf(':') + 1);
   const holder = register.findHolder(bare);
-  const kept = register.namesOf(name as DeviceId) ?? (holder && register.namesOf(holder));
-  if (kept) return kept;
+  const claimed = register.namesOf(name as DeviceId) ?? (holder && register.namesOf(holder));
+  if (claimed) return claimed;
   throw new AtmoError(
     'NOT_FOUND',
     `No device, or more than one, has or had the name ${JSON.stringify(name)}; the list of device names tells them`,
@@ -196,8 +158,8 @@ function requireNames({ register }: NamingPorts, name: string): ClaimedDeviceNam
 }
 
 function nameInUse(name: string, usedBy: readonly NameReference[]): AtmoError {
-  const told = usedBy.map(({ kind, id }) => `${kind} ${id}`).join(', ');
-  return new AtmoError('CONFLICT', `${name} is still used by ${told}. Change these first, or confirm to free it all the same`, {
+  const users = usedBy.map(({ kind, id }) => `${kind} ${id}`).join(', ');
+  return new AtmoError('CONFLICT', `${name} is still used by ${users}. Change these first, or confirm to free it all the same`, {
     used_by: usedBy.map(({ kind, id, as }) => ({ kind, id, as: [...as] })),
   });
 }

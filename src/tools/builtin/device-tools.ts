@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, p, resultSchema, TEXTS } from '../definition/define-tool.ts';
 import type { CallerView, RegisteredTool } from '../definition/tool-definition.ts';
 import { canSeeDevice } from '../names/resolve-names.ts';
 import { copyJsonObject, snakeJson } from '../schema/plain-json.ts';
@@ -9,11 +9,11 @@ import { commissionTools } from './commission-tools.ts';
 import { deviceNameTools, namingAnswer } from './device-name-tools.ts';
 import { fabricTools } from './fabric-tools.ts';
 import { groupTools } from './group-tools.ts';
-import { type AdminPorts, DONE, deviceOf, deviceParameter, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
+import { type AdminPorts, actsOnDevice, actsOnNode, DONE, deviceOf, deviceParameter, done, readsDevice } from './hub-tool.ts';
 import { credentialTools, topologyTool } from './network-tools.ts';
 import { updateTools } from './software-update-tools.ts';
 
-/** All tools of the namespace `hub`: what an administrator does with devices. */
+/** All tools with which an administrator manages devices, in the namespace `hub`. */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     ...commissionTools(ports),
@@ -47,8 +47,7 @@ function deviceTools(ports: AdminPorts): readonly RegisteredTool[] {
 function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'remove_device',
       title: 'Remove a device',
       description:
@@ -60,7 +59,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
         whole_node: p.boolean({ description: 'Remove the others behind the same bridge or in the same device as well', default: false }),
       },
       canonicalize: (params, caller) => leavingDevices(ports, params, caller),
-      returns: { type: 'object', required: ['removed'], properties: { removed: { type: 'array', items: { type: 'string' } } } },
+      returns: resultSchema({ removed: TEXTS }),
     },
     async ({ force, whole_node: _, ...params }, { signal }) => ({
       removed: await ports.administration.decommission(deviceOf(params), { signal, isForced: force }),
@@ -68,7 +67,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Nobody takes a hundred devices away who named one. CONFLICT says how many would go, and what to name instead. */
+/** CONFLICT for a call that names one device and would remove others with it; it says how many, and which device to name instead. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -77,9 +76,9 @@ function leavingDevices(
   const id = ports.devices.resolve(params.device_id, caller);
   const { length: count } = ports.bounds.nodeOf(id);
   const whole = ports.bounds.wholeOf(id);
-  // Whoever may not see the whole lacks the permission to remove it, which the next stage says.
-  const isMeant = whole === id || params.whole_node || !canSeeDevice(whole, caller);
-  if (isMeant) return { ...params, device_id: id };
+  // A caller that may not see the whole lacks the permission to remove it, which the next stage reports.
+  const isWanted = whole === id || params.whole_node || !canSeeDevice(whole, caller);
+  if (isWanted) return { ...params, device_id: id };
   const advice = `Name ${whole} to remove them all, or confirm with whole_node (--whole-node of atmo)`;
   throw new AtmoError('CONFLICT', `${id} cannot leave alone: it belongs to ${whole}, and this would remove ${count} devices. ${advice}`, {
     devices: count,
@@ -90,8 +89,7 @@ function leavingDevices(
 function renameDeviceTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forDevice(ports),
+      ...actsOnDevice(ports),
       name: 'rename_device',
       title: 'Rename a device',
       description:
@@ -109,8 +107,7 @@ function renameDeviceTool(ports: AdminPorts): RegisteredTool {
 function setAreaTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forDevice(ports),
+      ...actsOnDevice(ports),
       name: 'set_device_area',
       title: 'Put a device in a room',
       description: 'Says in which room a device is; without area it is in none. A former name of a room means the room.',
@@ -125,8 +122,7 @@ function setAreaTool(ports: AdminPorts): RegisteredTool {
 function identifyTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forDevice(ports),
+      ...actsOnDevice(ports),
       name: 'identify_device',
       title: 'Identify a device',
       description: 'Makes a device show which one it is, by blinking or beeping.',
@@ -134,23 +130,19 @@ function identifyTool(ports: AdminPorts): RegisteredTool {
       parameters: { ...device, seconds: p.integer({ description: 'How long', minimum: 0, maximum: 600, default: 10, unit: 's' }) },
       returns: DONE,
     },
-    async ({ seconds, ...params }, { signal }) => {
-      await ports.administration.identify(deviceOf(params), seconds, { signal });
-      return SUCCESS;
-    },
+    async ({ seconds, ...params }, { signal }) => done(ports.administration.identify(deviceOf(params), seconds, { signal })),
   );
 }
 
 function pingTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...forDevice(ports),
+      ...readsDevice(ports),
       name: 'ping_device',
       title: 'Ping a device',
       description: 'Asks a device whether it is there and tells how long the answer took.',
       parameters: device,
-      returns: { type: 'object', required: ['round_trip_ms'], properties: { round_trip_ms: { type: 'number' } } },
+      returns: resultSchema({ round_trip_ms: { type: 'number' } }),
     },
     async (params, { signal }) => snakeJson(await ports.administration.ping(deviceOf(params), { signal })),
   );
@@ -159,8 +151,7 @@ function pingTool(ports: AdminPorts): RegisteredTool {
 function interviewTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forDevice(ports),
+      ...actsOnDevice(ports),
       name: 'interview_device',
       title: 'Interview a device',
       description: 'Reads everything of a device again: what it is made of, its values and its software version.',
@@ -176,8 +167,7 @@ function interviewTool(ports: AdminPorts): RegisteredTool {
 function diagnosticsTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...forDevice(ports),
+      ...readsDevice(ports),
       name: 'device_diagnostics',
       title: 'Device diagnostics',
       description:

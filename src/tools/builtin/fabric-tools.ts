@@ -1,12 +1,12 @@
 import type { DeviceId } from '../../core/ids.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INSTANT, p, resultSchema } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJson, snakeJson } from '../schema/plain-json.ts';
-import { type AdminPorts, DONE, deviceOf, deviceParameter, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
+import { type AdminPorts, actsOnNode, DONE, deviceOf, deviceParameter, done, readsDevice, SUCCESS } from './hub-tool.ts';
 
 const device = { device_id: deviceParameter };
 
-/** Tools for who else may control a device: sharing, fabrics, access control. */
+/** Tools for the other controllers of a device: sharing, fabrics, access control. */
 export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     shareTool(ports),
@@ -21,24 +21,19 @@ export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
 function shareTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'share_device',
       title: 'Share a device',
       description:
         'Opens a device for another controller for a while and answers the codes that it needs. Who has them gets all rights on the whole node: on a bridge, and on all devices behind it.',
       isDangerous: true,
       parameters: { ...device, seconds: p.integer({ description: 'How long', minimum: 180, maximum: 900, default: 300, unit: 's' }) },
-      returns: {
-        type: 'object',
-        required: ['qr_code', 'manual_code', 'expires_at', 'opened', 'devices'],
-        properties: {
-          ...openedProperties,
-          qr_code: { type: 'string', 'x-secret': true },
-          manual_code: { type: 'string', 'x-secret': true },
-          expires_at: { type: 'string', format: 'date-time' },
-        },
-      },
+      returns: resultSchema({
+        ...openedProperties,
+        qr_code: { type: 'string', 'x-secret': true },
+        manual_code: { type: 'string', 'x-secret': true },
+        expires_at: INSTANT,
+      }),
     },
     async ({ seconds, ...params }, { signal }) => {
       const { qrCode, manualCode, expiresAt } = await ports.administration.share(deviceOf(params), seconds, { signal });
@@ -50,8 +45,7 @@ function shareTool(ports: AdminPorts): RegisteredTool {
 function closeShareTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'close_share',
       title: 'Stop sharing a device',
       description: 'Closes a device that was opened for another controller; the codes are worth nothing then.',
@@ -71,7 +65,7 @@ const openedProperties = {
   devices: { type: 'integer', description: 'How many devices of this home that are' },
 } as const;
 
-/** Pairing is a matter of the whole node, whichever of its devices was named. */
+/** A commissioning window opens the whole node, whichever of its devices was named. */
 function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: string; readonly devices: number } {
   return { opened: bounds.wholeOf(device), devices: bounds.nodeOf(device).length };
 }
@@ -79,8 +73,7 @@ function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: 
 function listFabricsTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...forDevice(ports),
+      ...readsDevice(ports),
       name: 'list_fabrics',
       title: 'List the controllers of a device',
       description: 'Lists the fabrics (controllers) that a device belongs to.',
@@ -93,8 +86,7 @@ function listFabricsTool(ports: AdminPorts): RegisteredTool {
 function removeFabricTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'remove_fabric',
       title: 'Remove a controller from a device',
       description: 'Takes another controller off a device; that controller then has to be given a new code to come back.',
@@ -102,18 +94,15 @@ function removeFabricTool(ports: AdminPorts): RegisteredTool {
       parameters: { ...device, fabric_index: p.integer({ description: 'From list_fabrics', minimum: 1, maximum: 254 }) },
       returns: DONE,
     },
-    async ({ fabric_index: fabricIndex, ...params }, { signal }) => {
-      await ports.administration.removeFabric(deviceOf(params), fabricIndex, { signal });
-      return SUCCESS;
-    },
+    async ({ fabric_index: fabricIndex, ...params }, { signal }) =>
+      done(ports.administration.removeFabric(deviceOf(params), fabricIndex, { signal })),
   );
 }
 
 function getAccessControlTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...forDevice(ports),
+      ...readsDevice(ports),
       name: 'get_access_control',
       title: 'Read access control',
       description: "Reads the access control entries of this hub's fabric on a device.",
@@ -127,8 +116,7 @@ function setAccessControlTool(ports: AdminPorts): RegisteredTool {
   const entry = p.record({ description: 'One entry as get_access_control answers it' });
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'set_access_control',
       title: 'Replace access control',
       description: "Replaces the access control entries of this hub's fabric on a device; a list that would lock the hub out is refused.",
@@ -137,9 +125,6 @@ function setAccessControlTool(ports: AdminPorts): RegisteredTool {
       parameters: { ...device, entries: p.array(entry, { description: 'The new list', minItems: 1, maxItems: 64 }) },
       returns: DONE,
     },
-    async ({ entries, ...params }, { signal }) => {
-      await ports.administration.setAccessControl(deviceOf(params), entries, { signal });
-      return SUCCESS;
-    },
+    async ({ entries, ...params }, { signal }) => done(ports.administration.setAccessControl(deviceOf(params), entries, { signal })),
   );
 }

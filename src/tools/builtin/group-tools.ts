@@ -3,21 +3,20 @@ import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-admini
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema } from '../definition/define-tool.ts';
 import type { CallerView, RegisteredTool } from '../definition/tool-definition.ts';
 import { snakeJson } from '../schema/plain-json.ts';
 import {
+  ACTS_ON_HUB,
   type AdminPorts,
+  actsOnDevice,
   DONE,
   deviceOf,
   deviceParameter,
+  done,
   endpointParameter,
-  FOR_HUB,
-  forDevice,
-  HUB_ACTS,
-  HUB_READS,
+  READS_WHOLE_HUB,
   requireOwnEndpoint,
-  SUCCESS,
 } from './hub-tool.ts';
 
 const groupParameter = p.integer({ description: 'Group id from list_groups', minimum: 1, maximum: 65_535 });
@@ -26,7 +25,7 @@ const onMember = { group: groupParameter, ...member };
 
 type MemberParameters = { readonly device_id: string; readonly endpoint: number };
 
-/** Tools for groups, which devices obey together by one multicast frame. */
+/** Tools for groups of devices, which one multicast frame commands together. */
 export function groupTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     listGroupsTool(ports),
@@ -41,8 +40,7 @@ export function groupTools(ports: AdminPorts): readonly RegisteredTool[] {
 function listGroupsTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'list_groups',
       title: 'List groups',
       description: 'Lists the groups of devices with their members.',
@@ -55,8 +53,7 @@ function listGroupsTool({ administration }: AdminPorts): RegisteredTool {
 function createGroupTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'create_group',
       title: 'Create a group',
       description: 'Makes a group of devices that obey one command together.',
@@ -74,7 +71,6 @@ function createGroupTool(ports: AdminPorts): RegisteredTool {
 function addMemberTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
       ...forMember(ports),
       name: 'add_group_member',
       title: 'Add a device to a group',
@@ -90,7 +86,6 @@ function addMemberTool(ports: AdminPorts): RegisteredTool {
 function removeMemberTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
       ...forMember(ports),
       name: 'remove_group_member',
       title: 'Take a device out of a group',
@@ -106,8 +101,7 @@ function removeMemberTool(ports: AdminPorts): RegisteredTool {
 function deleteGroupTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'delete_group',
       title: 'Delete a group',
       description: 'Deletes a group; its devices stay.',
@@ -118,18 +112,14 @@ function deleteGroupTool(ports: AdminPorts): RegisteredTool {
         ...requireGroup(ports, group).members.map(({ device }) => memberEffect({ device_id: device })),
       ],
     },
-    async ({ group }, { signal }) => {
-      await ports.administration.deleteGroup(group, { signal });
-      return SUCCESS;
-    },
+    async ({ group }, { signal }) => done(ports.administration.deleteGroup(group, { signal })),
   );
 }
 
 function invokeGroupTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'invoke_group',
       isDestructive: true,
       title: 'Command a group',
@@ -141,7 +131,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
         command: p.string({ description: 'Command name, such as Off', maxLength: 64 }),
         params: p.record({ description: 'Fields of the command in raw Matter units', default: {} }),
       },
-      returns: { type: 'object', required: ['sent'], properties: { sent: { const: true }, members: { type: 'integer' } } },
+      returns: resultSchema({ sent: { const: true }, members: INTEGER }, ['members']),
       effects: ({ group, cluster, command, params }) =>
         requireGroup(ports, group).members.map(({ device: member, endpoint }) => {
           const device = ports.bounds.ownerOf(member, endpoint) ?? member;
@@ -176,7 +166,7 @@ function canonicalMember(ports: AdminPorts, params: MemberParameters, caller: Ca
 
 function forMember(ports: AdminPorts) {
   return {
-    ...forDevice(ports),
+    ...actsOnDevice(ports),
     canonicalize: (params: MemberParameters, caller: CallerView): JsonObject => ({ ...canonicalMember(ports, params, caller) }),
   };
 }

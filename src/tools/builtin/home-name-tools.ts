@@ -3,21 +3,20 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { type AreaNames, areaKey, type HomeNames } from '../../core/devices/device-names.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { NameReference, NameReferences } from '../names/name-references.ts';
 import { type DeviceNames, distinctAreas, isAreaNamed, resolveArea } from '../names/resolve-names.ts';
 import { REFERENCES } from './device-name-tools.ts';
-import { deviceParameter, FOR_HUB, HUB_ACTS } from './hub-tool.ts';
+import { ACTS_ON_HUB, deviceParameter, HUB_ACTS } from './hub-tool.ts';
 
 const MAX_ALIASES = 20;
 const aliasesParameter = p.array(p.string({ description: 'Another name', minLength: 1, maxLength: 64, isGivenName: true }), {
   description: 'All other names, in any language; an empty list takes them away',
   maxItems: MAX_ALIASES,
 });
-const texts = { type: 'array', items: { type: 'string' } } as const;
 
-/** What the tools change. */
+/** Port: the names that the tools change. */
 export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
@@ -31,7 +30,7 @@ export interface HomeNamesEditor extends HomeNames {
 interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
-  /** Those of the board too. */
+  /** All devices, those of the board included. */
   readonly directory: Pick<DeviceDirectory, 'list'>;
   /** Lines of the board are sensors of one device, each with a room of its own. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
@@ -39,7 +38,7 @@ interface HomeNameServices {
   readonly uses: Pick<NameReferences, 'of'>;
 }
 
-/** Tools that give devices and areas the names by which people look for them. */
+/** Tools that give devices and areas the names that people use for them. */
 export function homeNameTools(parts: HomeNameServices): readonly RegisteredTool[] {
   return [deviceAliasesTool(parts), describeAreaTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
 }
@@ -55,7 +54,7 @@ function deviceAliasesTool({ names, devices }: HomeNameServices): RegisteredTool
       permissions: ['admin:device:{device_id}'],
       isIdempotent: true,
       parameters: { device_id: deviceParameter, aliases: aliasesParameter },
-      returns: { type: 'object', required: ['device_id', 'aliases'], properties: { device_id: { type: 'string' }, aliases: texts } },
+      returns: resultSchema({ device_id: TEXT, aliases: TEXTS }),
       canonicalize: (params, caller) => ({ ...params, aliases: [...params.aliases], device_id: devices.resolve(params.device_id, caller) }),
     },
     async ({ device_id, aliases }) => ({ device_id, aliases: [...names.setDeviceAliases(device_id, aliases)] }),
@@ -65,8 +64,7 @@ function deviceAliasesTool({ names, devices }: HomeNameServices): RegisteredTool
 function describeAreaTool(parts: HomeNameServices): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'describe_area',
       title: 'Describe an area',
       description:
@@ -80,11 +78,7 @@ function describeAreaTool(parts: HomeNameServices): RegisteredTool {
           .optional(),
         aliases: aliasesParameter.optional(),
       },
-      returns: {
-        type: 'object',
-        required: ['area', 'floor', 'aliases'],
-        properties: { area: { type: 'string' }, floor: { type: ['string', 'null'] }, aliases: texts },
-      },
+      returns: resultSchema({ area: TEXT, floor: { type: ['string', 'null'] }, aliases: TEXTS }),
     },
     async ({ area, floor, aliases }) => {
       const { names } = parts;
@@ -100,8 +94,7 @@ function describeAreaTool(parts: HomeNameServices): RegisteredTool {
 function renameAreaTool(parts: HomeNameServices): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'rename_area',
       title: 'Rename a room',
       description:
@@ -112,16 +105,12 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
         name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64, isGivenName: true }),
         merge: p.boolean({ description: 'Join it to the room that has that name already', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['area', 'moved', 'former_names', 'used_by'],
-        properties: {
-          area: { type: 'string' },
-          moved: { ...texts, description: 'Ids of the devices that moved along; none where the room has that name already' },
-          former_names: { ...texts, description: 'What goes on meaning the room' },
-          used_by: REFERENCES,
-        },
-      },
+      returns: resultSchema({
+        area: TEXT,
+        moved: { ...TEXTS, description: 'Ids of the devices that moved along; none where the room has that name already' },
+        former_names: { ...TEXTS, description: 'What goes on meaning the room' },
+        used_by: REFERENCES,
+      }),
     },
     async ({ area, name, merge }) => {
       const { administration, directory, names } = parts;
@@ -131,7 +120,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // The board's own follow the names of areas by themselves: their room stands in the configuration.
+      // Devices of the board follow the names of areas by themselves: their room is in the configuration.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -142,8 +131,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
 function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'free_area_name',
       title: 'Free a former name of a room',
       description:
@@ -153,11 +141,7 @@ function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
         name: p.string({ description: 'Former name of a room', minLength: 1, maxLength: 64 }),
         confirm: p.boolean({ description: 'Free it although something uses it', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['area', 'freed', 'used_by'],
-        properties: { area: { type: 'string', description: 'The room that had it' }, freed: { type: 'string' }, used_by: REFERENCES },
-      },
+      returns: resultSchema({ area: { ...TEXT, description: 'The room that had it' }, freed: TEXT, used_by: REFERENCES }),
     },
     async ({ name, confirm }) => {
       const { names } = parts;
@@ -181,19 +165,13 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
   return [...directory.list(), ...readings.sensors().map(({ sensor }) => sensor)].map(({ area }) => area);
 }
 
-interface AreaRename {
-  readonly known: string;
-  readonly name: string;
-  readonly isMerge: boolean;
-}
-
 /**
- * Two rooms become one only where that is asked for, and while nothing names the one that goes: what was given on it, or forbidden in
- * it, would hold for the other room too, or no longer hold. What is merely placed in it moves along. CONFLICT.
+ * CONFLICT unless the rename is safe. Two rooms become one only with `isMerge`, and while nothing names the one that goes: a grant or a
+ * rule on it would hold for the other room too, or no longer hold. Things that are only placed in it move along.
  */
 function requireRenamable(
   parts: HomeNameServices,
-  { known, name, isMerge }: AreaRename,
+  { known, name, isMerge }: { readonly known: string; readonly name: string; readonly isMerge: boolean },
 ): { readonly there: string | undefined; readonly usedBy: readonly NameReference[] } {
   const { names } = parts;
   const usedBy = areaReferences(parts, [known, ...names.formerAreaNames(known), name]);
@@ -216,7 +194,7 @@ function requireRenamable(
   );
 }
 
-/** What names an area, by any of these names. */
+/** Returns what uses an area by any of these names. */
 function areaReferences({ uses }: HomeNameServices, names: readonly string[]): readonly NameReference[] {
   return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
 }

@@ -2,25 +2,21 @@ import { isoTime, type SettableTime } from '../../core/clock.ts';
 import type { ConfigReload } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INSTANT, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
-import { DONE, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
+import { ACTS_ON_HUB, DONE, READS_WHOLE_HUB, SUCCESS } from './hub-tool.ts';
 
-const CLOCK_STATUS = {
-  type: 'object',
-  required: ['now', 'trusted', 'source', 'system', 'floor'],
-  properties: {
-    now: { type: 'string', format: 'date-time', description: 'Time of the hub' },
+const CLOCK_STATUS = resultSchema(
+  {
+    now: { ...INSTANT, description: 'Time of the hub' },
     trusted: { type: 'boolean', description: 'Dangerous calls are refused while false' },
-    source: {
-      enum: ['owner', 'configuration', 'network', 'hardware', 'host', 'nothing'],
-      description: 'What speaks for the time',
-    },
-    system: { type: 'string', format: 'date-time', description: "What the machine's own clock shows" },
-    floor: { type: 'string', format: 'date-time', description: 'Known to have passed; a clock before it is wrong' },
-    advice: { type: 'string', description: 'What to do, while the time is not trusted' },
+    source: { enum: ['owner', 'configuration', 'network', 'hardware', 'host', 'nothing'], description: 'What speaks for the time' },
+    system: { ...INSTANT, description: "What the machine's own clock shows" },
+    floor: { ...INSTANT, description: 'Known to have passed; a clock before it is wrong' },
+    advice: { ...TEXT, description: 'What to do, while the time is not trusted' },
   },
-} as const;
+  ['advice'],
+);
 
 /** `hub:clock_status` and `hub:set_clock`: the time on boards that may not know it. */
 export function clockTools(time: SettableTime): readonly RegisteredTool[] {
@@ -30,8 +26,7 @@ export function clockTools(time: SettableTime): readonly RegisteredTool[] {
 function clockStatusTool(time: SettableTime): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'clock_status',
       title: 'State of the clock',
       description: "Tells the hub's time, whether it is trusted, and why. While it is not, dangerous calls are refused.",
@@ -45,8 +40,7 @@ function clockStatusTool(time: SettableTime): RegisteredTool {
 function setClockTool(time: SettableTime): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'set_clock',
       title: 'Set the clock',
       description:
@@ -62,7 +56,7 @@ function setClockTool(time: SettableTime): RegisteredTool {
       returns: CLOCK_STATUS,
     },
     async ({ time: text }, { principal }) => {
-      // Whoever sets the clock back brings expired tokens to life, and cannot be asked for an approval: that needs the time.
+      // A clock that is set back makes expired tokens valid again, and no approval can guard that: approvals need the time.
       if (principal.kind !== 'owner') throw new AtmoError('PERMISSION_DENIED', `Only the owner sets the clock, not ${principal.id}`);
       time.set(Date.parse(text));
       return clockStatus(time);
@@ -87,21 +81,18 @@ const CLOCK_ADVICE = {
   behind: 'The clock lies before a time that has passed. Put it right; if it is right, confirm it with `atmo clock set TIME`',
 } as const;
 
-const KEY_LIST = { type: 'array', items: { type: 'string' } } as const;
-
 /** Reads the configuration again, as SIGHUP does. CONFIG_INVALID leaves everything as it was. */
 export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'reload_config',
       title: 'Read the configuration again',
       description:
         'Reads the configuration file again after it was changed. Tells which keys hold from now on, and which take a restart of the hub. A file with mistakes changes nothing.',
       isIdempotent: true,
       parameters: {},
-      returns: { type: 'object', required: ['applied', 'needs_restart'], properties: { applied: KEY_LIST, needs_restart: KEY_LIST } },
+      returns: resultSchema({ applied: TEXTS, needs_restart: TEXTS }),
     },
     async () => {
       const { applied, needsRestart } = reload();
@@ -110,20 +101,17 @@ export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
   );
 }
 
-/** Port: copies of the hub's databases, which it keeps for itself while it runs. */
+/** Port: copies of the hub's databases, which it locks while it runs. */
 export interface SnapshotTaker {
   /** Paths below the state directory. STORAGE_FAILED. */
   take(): Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
-const PATH = { type: 'string' } as const;
-
-/** What `atmo backup` asks of a running hub. Whoever wants the copies has to be able to read the state directory. */
+/** The tool that `atmo backup` calls on a running hub. Its caller has to be able to read the state directory. */
 export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'take_snapshots',
       title: 'Copy the databases',
       description:
@@ -131,33 +119,17 @@ export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
       isIdempotent: true,
       timeoutMs: 300_000,
       parameters: {},
-      returns: {
-        type: 'object',
-        required: ['snapshots'],
-        properties: {
-          snapshots: {
-            type: 'array',
-            items: { type: 'object', required: ['database', 'copy'], properties: { database: PATH, copy: PATH } },
-          },
-        },
-      },
+      returns: resultSchema({ snapshots: { type: 'array', items: resultSchema({ database: TEXT, copy: TEXT }) } }),
     },
     async () => ({ snapshots: (await snapshots.take()).map(({ database, copy }) => ({ database, copy })) }),
   );
 }
 
-/** What the owner's tools work with. */
-interface OwnerPorts {
-  /** Replaces the owner's token; the old one ends at once. STORAGE_FAILED, and then the old one stays. */
-  readonly credential: { rotate(): void };
-}
-
-/** `hub:rotate_owner`: the new token stands in its file alone, no answer and no journal repeats it. */
-export function ownerTools({ credential }: OwnerPorts): readonly RegisteredTool[] {
-  const rotate = defineTool(
+/** `hub:rotate_owner`: replaces the owner's token; the new one is only in its file, in no answer and no audit log. STORAGE_FAILED keeps the old one. */
+export function rotateOwnerTool(credential: { rotate(): void }): RegisteredTool {
+  return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'rotate_owner',
       title: "Replace the owner's token",
       description: "Replaces the owner's token; the old one ends at once and the new one is written to owner.token in the state directory.",
@@ -172,5 +144,4 @@ export function ownerTools({ credential }: OwnerPorts): readonly RegisteredTool[
       return SUCCESS;
     },
   );
-  return [rotate];
 }

@@ -4,34 +4,34 @@ import type { CommandPath } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { p } from '../definition/define-tool.ts';
+import { p, resultSchema } from '../definition/define-tool.ts';
 import type { CallerView } from '../definition/tool-definition.ts';
+import type { NamingPorts } from '../names/name-references.ts';
 import type { DeviceNames } from '../names/resolve-names.ts';
-import type { NamingPorts } from './device-name-tools.ts';
 
-/** How far a device reaches: several devices may share one node, its access control and its endpoints' numbers. */
+/** The extent of a device: several devices may share one node, its access control and its endpoint numbers. */
 export interface DeviceBounds {
   /** The device of the same node that has the endpoint; undefined when none has. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   /** The device and the others of its node. */
   nodeOf(device: DeviceId): readonly DeviceId[];
-  /** The device that stands for the whole node, such as the bridge that a lamp is behind; the device itself where it is all there is. */
+  /** The device that represents the whole node, such as the bridge of a lamp; the device itself where it is the only one. */
   wholeOf(device: DeviceId): DeviceId;
-  /** True for locks, valves and whatever else is dangerous to hand over by mistake. */
+  /** True for locks, valves and other devices that are dangerous to restore by mistake. */
   isGuarded(device: DeviceId): boolean;
-  /** The highest risk of what anybody can do who may operate the endpoint. */
+  /** The highest risk of any operation on the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
-  /** What the device's own tools say of a command, a device file among them; `none` where they say nothing. */
+  /** The risk of a command in the device's own tools and its device file; `none` where they do not have it. */
   riskOfCommand(path: CommandPath): Risk;
-  /** What a command to an endpoint sets, and what it may change besides. */
+  /** The values that a command to an endpoint sets, and those that it may change besides. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
   /** Names of the values that whoever operates the endpoint, or one cluster of it, can change. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
-  /** By which kind of tools each cluster of the device is reached. */
+  /** The kind of tools that reach each cluster of the device. */
   servedClusters(device: DeviceId): readonly ServedCluster[];
 }
 
-/** A cluster of a device and what makes its tools. */
+/** A cluster of a device and the source of its tools. */
 export interface ServedCluster {
   readonly endpoint: number;
   readonly cluster: string;
@@ -42,36 +42,44 @@ export interface ServedCluster {
   readonly served_by: 'profile' | 'data_model' | 'administration' | 'none';
 }
 
-/** What the hub tools work with. */
+/** The parts of the hub that the tools for devices use. */
 export interface AdminPorts {
   readonly administration: DeviceAdministration;
   readonly devices: DeviceNames;
   readonly bounds: DeviceBounds;
   /** The risk of one command of one cluster, as the device profiles state it. */
   readonly riskOf: (cluster: string, command: string) => Risk;
-  /** Who has which name, and what uses it. */
   readonly naming: NamingPorts;
 }
 
-/** What all hub tools have in common. */
+/** Members that all tools of the hub have in common. */
 export const HUB_READS = { namespace: 'hub', category: 'managing', hasSideEffects: false, preferLocal: true } as const;
 /** The same for tools that change something. */
 export const HUB_ACTS = { ...HUB_READS, hasSideEffects: true } as const;
-/** The permission for what concerns the hub or its fabric as a whole. */
-export const FOR_HUB = { permissions: ['admin:hub'] } as const;
+/** The same for tools on the hub or its fabric as a whole. */
+export const READS_WHOLE_HUB = { ...HUB_READS, permissions: ['admin:hub'] } as const;
+/** The same for tools that change something. */
+export const ACTS_ON_HUB = { ...READS_WHOLE_HUB, hasSideEffects: true } as const;
 
 /** `device_id` of a tool on one device. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 /** `endpoint` of a tool on one endpoint. */
 export const endpointParameter = p.integer({ description: 'Endpoint of the device', minimum: 0, maximum: 65_534 });
-/** Result schema of tools that have nothing to tell but that it is done. */
-export const DONE = { type: 'object', required: ['success'], properties: { success: { const: true } } } as const;
-/** The result that goes with `done`. */
+/** Result schema of tools whose only result is success. */
+export const DONE = resultSchema({ success: { const: true } });
+/** The result that goes with `DONE`. */
 export const SUCCESS = { success: true } as const;
 
-/** What every tool on one device has: the permission for this device, and its name turned into its id before that is asked. */
-export function forDevice(ports: AdminPorts) {
+/** Waits for the work of a tool whose only result is success. */
+export async function done(work: Promise<unknown>): Promise<typeof SUCCESS> {
+  await work;
+  return SUCCESS;
+}
+
+/** Common members of the tools that change one device: the permission for it, and its name turned into its id before that is checked. */
+export function actsOnDevice(ports: AdminPorts) {
   return {
+    ...HUB_ACTS,
     permissions: ['admin:device:{device_id}'],
     canonicalize: (params: { readonly device_id: string }, caller: CallerView): JsonObject => ({
       ...params,
@@ -80,10 +88,15 @@ export function forDevice(ports: AdminPorts) {
   };
 }
 
-/** As `forDevice`, for what changes the whole node: it takes the permission for every device that is part of it. */
-export function forNode(ports: AdminPorts) {
+/** As `actsOnDevice`, for tools that only read. */
+export function readsDevice(ports: AdminPorts) {
+  return { ...actsOnDevice(ports), hasSideEffects: false };
+}
+
+/** As `actsOnDevice`, for tools that change the whole node: they need the permission for every device of it. */
+export function actsOnNode(ports: AdminPorts) {
   return {
-    ...forDevice(ports),
+    ...actsOnDevice(ports),
     effects: (params: { readonly device_id: string }): readonly Effect[] =>
       ports.bounds
         .nodeOf(deviceOf(params))
@@ -91,20 +104,18 @@ export function forNode(ports: AdminPorts) {
   };
 }
 
-/** Refuses an endpoint of another device of the same node: permission was asked for this device only. */
+/** Rejects an endpoint of another device of the same node: the permission was checked for this device only. */
 export function requireOwnEndpoint({ bounds }: AdminPorts, device: DeviceId, endpoint: number): void {
   const owner = bounds.ownerOf(device, endpoint);
   if (owner === undefined || owner === device) return;
   throw new AtmoError(
     'VALIDATION_ERROR',
     `Endpoint ${endpoint} is not part of ${device} but of another device of its node; name that one`,
-    {
-      endpoint,
-    },
+    { endpoint },
   );
 }
 
-/** The canonical id that `canonicalize` put in. */
+/** Returns the canonical id that `canonicalize` put into the parameters. */
 export function deviceOf(params: { readonly device_id: string }): DeviceId {
   return parseDeviceId(params.device_id);
 }

@@ -1,12 +1,12 @@
 import type { DeviceAdministration } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { snakeJson } from '../schema/plain-json.ts';
-import { type AdminPorts, DONE, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
+import { ACTS_ON_HUB, type AdminPorts, DONE, READS_WHOLE_HUB, SUCCESS } from './hub-tool.ts';
 
 const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64, isGivenName: true });
-const setBase = { ...HUB_ACTS, ...FOR_HUB, isIdempotent: true, returns: DONE };
+const setBase = { ...ACTS_ON_HUB, isIdempotent: true, returns: DONE };
 
 /** Tools for the network credentials that new devices get; secrets go in and never come out. */
 export function credentialTools(ports: AdminPorts): readonly RegisteredTool[] {
@@ -16,8 +16,7 @@ export function credentialTools(ports: AdminPorts): readonly RegisteredTool[] {
 function listCredentialsTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'list_credentials',
       title: 'List network credentials',
       description: 'Lists the stored Wi-Fi and Thread credential sets by name and network, without their secrets.',
@@ -69,8 +68,7 @@ function setThreadTool({ administration }: AdminPorts): RegisteredTool {
 function importThreadTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...FOR_HUB,
+      ...ACTS_ON_HUB,
       name: 'import_thread_credentials',
       title: 'Import Thread credentials',
       description: 'Takes the active Thread dataset from an OpenThread Border Router.',
@@ -104,49 +102,30 @@ function removeCredentialTool({ administration }: AdminPorts): RegisteredTool {
   );
 }
 
-const TOPOLOGY_TEXT = { type: 'string' } as const;
 const decibels = { type: 'number', 'x-unit': 'dBm' } as const;
 
-const TOPOLOGY = {
-  type: 'object',
-  required: ['nodes', 'links'],
-  properties: {
-    nodes: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['id', 'name', 'kind'],
-        properties: {
-          id: { ...TOPOLOGY_TEXT, description: 'Device id, or thread:<EUI-64> for one that is not of this hub, such as a border router' },
-          device: TOPOLOGY_TEXT,
-          name: TOPOLOGY_TEXT,
-          kind: { enum: ['thread', 'wifi', 'ethernet', 'unknown'] },
-          role: { ...TOPOLOGY_TEXT, description: 'In its Thread network, such as Router or SleepyEndDevice' },
-          network: { ...TOPOLOGY_TEXT, description: 'Name of the Thread network, or BSSID of the access point' },
-          channel: { type: 'integer' },
-          rssi: { ...decibels, description: 'Of Wi-Fi; below -80 is weak' },
-          reachability: TOPOLOGY_TEXT,
-          problem: { ...TOPOLOGY_TEXT, description: 'Why it told no more' },
-        },
-      },
-    },
-    links: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['from', 'to', 'is_child'],
-        properties: { from: TOPOLOGY_TEXT, to: TOPOLOGY_TEXT, rssi: decibels, lqi: { type: 'integer' }, is_child: { type: 'boolean' } },
-      },
-    },
+const NODE = resultSchema(
+  {
+    id: { ...TEXT, description: 'Device id, or thread:<EUI-64> for one that is not of this hub, such as a border router' },
+    device: TEXT,
+    name: TEXT,
+    kind: { enum: ['thread', 'wifi', 'ethernet', 'unknown'] },
+    role: { ...TEXT, description: 'In its Thread network, such as Router or SleepyEndDevice' },
+    network: { ...TEXT, description: 'Name of the Thread network, or BSSID of the access point' },
+    channel: INTEGER,
+    rssi: { ...decibels, description: 'Of Wi-Fi; below -80 is weak' },
+    reachability: TEXT,
+    problem: { ...TEXT, description: 'Why it told no more' },
   },
-};
+  ['device', 'role', 'network', 'channel', 'rssi', 'reachability', 'problem'],
+);
+const LINK = resultSchema({ from: TEXT, to: TEXT, rssi: decibels, lqi: INTEGER, is_child: { type: 'boolean' } }, ['rssi', 'lqi']);
 
-/** `network_topology`: how devices reach the hub, and who hears whom over Thread. */
+/** `network_topology`: how devices reach the hub, and which Thread devices are neighbours. */
 export function topologyTool(administration: Pick<DeviceAdministration, 'topology'>): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'network_topology',
       title: 'Network topology',
       description:
@@ -156,7 +135,7 @@ export function topologyTool(administration: Pick<DeviceAdministration, 'topolog
       isAsyncAllowed: true,
       timeoutMs: 60_000,
       parameters: {},
-      returns: TOPOLOGY,
+      returns: resultSchema({ nodes: { type: 'array', items: NODE }, links: { type: 'array', items: LINK } }),
     },
     async (_, { signal }) => snakeJson(await administration.topology({ signal })),
   );

@@ -2,17 +2,18 @@ import type { Authorizer } from '../../core/auth/authorizer.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { REACHABILITIES } from '../../core/devices/device-model.ts';
-import { areaKey, type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.ts';
+import { areaKey, type HomeNames } from '../../core/devices/device-names.ts';
 import { AGGREGATIONS, freshnessOf, type Reading, type ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseSensorId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { resolveArea, resolveDevice, resolveSensor, resolveSensorAt, withAliases } from '../names/resolve-names.ts';
 
-const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
+/** Units in which tools return temperatures. */
+export const TEMPERATURE_UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const DAY_MS = 86_400_000;
 
 const freshness = {
@@ -21,9 +22,12 @@ const freshness = {
   reachability: { enum: REACHABILITIES },
 };
 
-/** What sensors are listed and read from. */
-interface SensorSources extends SensorListSources {
+/** The sources of sensors and their names. */
+interface SensorSources {
   readonly readings: ReadingStore;
+  readonly authorizer: Pick<Authorizer, 'authorize'>;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly homeNames: HomeNames;
 }
 
 /** `query_sensor`, `read_temperature` and `list_sensors` over everything that has readings. */
@@ -46,20 +50,16 @@ const QUERY_PARAMETERS = {
   every_seconds: p.integer({ description: 'Width of one bucket; the whole range when absent', minimum: 1, unit: 's' }).optional(),
 };
 
-const QUERY_RESULT = {
-  type: 'object',
-  required: ['sensor_id', 'values', 'unit', 'sensor_type'],
-  properties: {
-    sensor_id: { type: 'string' },
-    values: {
-      type: 'array',
-      items: { type: 'object', required: ['timestamp', 'value'], properties: { timestamp: freshness.timestamp, value: {} } },
-    },
-    unit: { type: 'string' },
-    sensor_type: { type: 'string' },
+const QUERY_RESULT = resultSchema(
+  {
+    sensor_id: TEXT,
+    values: { type: 'array', items: resultSchema({ timestamp: freshness.timestamp, value: {} }) },
+    unit: TEXT,
+    sensor_type: TEXT,
     ...freshness,
   },
-};
+  ['timestamp', 'age_seconds', 'reachability'],
+);
 
 function querySensorTool(readings: ReadingStore): RegisteredTool {
   return defineTool(
@@ -95,7 +95,7 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
 }
 
 function readTemperatureTool({ readings, homeNames, directory }: SensorSources): RegisteredTool {
-  const typesOf = (device: string) => directory?.get(device as DeviceId)?.deviceTypes ?? [];
+  const typesOf = (device: string) => directory.get(device as DeviceId)?.deviceTypes ?? [];
   const temperatures = () => readings.sensors().filter(({ sensor }) => sensor.kind === 'temperature' && sensor.unit === '°C');
   return defineTool(
     {
@@ -110,21 +110,16 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
       tags: ['temperature', 'room', 'sensor'],
       parameters: {
         location: p.string({ description: 'Room or other area, or a sensor or device id', maxLength: 200 }),
-        unit: p.enum(UNITS, { description: 'Unit of the answer', default: 'celsius' }),
+        unit: p.enum(TEMPERATURE_UNITS, { description: 'Unit of the answer', default: 'celsius' }),
       },
-      returns: {
-        type: 'object',
-        required: ['value', 'unit', 'sensor_id'],
-        properties: { value: { type: 'number' }, unit: { enum: UNITS }, sensor_id: { type: 'string' }, ...freshness },
-      },
+      returns: resultSchema({ value: { type: 'number' }, unit: { enum: TEMPERATURE_UNITS }, sensor_id: TEXT, ...freshness }, [
+        'timestamp',
+        'age_seconds',
+        'reachability',
+      ]),
       canonicalize: (params, caller) => ({
         ...params,
-        location: resolveSensorAt(params.location, temperatures(), {
-          caller,
-          typesOf,
-          kind: 'temperature',
-          ...(homeNames && { names: homeNames }),
-        }),
+        location: resolveSensorAt(params.location, temperatures(), { caller, typesOf, kind: 'temperature', names: homeNames }),
       }),
     },
     async ({ location, unit }, { clock }) => {
@@ -136,7 +131,7 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
 }
 
 /** A temperature in °C in another unit, to hundredths: more digits than a sensor has would only pretend. */
-export function fromCelsius(celsius: number, unit: (typeof UNITS)[number]): number {
+export function fromCelsius(celsius: number, unit: (typeof TEMPERATURE_UNITS)[number]): number {
   const value = { celsius, fahrenheit: (celsius * 9) / 5 + 32, kelvin: celsius + 273.15 }[unit];
   return Math.round(value * 100) / 100;
 }
@@ -175,15 +170,6 @@ function parseRange(range: { readonly start?: string; readonly end?: string }, n
 const MAX_PAGE = 500;
 const nullable = (type: string) => ({ type: [type, 'null'] });
 
-/** What sensors are listed from. */
-interface SensorListSources {
-  readonly readings: Pick<ReadingStore, 'sensors'>;
-  readonly authorizer: Pick<Authorizer, 'authorize'>;
-  /** Tells the names of devices; their ids alone count when absent. */
-  readonly directory?: Pick<DeviceDirectory, 'get'>;
-  readonly homeNames?: HomeNames;
-}
-
 interface SensorQuery {
   readonly device?: string | undefined;
   readonly area?: string | undefined;
@@ -191,7 +177,7 @@ interface SensorQuery {
 }
 
 /** `core:list_sensors`: every sensor that the caller may read, here or, with routing, on another hub. */
-function listSensorsTool(parts: SensorListSources): RegisteredTool {
+function listSensorsTool(parts: SensorSources): RegisteredTool {
   return defineTool(
     {
       name: 'list_sensors',
@@ -212,47 +198,38 @@ function listSensorsTool(parts: SensorListSources): RegisteredTool {
       },
       returns: LIST_RESULT,
     },
-    async ({ limit, offset, ...wish }, { clock, principal }) => {
+    async ({ limit, offset, ...query }, { clock, principal }) => {
       const mayRead = ({ sensor }: Reading) => parts.authorizer.authorize(principal, [`sensor:read:${sensor.id}`]).allowed;
-      const fitting = matchingReadings(parts, parts.readings.sensors().filter(mayRead), wish);
+      const fitting = matchingReadings(parts, parts.readings.sensors().filter(mayRead), query);
       const inOrder = fitting.toSorted((a, b) => compareText(a.sensor.id, b.sensor.id));
       return { sensors: inOrder.slice(offset, offset + limit).map((reading) => sensorView(reading, clock.now())), total: fitting.length };
     },
   );
 }
 
-const LIST_RESULT = {
-  type: 'object',
-  required: ['sensors', 'total'],
-  properties: {
-    sensors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['sensor_id', 'device_id', 'title', 'kind', 'unit', 'area', 'value', 'timestamp', 'age_seconds', 'reachability'],
-        properties: {
-          sensor_id: { type: 'string' },
-          device_id: { type: 'string' },
-          title: { type: 'string' },
-          kind: { type: 'string' },
-          unit: { type: 'string' },
-          area: nullable('string'),
-          value: { type: ['number', 'string', 'boolean', 'null'] },
-          timestamp: nullable('string'),
-          age_seconds: nullable('number'),
-          reachability: { enum: REACHABILITIES },
-        },
-      },
-    },
-    total: { type: 'integer', description: 'How many there are without limit and offset' },
+const LIST_RESULT = resultSchema({
+  sensors: {
+    type: 'array',
+    items: resultSchema({
+      sensor_id: TEXT,
+      device_id: TEXT,
+      title: TEXT,
+      kind: TEXT,
+      unit: TEXT,
+      area: nullable('string'),
+      value: { type: ['number', 'string', 'boolean', 'null'] },
+      timestamp: nullable('string'),
+      age_seconds: nullable('number'),
+      reachability: { enum: REACHABILITIES },
+    }),
   },
-} as const;
+  total: { ...INTEGER, description: 'How many there are without limit and offset' },
+});
 
-/** A device or area that no readable sensor is of is an error: an empty list would hide the slip of a pen. */
-function matchingReadings(parts: SensorListSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
-  const { homeNames = NO_HOME_NAMES } = parts;
+/** A device or area without a readable sensor is an error: an empty list would hide a typing error. */
+function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
-  const place = area === undefined ? undefined : resolveArea(area, areas, homeNames);
+  const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);
   const owner = device === undefined ? undefined : resolveDevice(device, devicesOf(parts, readings), { canSee: () => true });
   return readings.filter(
     ({ sensor }) =>
@@ -262,9 +239,9 @@ function matchingReadings(parts: SensorListSources, readings: readonly Reading[]
   );
 }
 
-function devicesOf({ directory, homeNames = NO_HOME_NAMES }: SensorListSources, readings: readonly Reading[]) {
+function devicesOf({ directory, homeNames }: SensorSources, readings: readonly Reading[]) {
   const ids = new Set(readings.map(({ sensor }) => sensor.device));
-  const devices = [...ids].map((id) => ({ id, name: directory?.get(id)?.name ?? id }));
+  const devices = [...ids].map((id) => ({ id, name: directory.get(id)?.name ?? id }));
   return withAliases(devices, homeNames);
 }
 

@@ -1,19 +1,17 @@
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { snakeJson } from '../schema/plain-json.ts';
-import { type AdminPorts, deviceOf, deviceParameter, FOR_HUB, forNode, HUB_ACTS, HUB_READS } from './hub-tool.ts';
+import { type AdminPorts, actsOnNode, deviceOf, deviceParameter, READS_WHOLE_HUB } from './hub-tool.ts';
 
 /** Thread is slow, and a device may wait before it begins. */
 const UPDATE_TIMEOUT_MS = 2 * 3_600_000;
-const text = { type: 'string' } as const;
-const version = {
-  type: 'object',
-  required: ['number', 'text'],
-  properties: {
-    number: { type: 'integer', description: 'Greater is newer' },
-    text: { ...text, description: 'As the manufacturer writes it' },
-  },
-} as const;
+const version = resultSchema({
+  number: { ...INTEGER, description: 'Greater is newer' },
+  text: { ...TEXT, description: 'As the manufacturer writes it' },
+});
+const offer = resultSchema({ device: TEXT, name: TEXT, from: version, to: version, file: TEXT, size_bytes: INTEGER, notes_url: TEXT }, [
+  'notes_url',
+]);
 
 /** Tools for the software of devices, from image files of the owner. */
 export function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
@@ -23,8 +21,7 @@ export function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
 function listTool({ administration }: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_READS,
-      ...FOR_HUB,
+      ...READS_WHOLE_HUB,
       name: 'list_updates',
       title: 'Software updates',
       description:
@@ -33,30 +30,11 @@ function listTool({ administration }: AdminPorts): RegisteredTool {
       tags: ['matter', 'ota', 'firmware', 'update', 'version'],
       timeoutMs: 60_000,
       parameters: {},
-      returns: {
-        type: 'object',
-        required: ['folder', 'offers', 'unfit'],
-        properties: {
-          folder: { ...text, description: 'Where the owner puts *.ota files' },
-          offers: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['device', 'name', 'from', 'to', 'file', 'size_bytes'],
-              properties: {
-                device: text,
-                name: text,
-                from: version,
-                to: version,
-                file: text,
-                size_bytes: { type: 'integer' },
-                notes_url: text,
-              },
-            },
-          },
-          unfit: { type: 'array', items: { type: 'object', required: ['file', 'reason'], properties: { file: text, reason: text } } },
-        },
-      },
+      returns: resultSchema({
+        folder: { ...TEXT, description: 'Where the owner puts *.ota files' },
+        offers: { type: 'array', items: offer },
+        unfit: { type: 'array', items: resultSchema({ file: TEXT, reason: TEXT }) },
+      }),
     },
     async () => snakeJson(await administration.updates()),
   );
@@ -65,8 +43,7 @@ function listTool({ administration }: AdminPorts): RegisteredTool {
 function updateTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
-      ...HUB_ACTS,
-      ...forNode(ports),
+      ...actsOnNode(ports),
       name: 'update_device',
       title: 'Update a device',
       description:
@@ -81,11 +58,7 @@ function updateTool(ports: AdminPorts): RegisteredTool {
         device_id: deviceParameter,
         file: p.string({ description: 'Name of an image in the folder', minLength: 5, maxLength: 254 }).optional(),
       },
-      returns: {
-        type: 'object',
-        required: ['device', 'file', 'from', 'to'],
-        properties: { device: text, file: text, from: version, to: version },
-      },
+      returns: resultSchema({ device: TEXT, file: TEXT, from: version, to: version }),
     },
     async ({ file, ...params }, { signal, progress }) => {
       const result = await ports.administration.update(deviceOf(params), {

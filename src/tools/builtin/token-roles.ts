@@ -1,8 +1,10 @@
 import { excessPermissions, parseGrant } from '../../core/auth/permission.ts';
-import type { TokenRequest } from '../../core/auth/tokens.ts';
+import { AGENT_NAME } from '../../core/auth/principal.ts';
+import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { p, type ValuesOf } from '../definition/define-tool.ts';
 
-/** A named profile: what a token of this role may do unless it is to do less. */
+/** A named profile of the configuration: the most that a token of this role may do. */
 interface TokenRole {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -12,20 +14,45 @@ interface TokenRole {
 
 export type TokenRoles = Readonly<Record<string, TokenRole>>;
 
-/** Parameters of mint_token. */
-export interface MintParams {
-  readonly agent_id: string;
-  readonly permissions?: readonly string[];
-  readonly role?: string;
-  readonly ttl_seconds?: number;
-  readonly max_hops?: number;
-  readonly allowed_nodes?: readonly string[];
-  readonly rate_per_minute?: number;
-  readonly key?: string;
-}
+type MintParams = ValuesOf<ReturnType<typeof mintParameters>>;
 
 const DAY_SECONDS = 86_400;
 const MINUTE_SECONDS = 60;
+
+/** Returns the parameters of mint_token for a configuration with these roles. */
+export function mintParameters(roles: readonly string[]) {
+  const known = roles.length > 0 ? `: ${roles.join(', ')}` : '; none is configured';
+  const permission = p.string({ description: 'Such as device:control:@type/light or sensor:read:*', maxLength: 322 });
+  const node = p.string({ description: 'Id of a hub', maxLength: 64 });
+  return {
+    agent_id: p.string({
+      description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
+      pattern: AGENT_NAME.source,
+      examples: ['assistant'],
+    }),
+    permissions: p
+      .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
+      .optional(),
+    role: p.string({ description: `Role of the configuration that its rights come from${known}`, maxLength: 64 }).optional(),
+    ttl_seconds: p
+      .integer({
+        description: "How long it lasts; the role's time or a day when left out",
+        minimum: 60,
+        maximum: LONGEST_TOKEN_SECONDS,
+        unit: 's',
+      })
+      .optional(),
+    max_hops: p.integer({ description: 'From how many hubs away it may be used', minimum: 0, maximum: 255 }).optional(),
+    allowed_nodes: p.array(node, { description: 'Hubs that act for it; every hub of this mesh when left out', maxItems: 32 }).optional(),
+    rate_per_minute: p.integer({ description: 'Calls in a minute', minimum: 1, maximum: 1_000_000 }).optional(),
+    key: p
+      .string({
+        description: 'Raw Ed25519 public key of the agent, base64url; it then proves to hold it with each request',
+        pattern: '^[A-Za-z0-9_-]{43}$',
+      })
+      .optional(),
+  };
+}
 
 /** CONFIG_INVALID names the first role that holds what cannot be granted. */
 export function checkRoles(roles: TokenRoles): void {
@@ -37,7 +64,7 @@ export function checkRoles(roles: TokenRoles): void {
   }
 }
 
-/** The token that is asked for; what is said beside a role can only narrow it. VALIDATION_ERROR, PERMISSION_DENIED. */
+/** Returns the requested token; parameters beside a role can only narrow the role. VALIDATION_ERROR, PERMISSION_DENIED. */
 export function tokenRequest(params: MintParams, roles: TokenRoles): TokenRequest {
   const role = params.role === undefined ? undefined : roleNamed(params.role, roles);
   const maxHops = minimumOf(params.max_hops, role?.maxHops);
@@ -77,9 +104,7 @@ function permissionsOf({ permissions, role: name }: MintParams, role: TokenRole 
   throw new AtmoError(
     'PERMISSION_DENIED',
     `The role ${name} does not have ${beyond.join(', ')}; leave the role out to give more than it has`,
-    {
-      required: beyond,
-    },
+    { required: beyond },
   );
 }
 

@@ -1,13 +1,13 @@
 import { covers, NO_GROUPS, parseGrant } from '../../core/auth/permission.ts';
-import { AGENT_NAME, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
-import { LONGEST_TOKEN_SECONDS, type TokenAuthority, type TokenInspection, type TokenRecord } from '../../core/auth/tokens.ts';
+import { isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
+import type { TokenAuthority, TokenInspection, TokenRecord } from '../../core/auth/tokens.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p } from '../definition/define-tool.ts';
+import { defineTool, INSTANT, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './hub-tool.ts';
-import { checkRoles, type MintParams, type TokenRoles, tokenRequest } from './token-roles.ts';
+import { checkRoles, mintParameters, type TokenRoles, tokenRequest } from './token-roles.ts';
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
@@ -18,9 +18,6 @@ interface TokenPorts {
 const FOR_TOKENS = { permissions: ['admin:token'] } as const;
 const ADMIN_TOKEN = { namespace: 'admin', action: 'token' } as const;
 const tokenIdParameter = p.string({ description: 'Id of the token, as list_tokens tells it', pattern: '^[0-9a-f]{32}$' });
-const INSTANT = { type: 'string', format: 'date-time' } as const;
-const TEXT = { type: 'string' } as const;
-const TEXT_LIST = { type: 'array', items: TEXT } as const;
 
 /** Tools for the tokens that agents call with. */
 export function tokenTools(ports: TokenPorts): readonly RegisteredTool[] {
@@ -38,13 +35,15 @@ function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
       description:
         'Makes a signed token with which an agent may call some tools for some time, and answers its text once. An agent that makes one gives part of its own rights.',
       parameters: mintParameters(Object.keys(roles)),
-      returns: {
-        type: 'object',
-        required: ['token', 'token_id', 'agent_id', 'permissions', 'expires_at'],
-        properties: { token: { ...TEXT, 'x-secret': true }, token_id: TEXT, agent_id: TEXT, permissions: TEXT_LIST, expires_at: INSTANT },
-      },
+      returns: resultSchema({
+        token: { ...TEXT, 'x-secret': true },
+        token_id: TEXT,
+        agent_id: TEXT,
+        permissions: TEXTS,
+        expires_at: INSTANT,
+      }),
     },
-    async (params: MintParams, { principal: caller }) => {
+    async (params, { principal: caller }) => {
       const { token, principal } = tokens.issue(tokenRequest(params, roles), caller);
       return {
         token,
@@ -57,40 +56,6 @@ function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
   );
 }
 
-function mintParameters(roles: readonly string[]) {
-  const known = roles.length > 0 ? `: ${roles.join(', ')}` : '; none is configured';
-  const permission = p.string({ description: 'Such as device:control:@type/light or sensor:read:*', maxLength: 322 });
-  const node = p.string({ description: 'Id of a hub', maxLength: 64 });
-  return {
-    agent_id: p.string({
-      description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
-      pattern: AGENT_NAME.source,
-      examples: ['assistant'],
-    }),
-    permissions: p
-      .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
-      .optional(),
-    role: p.string({ description: `Role of the configuration that its rights come from${known}`, maxLength: 64 }).optional(),
-    ttl_seconds: p
-      .integer({
-        description: "How long it lasts; the role's time or a day when left out",
-        minimum: 60,
-        maximum: LONGEST_TOKEN_SECONDS,
-        unit: 's',
-      })
-      .optional(),
-    max_hops: p.integer({ description: 'From how many hubs away it may be used', minimum: 0, maximum: 255 }).optional(),
-    allowed_nodes: p.array(node, { description: 'Hubs that act for it; every hub of this mesh when left out', maxItems: 32 }).optional(),
-    rate_per_minute: p.integer({ description: 'Calls in a minute', minimum: 1, maximum: 1_000_000 }).optional(),
-    key: p
-      .string({
-        description: 'Raw Ed25519 public key of the agent, base64url; it then proves to hold it with each request',
-        pattern: '^[A-Za-z0-9_-]{43}$',
-      })
-      .optional(),
-  };
-}
-
 function showTool({ tokens }: TokenPorts): RegisteredTool {
   return defineTool(
     {
@@ -100,11 +65,7 @@ function showTool({ tokens }: TokenPorts): RegisteredTool {
       description:
         "Tells what a token allows and whether it may be used now. A caller's own token and those that come from it need no permission; others need admin:token.",
       parameters: { token: p.string({ description: 'Text of the token, at1.…', maxLength: 4096, secret: true }) },
-      returns: {
-        type: 'object',
-        required: ['state'],
-        properties: { state: { enum: ['valid', 'expired', 'revoked', 'unusable', 'invalid'] }, reason: TEXT },
-      },
+      returns: resultSchema({ state: { enum: ['valid', 'expired', 'revoked', 'unusable', 'invalid'] }, reason: TEXT }, ['reason']),
     },
     async ({ token }, { principal: caller }) => {
       const inspection = inspect(tokens, token);
@@ -124,7 +85,7 @@ function listTool({ tokens }: TokenPorts): RegisteredTool {
       title: 'List tokens',
       description: 'Lists the tokens that this hub made, newest first, until 30 days after their end; without their texts.',
       parameters: { agent_id: p.string({ description: 'Only those of this agent and its children', maxLength: 260 }).optional() },
-      returns: { type: 'object', required: ['tokens'], properties: { tokens: { type: 'array', items: { type: 'object' } } } },
+      returns: resultSchema({ tokens: { type: 'array', items: { type: 'object' } } }),
     },
     async ({ agent_id: agentId }, { clock }) => {
       const records = tokens.list();
@@ -146,11 +107,7 @@ function revokeTool({ tokens }: TokenPorts): RegisteredTool {
         'Ends a token and all that come from it, at once and for good. Answers whether it was in force and whether this hub made it.',
       isIdempotent: true,
       parameters: { token_id: tokenIdParameter },
-      returns: {
-        type: 'object',
-        required: ['revoked', 'known'],
-        properties: { revoked: { type: 'boolean' }, known: { type: 'boolean' } },
-      },
+      returns: resultSchema({ revoked: { type: 'boolean' }, known: { type: 'boolean' } }),
     },
     async ({ token_id: tokenId }) => {
       const known = tokens.find(tokenId) !== undefined;
@@ -159,7 +116,7 @@ function revokeTool({ tokens }: TokenPorts): RegisteredTool {
   );
 }
 
-/** What the token says, or why none of it can be believed. */
+/** Returns the content of the token, or the reason why it is not valid. */
 function inspect(tokens: TokenAuthority, token: string): TokenInspection | string {
   try {
     return tokens.inspect(token);
@@ -205,7 +162,7 @@ function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBefor
   };
 }
 
-/** How a token stands; it ends with any that it comes from. `known`: all that this hub made, by id. */
+/** Returns the state of a token, which ends with any that it derives from. `known`: all that this hub made, by id. */
 export function tokenState(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
   for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
     if (link.revokedAtMs !== undefined) return 'revoked';
@@ -213,7 +170,7 @@ export function tokenState(record: TokenRecord, known: ReadonlyMap<string, Token
   return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
 }
 
-/** What list_tokens answers of one token. `known`: all that this hub made, by id. */
+/** Returns the entry of a token in list_tokens. `known`: all that this hub made, by id. */
 function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
   const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
   return {

@@ -236,6 +236,23 @@ export function createJsonSchema(properties: Readonly<Record<string, JsonSchema>
   return { type: 'object', properties, required };
 }
 
+/** Schema of a text in a result. */
+export const TEXT = { type: 'string' } as const;
+/** Schema of a list of texts in a result. */
+export const TEXTS = { type: 'array', items: TEXT } as const;
+/** Schema of an integer in a result. */
+export const INTEGER = { type: 'integer' } as const;
+/** Schema of a time in a result, ISO 8601. */
+export const INSTANT = { type: 'string', format: 'date-time' } as const;
+
+/** The schema of a result object; its members are required, but for those of `optional`. */
+export function resultSchema<const Properties extends Readonly<Record<string, JsonSchema>>>(
+  properties: Properties,
+  optional: readonly (keyof Properties)[] = [],
+) {
+  return { type: 'object', required: Object.keys(properties).filter((name) => !optional.includes(name)), properties } as const;
+}
+
 function parameter<T>(schema: JsonSchema): Parameter<T, 'required'> {
   return { schema, presence: 'required', optional: () => ({ ...parameter<T | undefined>(schema), presence: 'optional' }) };
 }

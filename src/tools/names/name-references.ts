@@ -1,18 +1,22 @@
+import type { Authorizer } from '../../core/auth/authorizer.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { areaKey, foldedName } from '../../core/devices/device-names.ts';
+import type { DeviceId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { parseToolName } from '../definition/tool-names.ts';
 
-/** Something that was written down and may name a device or a tool. */
+/** A stored text that may name a device or a tool. */
 export interface ReferringText {
   readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting';
-  /** By which people know it. */
+  /** Its id for people. */
   readonly id: string;
   readonly content: Json;
-  /** It only says in which room something is: it names areas and nothing else, and what it is about moves with them. */
+  /** It only places something in a room: it names areas and nothing else, and its subject moves with them. */
   readonly isPlace?: boolean;
 }
 
-/** What uses a name, and how it is written there. */
+/** A user of a name, and the spellings there. */
 export interface NameReference {
   readonly kind: ReferringText['kind'];
   readonly id: string;
@@ -20,7 +24,7 @@ export interface NameReference {
   readonly isPlace?: boolean;
 }
 
-/** What is looked for: a device by its id, by what people call it and by the names of its tools, or areas by their keys. */
+/** The names to search for: a device by its id, its names for people and the names of its tools, or areas by their keys. */
 export interface NamesToFind {
   readonly device?: string;
   readonly areas?: readonly string[];
@@ -28,22 +32,22 @@ export interface NamesToFind {
   readonly tools: readonly string[];
 }
 
-/** Tells which automations, tokens, rules and tools use the names of a device or an area, so that nobody changes or frees one blindly. */
+/** Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody changes or frees one blindly. */
 export class NameReferences {
   readonly #sources: (() => readonly ReferringText[])[] = [];
 
-  /** Adds a place where names are written down; it is read at every question. */
+  /** Adds a source of texts; it is read at every search. */
   add(source: () => readonly ReferringText[]): void {
     this.#sources.push(source);
   }
 
   of(wanted: NamesToFind): readonly NameReference[] {
     const isArea = areaMatcherOf(wanted);
-    const isMeant = matcherOf(wanted);
+    const isName = matcherOf(wanted);
     return this.#sources
       .flatMap((source) => source())
       .flatMap(({ kind, id, content, isPlace = false }) => {
-        const as = [...new Set(stringsIn(content).filter((text) => isArea(text) || (!isPlace && isMeant(text))))];
+        const as = [...new Set(stringsIn(content).filter((text) => isArea(text) || (!isPlace && isName(text))))];
         return as.length === 0 ? [] : [{ kind, id, as, ...(isPlace && { isPlace }) }];
       });
   }
@@ -71,4 +75,39 @@ function stringsIn(value: Json): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(stringsIn);
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => [name, ...stringsIn(member)]);
+}
+
+/** The present and former names of a device, each list beginning with the present ones. */
+export interface ClaimedDeviceNames {
+  readonly device: DeviceId;
+  /** Names for people. */
+  readonly names: readonly string[];
+  /** Beginnings of its tools' names. */
+  readonly prefixes: readonly string[];
+  readonly tools: readonly string[];
+}
+
+/** Port: the names of devices, which stay theirs until they are freed. */
+export interface DeviceNameOwnership {
+  namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
+  all(): readonly ClaimedDeviceNames[];
+  findHolder(name: string): DeviceId | undefined;
+  /** The device whose tools begin with the prefix that this one's name would give; undefined where they are its own. */
+  holderOfWanted(device: Device): DeviceId | undefined;
+  /** Frees a name and returns the texts that the device no longer has. STORAGE_FAILED. */
+  free(device: DeviceId, name: string, isHere: boolean): readonly string[];
+  /** Returns the texts that `free` would take away. */
+  wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
+  /** Gives the names of a device to the former one that it was recognised as. STORAGE_FAILED. */
+  merge(from: DeviceId, to: DeviceId): void;
+}
+
+/** The parts of the hub that know the names of devices and rooms. */
+export interface NamingPorts {
+  readonly register: DeviceNameOwnership;
+  readonly directory: Pick<DeviceDirectory, 'get' | 'list'>;
+  readonly uses: Pick<NameReferences, 'of'>;
+  readonly authorizer: Authorizer;
+  /** Returns the room that a name means today. */
+  areaToday(area: string): string;
 }

@@ -5,8 +5,8 @@ import type { CommissionRequest, DeviceAdministration } from '../../../src/core/
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId } from '../../../src/core/ids.ts';
-import type { NamingPorts } from '../../../src/tools/builtin/device-name-tools.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
+import type { NamingPorts } from '../../../src/tools/names/name-references.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
 import { makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';

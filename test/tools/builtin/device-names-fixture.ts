@@ -1,4 +1,4 @@
-import type { NamingPorts } from '../../../src/tools/builtin/device-name-tools.ts';
+import type { NamingPorts } from '../../../src/tools/names/name-references.ts';
 import { listAuthorizer } from '../../calls/pipeline-fixture.ts';
 
 /** A hub in which no device has a name that was kept. */
