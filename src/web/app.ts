@@ -7,11 +7,11 @@ import { HubClient } from './api/hub-client.ts';
 import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
 import { Router } from './router.ts';
 
-/** A call that a person wants. */
+/** A call of a tool for a person. */
 export interface CallRequest {
   readonly tool: string;
   readonly params?: JsonObject;
-  /** What it does, for people, such as `Unlock Front door`. */
+  /** The action in words, such as `Unlock Front door`. */
   readonly label: string;
 }
 
@@ -56,13 +56,13 @@ export class App {
     );
   }
 
-  /** Takes the login of the link or of before, and listens to the hub as long as somebody is signed in. */
+  /** Uses the login of the link or the stored one, and reads the events of the hub while somebody is signed in. */
   async start(): Promise<void> {
     this.session.subscribe(() => this.#follow());
     const login = takeLogin();
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
-    // A link that is opened where the page is open already loads nothing anew.
+    // A link that is opened in the open page causes no reload.
     window.addEventListener('hashchange', () => {
       const other = takeLogin();
       if (other) void this.session.receiveLogin(other);
@@ -72,7 +72,7 @@ export class App {
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
   }
 
-  /** Calls a tool; undefined when it waits for approval now, and will run by itself once it is given. Errors are HubError. */
+  /** Calls a tool; undefined when the call waits for approval, after which it runs by itself. Throws HubError. */
   async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
     try {
       return await this.hub.invoke(tool, params);
@@ -97,7 +97,7 @@ export class App {
   }
 }
 
-/** The login in the address, taken out of it at once: what stands there is in the history, and may be read over a shoulder. */
+/** Removes the login from the address and returns it: the address is in the history, and others may see it on the screen. */
 function takeLogin(): Login | undefined {
   const login = loginOfFragment(location.hash);
   if (login) history.replaceState(null, '', location.pathname);

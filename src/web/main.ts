@@ -1,6 +1,6 @@
 /*
- * Defines the elements of all pages. They come in one file with the frame: together they are smaller than a library such as
- * the QR reader, which the page that needs it asks for by itself.
+ * Defines the elements of all pages. They are in one file with the frame: together they are smaller than a library such as the QR
+ * reader, which is loaded on demand.
  */
 import './pages/activity-page.ts';
 import './pages/add-device-page.ts';

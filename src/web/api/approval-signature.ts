@@ -9,13 +9,13 @@ const EMPTY_MAP = 0xa0;
 /** The text `Signature1`. */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
-/** A new key of a person: the seed stays in the browser, the public half is what is enrolled; both in base64url. */
+/** A new key of a person: the seed stays in the browser, the public key is enrolled; both in base64url. */
 export interface BrowserKey {
   readonly seed: string;
   readonly publicKey: string;
 }
 
-/** The decision signed as docs/approvals.md says: COSE_Sign1 by this key or the one of this seed (32 bytes, base64url), base64url. */
+/** The signature of a decision (docs/approvals.md): COSE_Sign1 with a key or a seed (32 bytes, base64url), in base64url. */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
   const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);

@@ -1,15 +1,15 @@
 import { type Login, type LoginStorage, loginOf, STORAGE_KEY } from './session.ts';
 import { isSigningKey, signingKeyOf } from './signing-key.ts';
 
-/** For this browser until somebody signs out: IndexedDB, of this origin alone. Seeds become keys that nobody can read out. */
+/** Stores the login in the browser until the person signs out: IndexedDB of this origin. Seeds become keys that cannot be exported. */
 export function browserStorage(factory: IDBFactory): LoginStorage {
-  const shelf = 'login';
+  const table = 'login';
   const run = async <Value>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<Value>): Promise<Value> => {
     const opening = factory.open('atmosphere', 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(shelf);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(table);
     const database = await requestResult(opening);
     try {
-      return await requestResult(act(database.transaction(shelf, mode).objectStore(shelf)));
+      return await requestResult(act(database.transaction(table, mode).objectStore(table)));
     } finally {
       database.close();
     }

@@ -2,35 +2,35 @@ import { SseParser } from '../../codec/sse-parser.ts';
 import { HubError } from './hub-client.ts';
 import type { EventView } from './hub-types.ts';
 
-/** How the page hears the hub: `live`, on the way to it, or not at all until the hub answers again. */
+/** The state of the connection to the hub. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Port: waiting, so that tests do not. Resolves early when the signal aborts. */
+/** Port: waits, so that tests need not. Resolves early when the signal aborts. */
 export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 export interface EventStreamParts {
-  /** The stream from the hub, after the event of this id if there is one. */
+  /** Opens the stream of the hub, after the event of this id if there is one. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
   readonly wait: Wait;
-  /** 0 (inclusive) to 1, so that many pages do not come back at the same moment. */
+  /** 0 (inclusive) to 1, so that many pages do not reconnect at the same moment. */
   readonly random: () => number;
 }
 
 export interface EventStreamListener {
   onEvent(event: EventView): void;
-  /** Events were lost, or nothing is known yet: what is shown has to be asked for anew. */
+  /** Is called after events were lost, and at the beginning: everything has to be loaded. */
   onGap(): void;
   onConnection(connection: Connection): void;
 }
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;
-/** The hub says something at least every 15 s. */
+/** The hub sends something at least every 15 s. */
 const SILENCE_MS = 40_000;
-/** A machine that is gone may take a connection and never answer. */
+/** A connection to a machine that has failed may stay open without any answer. */
 const OPENING_MS = 30_000;
 
-/** The hub's events, for ever: comes back after every cut where it was, asks for a reload when something was lost. */
+/** The events of the hub. The stream resumes after every cut; lost events need a reload. */
 export class EventStream {
   readonly #parts: EventStreamParts;
   readonly #listener: EventStreamListener;
@@ -60,7 +60,7 @@ export class EventStream {
     }
   }
 
-  /** Comes back at once instead of at the next try: the network is there again, the page is looked at again. */
+  /** Reconnects at once instead of after the delay: the network is back, or the page is visible again. */
   wake(): void {
     this.#nap.abort();
   }
@@ -69,7 +69,7 @@ export class EventStream {
     this.#ended.abort();
   }
 
-  /** True when there is nothing more to hear: the token has ended. */
+  /** True when the hub has rejected the token. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
     try {
@@ -93,18 +93,18 @@ export class EventStream {
       const { done, value } = await this.#within(SILENCE_MS, reader.read(), silence);
       if (done) return;
       this.#failures = 0;
-      for (const { event, data, id } of parser.push(decoder.decode(value, { stream: true }))) this.#tell(event, data, id);
+      for (const { event, data, id } of parser.push(decoder.decode(value, { stream: true }))) this.#emit(event, data, id);
     }
   }
 
-  /** Cuts what takes longer. */
+  /** Aborts work that takes longer. */
   #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
     const patience = new AbortController();
     void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());
     return work.finally(() => patience.abort());
   }
 
-  #tell(event: string, data: string, id: string | undefined): void {
+  #emit(event: string, data: string, id: string | undefined): void {
     if (id !== undefined) this.#lastEventId = id;
     if (event === 'gap') {
       this.#lastEventId = undefined;

@@ -157,7 +157,7 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
-  // A new kind of value of a device that is known, or of one that is not.
+  // A new reading of a known or an unknown device.
   if (event.type === 'sensor.reading' && !state.readings.has(event.subject)) return 'devices';
   return undefined;
 }

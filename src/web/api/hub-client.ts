@@ -44,7 +44,7 @@ export class HubClient {
     return envelope.result ?? null;
   }
 
-  /** An answer whose body is read as it comes, such as the event stream. */
+  /** A response whose body is read as it arrives, such as the event stream. */
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
@@ -71,7 +71,7 @@ export class HubClient {
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {
     const response = await this.#send(method, path, options);
     const body = tryParseJson(await response.text());
-    // A call that waits for people is no success though HTTP says 202; a job that began is.
+    // Status 202 is a job that has begun, or a call that waits for approval: only the former is a success.
     const isError = !response.ok || (isJsonObject(body) && (body.status === 'error' || body.code === 'APPROVAL_REQUIRED'));
     if (isError) return this.#refuse(body, response.status);
     return body as Answer;

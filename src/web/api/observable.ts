@@ -1,20 +1,20 @@
-/** Something whose change others want to hear of; changes of one moment are told once. */
+/** An object that notifies listeners of changes; several changes in one task notify once. */
 export class Observable {
   readonly #listeners = new Set<() => void>();
-  #isTold = true;
+  #isNotified = true;
 
-  /** Listens; the answer stops it. */
+  /** Adds a listener; the function that it returns removes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells the listeners soon. */
+  /** Notifies the listeners in a microtask. */
   protected changed(): void {
-    if (!this.#isTold) return;
-    this.#isTold = false;
+    if (!this.#isNotified) return;
+    this.#isNotified = false;
     queueMicrotask(() => {
-      this.#isTold = true;
+      this.#isNotified = true;
       for (const listener of [...this.#listeners]) listener();
     });
   }

@@ -3,57 +3,57 @@ import { isJsonObject, tryParseJson } from '../../core/json.ts';
 import { Observable } from './observable.ts';
 import { bytesOfBase64Url, type SigningKey } from './signing-key.ts';
 
-/** Where logins are kept: for the tab always, for the browser when the person wants to stay signed in. */
+/** The storages of logins: of the tab, and of the browser for persons who stay signed in. */
 export interface LoginStorages {
   readonly tab: LoginStorage;
   readonly browser: LoginStorage;
 }
 
-/** Who is signed in at this page, over reloads. */
+/** The login of this page, which survives reloads. */
 export class Session extends Observable {
-  readonly #shelves: LoginStorages;
+  readonly #storages: LoginStorages;
   #login: Login | undefined;
   #offered: Login | undefined;
   #endedBy: ErrorCode | undefined;
   #isKept = false;
 
-  constructor(shelves: LoginStorages) {
+  constructor(storages: LoginStorages) {
     super();
-    this.#shelves = shelves;
+    this.#storages = storages;
   }
 
   get login(): Login | undefined {
     return this.#login;
   }
 
-  /** The login of a link that somebody else than the one who is signed in would be by. */
+  /** The login of a link that would replace another login. */
   get offered(): Login | undefined {
     return this.#offered;
   }
 
-  /** Why the last login ended without the person's wish, such as TOKEN_EXPIRED. */
+  /** The error that ended the last login, such as TOKEN_EXPIRED. */
   get endedBy(): ErrorCode | undefined {
     return this.#endedBy;
   }
 
-  /** True when the login outlives the tab. */
+  /** True when the login survives the tab. */
   get isKept(): boolean {
     return this.#isKept;
   }
 
-  /** Takes up the login of before the reload. */
+  /** Loads the login from before the reload. */
   async restore(): Promise<void> {
-    const ofTab = await this.#shelves.tab.load();
-    // A browser may forbid its database, in private windows for instance; the tab's own place is then all there is.
-    const ofBrowser = await this.#shelves.browser.load().catch(() => undefined);
+    const ofTab = await this.#storages.tab.load();
+    // A browser may forbid its database, for instance in private windows; then only the storage of the tab is left.
+    const ofBrowser = await this.#storages.browser.load().catch(() => undefined);
     this.#isKept = ofTab === undefined && ofBrowser !== undefined;
     this.#login = ofTab ?? ofBrowser;
     this.changed();
   }
 
   /**
-   * Takes the login of a link, at once where nobody is signed in. Else it waits for `takeOffer`: anybody can make a link, and
-   * what the person does next would be done for somebody else.
+   * Uses the login of a link, at once where nobody is signed in. Otherwise it waits for `acceptOffer`: anybody can make a link, and
+   * the person would go on with the rights and under the eyes of its author.
    */
   async receiveLogin(login: Login): Promise<void> {
     const before = this.#login;
@@ -63,25 +63,25 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** The person wants the login of the link. */
+  /** Uses the login of the link, as the person decided. */
   async acceptOffer(): Promise<void> {
     const login = this.#offered;
     if (login) await this.signIn(login);
   }
 
-  /** The person stays who they are. */
+  /** Drops the login of the link, as the person decided. */
   refuseOffer(): void {
     this.#offered = undefined;
     this.changed();
   }
 
   async signIn(login: Login, { isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
-    await this.#shelves.tab.clear();
-    await this.#shelves.browser.clear().catch(() => undefined);
-    const shelf = isKept ? this.#shelves.browser : this.#shelves.tab;
-    await shelf.save(login);
-    // What is kept holds a key in the place of its seed, and so does the page from then on.
-    this.#login = (isKept && (await shelf.load())) || login;
+    await this.#storages.tab.clear();
+    await this.#storages.browser.clear().catch(() => undefined);
+    const storage = isKept ? this.#storages.browser : this.#storages.tab;
+    await storage.save(login);
+    // The storage of the browser replaces the seed by a key, which the page then uses too.
+    this.#login = (isKept && (await storage.load())) || login;
     this.#offered = undefined;
     this.#isKept = isKept;
     this.#endedBy = undefined;
@@ -93,22 +93,22 @@ export class Session extends Observable {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
-  /** Forgets the login here; the token itself lives on until it expires or is revoked. */
+  /** Deletes the login here; the token itself stays valid until it expires or is revoked. */
   async signOut(endedBy?: ErrorCode): Promise<void> {
     if (!this.#login) return;
     this.#login = undefined;
     this.#endedBy = endedBy;
     this.changed();
-    await this.#shelves.tab.clear();
-    await this.#shelves.browser.clear().catch(() => undefined);
+    await this.#storages.tab.clear();
+    await this.#storages.browser.clear().catch(() => undefined);
   }
 }
 
-/** Who is signed in: a token, and for who approves a name and the private key to sign with. */
+/** A login: a token, and for an approver the name and the private key. */
 export interface Login {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key, 32 bytes in base64url; or the key itself, which tells nobody its seed. */
+  /** Seed of the Ed25519 key, 32 bytes in base64url; or the key itself, whose seed cannot be read. */
   readonly key?: string | SigningKey;
 }
 
@@ -145,7 +145,7 @@ export function loginOf(value: unknown): Login | undefined {
   };
 }
 
-/** The login of what a person pasted: a token, a whole link, or its JSON. */
+/** The login of a pasted text: a token, a whole link, or its JSON. */
 export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');
@@ -153,17 +153,17 @@ export function loginOfPaste(text: string): Login | undefined {
   return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOf({ token: trimmed });
 }
 
-/** Port: where a login outlives a reload. */
+/** Port: stores a login over reloads. */
 export interface LoginStorage {
   load(): Promise<Login | undefined>;
   save(login: Login): Promise<void>;
   clear(): Promise<void>;
 }
 
-/** Under which name a login lies on any shelf. */
+/** The key of the login in any storage. */
 export const STORAGE_KEY = 'atmosphere-login';
 
-/** For this tab until it is closed. */
+/** Stores the login until the tab is closed. */
 export function tabStorage(storage: Storage): LoginStorage {
   return {
     load: async () => loginOfJson(storage.getItem(STORAGE_KEY) ?? ''),

@@ -1,7 +1,7 @@
-/** As the page and Node both know it. */
+/** The type as both the page and Node declare it. */
 type Key = (typeof CryptoKey)['prototype'];
 
-/** A key that signs and that nobody can read out, not even this page: what a browser keeps of an approver's key. */
+/** An approver's key in the browser: it signs, and not even this page can export it. */
 export interface SigningKey {
   readonly privateKey: Key;
   /** 32 bytes in base64url. */
@@ -11,7 +11,7 @@ export interface SigningKey {
 /** PKCS #8 of an Ed25519 key up to its seed (RFC 8410 §7). */
 const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-/** The key of a seed (32 bytes, base64url); undefined in a browser that does not know Ed25519. */
+/** The key of a seed (32 bytes, base64url); undefined in a browser without Ed25519. */
 export async function signingKeyOf(seed: string): Promise<SigningKey | undefined> {
   const der = Uint8Array.of(...PKCS8_PREFIX, ...bytesOfBase64Url(seed));
   try {
@@ -24,7 +24,7 @@ export async function signingKeyOf(seed: string): Promise<SigningKey | undefined
   }
 }
 
-/** True for what `keptKeyOf` made, also after it lay in the browser's database. */
+/** True for a key of `signingKeyOf`, also after it was in the browser's database. */
 export function isSigningKey(value: unknown): value is SigningKey {
   return (
     typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
@@ -36,7 +36,7 @@ export async function signWith({ privateKey }: SigningKey, message: Uint8Array<A
   return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
 }
 
-/** Bytes of base64url without padding; empty for what is none. */
+/** Bytes of base64url without padding; empty for any other text. */
 export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

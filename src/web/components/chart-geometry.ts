@@ -30,7 +30,7 @@ export interface ChartShape {
   readonly timeTicks: readonly { readonly x: number; readonly atMs: number; readonly isDay: boolean }[];
 }
 
-/** Room for the words at the edges. */
+/** Space for the labels at the edges, pixels. */
 export const CHART_MARGIN = { top: 12, right: 14, bottom: 26, left: 58 } as const;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -38,7 +38,7 @@ const TIME_STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 
 const PIXELS_PER_TIME_TICK = 90;
 const VALUE_TICKS = 4;
 
-/** The curve of points in the order of their times; those before the frame give the value that it begins with. */
+/** The curve of points in the order of their times; the last point before the frame sets the first value. */
 export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): ChartShape {
   const inside = clipped(points, frame);
   const [low, high] = frame.isStepped ? [0, 1] : bounds(inside);
@@ -68,10 +68,10 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
   };
 }
 
-/** Round values (1, 2 or 5 times a power of ten) that lie around low and high, some four of them. */
+/** About four round values (1, 2 or 5 times a power of ten) around low and high. */
 export function niceTicks(low: number, high: number): readonly number[] {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  // What differs by less than can be read does not differ.
+  // Differences below the precision of the labels count as none.
   const span = high - low > size * 1e-6 ? high - low : 0;
   const rough = (span || size || 1) / VALUE_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -105,7 +105,7 @@ function pathOf(spots: readonly { readonly x: number; readonly y: number }[], is
     .join('');
 }
 
-/** There along the top, and back along the bottom. */
+/** A closed path along the top, and back along the bottom. */
 function bandOf(edges: readonly { readonly x: number; readonly top: number; readonly bottom: number }[]): string {
   if (edges.every(({ top, bottom }) => top === bottom)) return '';
   const there = edges.map(({ x, top }) => `${x} ${top}`);

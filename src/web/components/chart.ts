@@ -3,7 +3,7 @@ import { CHART_MARGIN, type ChartPoint, type ChartShape, chartOf } from './chart
 import { numberWords } from './formatting.ts';
 import { LightElement, type Stop } from './light-element.ts';
 
-/** What a curve is drawn over. */
+/** The axes of a curve. */
 export interface ChartScale {
   readonly startMs: number;
   readonly endMs: number;

@@ -4,11 +4,11 @@ import { icon } from './icon.ts';
 
 export interface ModalOptions {
   readonly title: string;
-  /** The person has closed it; the caller stops rendering it. */
+  /** Is called when the person has closed it; the caller stops rendering it. */
   readonly onClose: () => void;
 }
 
-/** A dialog over the page: takes the focus, gives it back, closes with Escape. Rendered = open. */
+/** A modal dialog, open while it is rendered: it takes the focus, returns it at the end, and closes with Escape. */
 export function modalDialog({ title, onClose }: ModalOptions, content: unknown): TemplateResult {
   return html`
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>
@@ -27,7 +27,7 @@ export function closeDialog(event: Event): void {
 }
 
 function open(element: Element | undefined): void {
-  // It has to be in the document, which it is once the rendering is done.
+  // The element is in the document only after the rendering.
   queueMicrotask(() => {
     if (element instanceof HTMLDialogElement && element.isConnected && !element.open) element.showModal();
   });

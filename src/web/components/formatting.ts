@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** How long ago something was, such as `2 min ago`; `never` without a time. */
+/** The age of a time, such as `2 min ago`; `unknown` without a time. */
 export function ageWords(at: string | null, nowMs: number): string {
   if (at === null) return 'unknown';
   const ageMs = Math.max(0, nowMs - Date.parse(at));
@@ -16,7 +16,7 @@ export function ageWords(at: string | null, nowMs: number): string {
   return `${Math.floor(ageMs / DAY_MS)} days ago`;
 }
 
-/** Time that is left, as `9:04`; `0:00` when there is none. */
+/** The remaining time, as `9:04`; `0:00` after it. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -43,7 +43,7 @@ export function numberWords(value: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits });
 }
 
-/** `door_closed` as `door closed`; what has no underscores stays as it is. */
+/** `door_closed` as `door closed`. */
 export function humanWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
@@ -56,7 +56,7 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   tilt_percent: 'Slats open',
 };
 
-/** What a reading is called: `is_on` is `On`, `co2` is `CO₂`. */
+/** The name of a reading: `is_on` is `On`, `co2` is `CO₂`. */
 export function readingName(name: string): string {
   return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
 }

@@ -1,9 +1,8 @@
 import { PositionStability } from './position-stability.ts';
 
 /**
- * Buttons that decide for a person. A press of one counts only where this very button, about this very thing, has been on the screen
- * under the pointer for half a second: a list that moves at that moment must not put another request under the finger. `about`
- * names what they decide about.
+ * Guards buttons that decide for a person. A press counts only if this button, about this thing, has been visible at the same place
+ * for half a second: a list that moves at that moment must not put another request under the finger. `about` is the id of the thing.
  */
 class MisclickGuard extends HTMLElement {
   static readonly observedAttributes = ['about'];
@@ -38,7 +37,7 @@ class MisclickGuard extends HTMLElement {
     this.#frame = requestAnimationFrame(this.#look);
   };
 
-  /** The list may have been drawn anew since the last frame: what counts is where the button is as it is pressed. */
+  /** Measures again, since the list may have changed after the last frame: the place at the press counts. */
   readonly #guard = (event: Event): void => {
     this.#measure();
     const button = event.target instanceof Element ? event.target.closest('button') : null;
@@ -60,14 +59,14 @@ class MisclickGuard extends HTMLElement {
   }
 }
 
-/** False where something lies over the button, or it is off the screen. */
+/** False where something covers the button, or it is off the screen. */
 function isVisible(button: HTMLButtonElement): boolean {
   const { left, top, width, height } = button.getBoundingClientRect();
   const above = document.elementFromPoint(left + width / 2, top + height / 2);
   return above !== null && button.contains(above);
 }
 
-/** In whole pixels, as it is laid out: a button that is pressed is drawn smaller and has not moved. */
+/** The layout position in whole pixels: a pressed button is drawn smaller but has not moved. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

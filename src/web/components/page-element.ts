@@ -6,7 +6,7 @@ import type { RouteParams } from '../router.ts';
 import { LightElement, type Stop } from './light-element.ts';
 import { copyable } from './text-block.ts';
 
-/** What the shell shows for a moment. */
+/** A message that the shell shows for some seconds. */
 export interface Notice {
   readonly text: string;
   readonly tone: 'good' | 'bad' | 'plain';

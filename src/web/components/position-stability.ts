@@ -1,11 +1,11 @@
-/** How long a button has to stand where it is before a press of it counts: nobody aims and presses faster than that. */
+/** A press counts only on a button that has not moved for this long: people need longer to aim. */
 const STABLE_MS = 500;
 
-/** Since when things have been where they are. */
+/** Records since when things have been at their place. */
 export class PositionStability<Thing> {
   #places = new Map<Thing, { readonly place: string; readonly sinceMs: number }>();
 
-  /** Takes over where everything is now; undefined for what cannot be seen. */
+  /** Sets the present place of everything; undefined for invisible things. */
   update(things: Iterable<readonly [Thing, string | undefined]>, nowMs: number): void {
     const places = new Map<Thing, { readonly place: string; readonly sinceMs: number }>();
     for (const [thing, place] of things) {
@@ -15,13 +15,13 @@ export class PositionStability<Thing> {
     this.#places = places;
   }
 
-  /** Has it been here, and nowhere else, for long enough to be aimed at? */
+  /** Whether it has been at the same place for long enough. */
   isStable(thing: Thing, nowMs: number): boolean {
     const known = this.#places.get(thing);
     return known !== undefined && nowMs - known.sinceMs >= STABLE_MS;
   }
 
-  /** Nothing was seen for a while. */
+  /** Deletes all places. */
   reset(): void {
     this.#places.clear();
   }

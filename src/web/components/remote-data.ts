@@ -2,13 +2,13 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import { icon } from './icon.ts';
 
-/** Something that a page asks the hub for: what came last, whether an answer is on its way, why none came. */
+/** Data that a page loads from the hub: the last value, whether a request runs, and the last error. */
 export class RemoteData<Value> {
   readonly #onChange: () => void;
   #turn = 0;
   #value: Value | undefined;
   #problem: string | undefined;
-  #isAsking = false;
+  #isLoading = false;
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
@@ -18,29 +18,29 @@ export class RemoteData<Value> {
     return this.#value;
   }
 
-  /** Why the last question had no answer, for people. */
+  /** The error of the last request, for people. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  get isAsking(): boolean {
-    return this.#isAsking;
+  get isLoading(): boolean {
+    return this.#isLoading;
   }
 
-  /** Asks; of several questions on their way only the last one's answer counts. What came before is shown until then. */
-  async load(question: () => Promise<Value>): Promise<void> {
+  /** Loads a value; of several running requests only the last one counts. The old value stays until then. */
+  async load(request: () => Promise<Value>): Promise<void> {
     const turn = ++this.#turn;
-    this.#isAsking = true;
+    this.#isLoading = true;
     this.#onChange();
     try {
-      const value = await question();
+      const value = await request();
       if (turn === this.#turn) this.#settle(value, undefined);
     } catch (error) {
       if (turn === this.#turn) this.#settle(this.#value, messageOf(error));
     }
   }
 
-  /** Forgets what came, and what is on its way. */
+  /** Deletes the value, and drops a running request. */
   reset(): void {
     this.#turn++;
     this.#settle(undefined, undefined);
@@ -49,17 +49,17 @@ export class RemoteData<Value> {
   #settle(value: Value | undefined, problem: string | undefined): void {
     this.#value = value;
     this.#problem = problem;
-    this.#isAsking = false;
+    this.#isLoading = false;
     this.#onChange();
   }
 }
 
-/** What was asked for: `show` draws it, with a word beside it while it is on its way or when it could not be had. */
-export function remoteDataView<Value>(asked: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
-  const { value, problem, isAsking } = asked;
+/** The view of loaded data by `show`, with a note while it loads and the error where it failed. */
+export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
+  const { value, problem, isLoading } = data;
   return html`
     ${problem === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${problem}</p>`}
-    ${isAsking && value === undefined ? html`<p class="quiet" aria-busy="true">One moment …</p>` : nothing}
+    ${isLoading && value === undefined ? html`<p class="quiet" aria-busy="true">One moment …</p>` : nothing}
     ${value === undefined ? nothing : show(value)}
   `;
 }

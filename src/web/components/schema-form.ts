@@ -6,7 +6,7 @@ import { icon } from './icon.ts';
 import { LightElement } from './light-element.ts';
 import { type FieldPath, type FormField, parseJsonOrText, schemaField, schemaFields, withValueAt } from './schema-fields.ts';
 
-/** A set of parameters that a tool gives as an example. */
+/** An example of parameters in the definition of a tool. */
 export interface FormExample {
   readonly description: string;
   readonly params: JsonObject;

@@ -53,7 +53,7 @@ export class ActivityPage extends PageElement {
         ${remoteDataView(this.#usage, (usage) => html`${recentCalls(usage)} ${usageTables(usage)}`)}
         <section class="card" aria-labelledby="journal-title">
           <header><h2 id="journal-title">Journal</h2>
-            <button type="button" class="button small" ?disabled=${this.#verdict.isAsking} @click=${() => this.#verify()}>${icon('shield')}Verify</button></header>
+            <button type="button" class="button small" ?disabled=${this.#verdict.isLoading} @click=${() => this.#verify()}>${icon('shield')}Verify</button></header>
           ${remoteDataView(this.#verdict, verdictView)} ${this.#filterForm()} ${remoteDataView(this.#journal, (page) => this.#rows(page))}
         </section>
       </div>
@@ -77,7 +77,7 @@ export class ActivityPage extends PageElement {
   #rows({ rows, next_before: nextBefore }: AuditPage): TemplateResult {
     if (rows.length === 0) return html`<p class="quiet">The journal has no such rows.</p>`;
     return html`
-      <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isAsking}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
+      <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isLoading}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
       ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#loadOlder(nextBefore)}>Older rows</button>`}
     `;
   }

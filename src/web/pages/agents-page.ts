@@ -6,14 +6,14 @@ import { RemoteData } from '../components/remote-data.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
-/** What a new agent may be given with one choice; the page of tokens has the finer ones. */
+/** The permissions of a new agent, in one choice; the page of tokens offers finer ones. */
 const RIGHTS = {
   use: { title: 'See and control all devices', permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
   look: { title: 'Only look: states, sensors, history', permissions: ['device:read:*', 'sensor:read:*'] },
 } as const;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
-/** How an agent is brought to use this hub: what to paste where, with its own token. */
+/** The configuration texts that connect an agent to this hub, with a token of its own. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());
@@ -55,7 +55,7 @@ export class AgentsPage extends PageElement {
     </section>`;
   }
 
-  /** A hub that other machines reach has an authority of its own, which those have to know first. */
+  /** The steps with which another machine trusts the authority of this hub. */
   #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
     if (!steps) return nothing;

@@ -11,21 +11,21 @@ export interface ApprovalText {
   readonly what: string;
   /** Names of the devices that are touched, each once. */
   readonly devices: readonly string[];
-  /** The same in a few words: names, or how many there are. */
+  /** The devices in short: their names, or their number. */
   readonly where: string;
-  /** What happens to them, each once, such as `Unlock Front door (hall)`. */
+  /** The effects, each once, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
   /** Every argument with its name and unit. */
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** What the hub tells in the place of a secret. */
+/** The text that the hub sends instead of a secret. */
 const SECRET = '[secret]';
 
-/** More devices than these are counted. */
+/** More devices than this are only counted. */
 const MAX_NAMED = 3;
 
-/** How a request ended, in a word. */
+/** The outcome of a request, in a word. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   pending: 'Expired',
   approved: 'Approved',
@@ -34,7 +34,7 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   expired: 'Expired',
 };
 
-/** Who agreed or refused, such as ` by ann and ben`; empty while nobody has. */
+/** The persons who approved or denied, such as ` by ann and ben`; empty before any decision. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
   return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
@@ -62,7 +62,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   };
 }
 
-/** What share of its time a request has left, 0 to 1. */
+/** The share of its time that a request has left, 0 to 1. */
 export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
   const endMs = Date.parse(expiresAt);
   const wholeMs = endMs - Date.parse(createdAt);
@@ -73,13 +73,13 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  // Ids and names are shown as they are: a word less, and it would be another one.
+  // Ids and names stay unchanged, since a changed one could mean another device.
   if (value === SECRET) return 'given, and shown to nobody';
   const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
 
-/** Nothing is rounded, and two values that are not the same never look it: the person signs what stands here. */
+/** The value without rounding, so that different values never look the same: the person signs it. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

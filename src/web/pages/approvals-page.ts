@@ -17,7 +17,7 @@ const SOON_MS = 60_000;
 /** The requests that wait for a person, and the decisions of the last hour. */
 export class ApprovalsPage extends PageElement {
   static override properties = { ...PageElement.properties, busy: { state: true } };
-  /** Ids of requests whose decision is on its way. */
+  /** Ids of requests whose decision is being sent. */
   declare busy: ReadonlySet<string>;
   readonly #schemas = new Map<string, JsonSchema>();
 
@@ -125,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     </li>`;
   }
 
-  /** The tool's parameters, asked for once, for the units of the arguments. */
+  /** The schema of the tool's parameters, loaded once, for the units of the arguments. */
   #schemaOf(tool: string): JsonSchema | undefined {
     if (!this.#schemas.has(tool)) {
       this.#schemas.set(tool, {});

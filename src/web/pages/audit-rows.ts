@@ -2,16 +2,16 @@ import { describeCompleted, type NamedDevice } from '../../core/devices/action-d
 import { isJsonObject } from '../../core/json.ts';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 
-/** A row of the journal as one line for people. */
+/** A row of the audit log as one line for people. */
 export interface AuditLine {
   readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
-  /** What it was about: the tool's name without namespace and version, or the event. */
+  /** The tool's name without namespace and version, or the event. */
   readonly subject: string;
-  /** How it went or why; empty where there is nothing to say. */
+  /** The parameters, result or reason; empty without any. */
   readonly detail: string;
 }
 
-/** What a row says; `content` is masked already. */
+/** The line of a row; the hub has masked secrets in `content`. */
 export function auditLine(
   { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
   devices: readonly NamedDevice[],
@@ -47,7 +47,7 @@ function decisionIn(decision: unknown): string {
   return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
 }
 
-/** Which rows of the journal are wanted; empty members leave the choice open. */
+/** The filter of the audit log; empty members do not filter. */
 export interface AuditFilter {
   readonly agent: string;
   readonly tool: string;
@@ -57,7 +57,7 @@ export interface AuditFilter {
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 
-/** Path of one page of the journal, newest first; `before` is `next_before` of the page before. */
+/** Path of one page of the audit log, newest first; `before` is `next_before` of the page before. */
 export function auditPath(filter: AuditFilter, before?: number): string {
   const query = new URLSearchParams({ limit: String(PAGE_ROWS) });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);

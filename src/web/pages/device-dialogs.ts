@@ -12,11 +12,11 @@ export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
   readonly expiresAt: string;
-  /** How many devices the codes open: all that are behind the same bridge. */
+  /** Number of devices that the codes open: all of the same bridge. */
   readonly devices: number;
 }
 
-/** The codes that `hub:share_device` answered; undefined for anything else. */
+/** The codes in a result of `hub:share_device`; undefined for any other result. */
 export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
   if (!isJsonObject(result)) return undefined;
   const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, devices } = result;
@@ -51,7 +51,7 @@ export function editDialog({ device, areas, onClose, onSave }: EditOptions): Tem
 
 interface RemoveOptions {
   readonly device: DeviceView;
-  /** All that leaves with it: the device itself, and what is behind the same bridge or in the same device. */
+  /** The devices that leave together: this one, and those of the same bridge or node. */
   readonly leaving: readonly DeviceView[];
   readonly onClose: () => void;
   readonly onRemove: (options: { readonly isForced: boolean }) => void;

@@ -91,7 +91,7 @@ export class DevicePage extends PageElement {
     `;
   }
 
-  /** A serial number is only a claim: who holds the device in the hand decides. */
+  /** A serial number can be forged: the person who holds the device decides. */
   #offer(device: DeviceView): TemplateResult | typeof nothing {
     if (!this.formerly) return nothing;
     const { former, name, removed_at_ms: removedAtMs } = this.formerly;

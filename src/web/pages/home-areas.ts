@@ -6,23 +6,23 @@ import { type TileModel, tileOf } from './device-tile-model.ts';
 /** A room with its devices. */
 export interface AreaView {
   readonly name: string;
-  /** `Upstairs`; null where nobody said. */
+  /** Such as `Upstairs`; null where it is not set. */
   readonly floor: string | null;
-  /** What is worth knowing before one looks closer, such as `21.5 °C`, `2 lights on`. */
+  /** A summary, such as `21.5 °C`, `2 lights on`. */
   readonly facts: readonly string[];
   readonly tiles: readonly TileModel[];
 }
 
 const ELSEWHERE = 'Elsewhere';
 
-/** The home by rooms: floor by floor, in the order of their names, what has none at the end. Devices that say and do nothing, as bridges, stay out. */
+/** The rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are left out. */
 export function areasOf(state: HomeState): readonly AreaView[] {
   const shown = state.devices.filter((device) => device.tools.length > 0 || device.readings.length > 0);
   const groups = Map.groupBy(shown, (device) => device.area ?? ELSEWHERE);
   return [...groups].map(([name, devices]) => areaOf(name, devices, state)).toSorted(byFloor);
 }
 
-/** Rooms of one floor stand together; those without one come after them, what has no room last. */
+/** Sorts rooms by floor; rooms without a floor come after them, devices without a room last. */
 function byFloor(a: AreaView, b: AreaView): number {
   const last = (area: AreaView) => (area.name === ELSEWHERE ? 2 : Number(area.floor === null));
   return last(a) - last(b) || (a.floor ?? '').localeCompare(b.floor ?? '') || a.name.localeCompare(b.name);
@@ -34,7 +34,7 @@ function areaOf(name: string, devices: readonly DeviceView[], state: HomeState):
   return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(own), tiles };
 }
 
-/** Tiles that one can do something with stand in front of those that only tell. */
+/** Tiles with alarms and with controls come before tiles with readings only. */
 function weight({ controls, tone }: TileModel): number {
   return (tone === 'alarm' ? 100 : 0) + Math.min(3, controls.length);
 }
@@ -47,7 +47,7 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/** Whatever is new of a device or of its readings makes a new device of it (home-state): what was made of the same one still holds. */
+/** The tile of a device, cached by its object: every change of a device or of its readings makes a new object (home-store.ts). */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;

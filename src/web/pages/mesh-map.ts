@@ -3,7 +3,7 @@ import { html, svg, type TemplateResult } from 'lit';
 const RADIUS = 26;
 const LONGEST_NAME = 18;
 
-/** The hubs and what connects them; the same stands as text in the list below it. */
+/** The hubs and their links as a picture; the list below it has the same as text. */
 export function meshMap(status: MeshStatus): TemplateResult {
   const { width, height, centre, places } = layOutMesh(status.peers);
   const placed = status.peers.flatMap((peer) => {

@@ -13,7 +13,7 @@ const ROLES: Readonly<Record<string, string>> = {
   SleepyEndDevice: 'sleeps most of the time',
 };
 
-/** How devices reach the hub: Thread and Wi-Fi networks, and how well their radios hear each other. */
+/** The Thread and Wi-Fi networks of the devices, and the signal quality between their radios. */
 export class NetworksPage extends PageElement {
   readonly #topology = new RemoteData<Topology>(() => this.requestUpdate());
 
@@ -23,10 +23,10 @@ export class NetworksPage extends PageElement {
   }
 
   protected override render(): TemplateResult {
-    const isAsking = this.#topology.isAsking;
+    const isLoading = this.#topology.isLoading;
     return html`
       <header class="page-head"><h1>Networks</h1><p>How devices reach this hub, as they tell it themselves.</p>
-        <button type="button" class="button" ?disabled=${isAsking} @click=${() => this.#load()}>${icon('refresh')}${isAsking ? 'Asking …' : 'Ask again'}</button></header>
+        <button type="button" class="button" ?disabled=${isLoading} @click=${() => this.#load()}>${icon('refresh')}${isLoading ? 'Asking …' : 'Ask again'}</button></header>
       ${remoteDataView(this.#topology, (topology) => this.#groups(topology))}
     `;
   }

@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.ts';
 import type { ChartPoint } from '../components/chart-geometry.ts';
 import { numberWords } from '../components/formatting.ts';
 
-/** Ranges of time that a person can look at, with the width of one bucket in which each is asked for. */
+/** The time ranges to choose from, with the width of the buckets of their request. */
 export const RANGES = [
   { name: 'hour', title: 'Hour', lengthMs: 3_600_000, every: undefined },
   { name: 'day', title: 'Day', lengthMs: 86_400_000, every: '5m' },
@@ -11,24 +11,24 @@ export const RANGES = [
 ] as const;
 export type HistoryRange = (typeof RANGES)[number];
 
-/** A point as `GET /api/v1/sensors/{id}/readings` tells it. */
+/** A point of `GET /api/v1/sensors/{id}/readings`. */
 export interface HistoryPoint {
   readonly at: string;
   readonly value: Json;
 }
 
-/** How much of a range has to be covered for the whole range to be drawn. */
+/** The whole range is drawn if values cover at least this share of it. */
 const LITTLE = 0.5;
 const SHORTEST_MS = 60_000;
 
-/** Points of one history in three forms, as the hub sums up each bucket; the last two are empty where it was not asked to. */
+/** The points of a history: means, lows and highs of the buckets; the last two are empty for a history without buckets. */
 export interface HistoryAnswer {
   readonly points: readonly HistoryPoint[];
   readonly lows: readonly HistoryPoint[];
   readonly highs: readonly HistoryPoint[];
 }
 
-/** Where the history of a sensor is asked for: in buckets with `agg`, else as it was. */
+/** Path of the history of a sensor: in buckets with `agg`, else every reading. */
 export function historyPath(
   sensor: string,
   range: HistoryRange,
@@ -40,7 +40,7 @@ export function historyPath(
   return `/api/v1/sensors/${encodeURIComponent(sensor)}/readings?${query}`;
 }
 
-/** Asks for a history: numbers over a long time come as the mean, the lowest and the highest of each bucket, all else as it was. */
+/** Loads a history: numbers over a long time as mean, lowest and highest of each bucket, all else as every reading. */
 export async function fetchHistory(
   get: (path: string) => Promise<{ readonly points: readonly HistoryPoint[] }>,
   wanted: { readonly sensor: string; readonly range: HistoryRange; readonly isNumber: boolean; readonly nowMs: number },
@@ -62,14 +62,14 @@ export function curveOf(
   return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Where the picture of a curve begins: with the range, or with the first value where there is little else to see. */
+/** The beginning of the picture of a curve: that of the range, or the first value where values cover little of it. */
 export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
   const wholeMs = endMs - range.lengthMs;
   const firstMs = curve[0]?.atMs ?? wholeMs;
   return endMs - firstMs < LITTLE * range.lengthMs ? Math.min(firstMs, endMs - SHORTEST_MS) : wholeMs;
 }
 
-/** What a curve says, in words: the very lowest and highest value, and the mean over the time. */
+/** A curve in words: the lowest and highest value, and the mean over the time. */
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
   if (!last) return 'No values in this time.';
@@ -79,7 +79,7 @@ export function curveWords(points: readonly ChartPoint[], unit: string): string 
   return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
 }
 
-/** A value counts for as long as it held. */
+/** The mean, weighted by the time for which each value held. */
 function meanOf(points: readonly ChartPoint[]): number {
   const held = points.map(({ value, atMs }, index) => ({ value, ms: (points[index + 1]?.atMs ?? atMs) - atMs }));
   const wholeMs = held.reduce((sum, { ms }) => sum + ms, 0);

@@ -37,7 +37,7 @@ export class TokensPage extends PageElement {
     return [...super.connected(), stop, () => this.#forgetMinted()];
   }
 
-  /** The text of a token is shown once, and not to whoever comes back to the page. */
+  /** The text of a token is shown once, and never after the page was left. */
   #forgetMinted(): void {
     this.#minted = undefined;
   }
@@ -172,7 +172,7 @@ function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: read
   `;
 }
 
-/** `owner:owner` is the owner; of an agent the id alone is enough. */
+/** The maker of a token: `owner:owner` is the owner, an agent is shown by its id. */
 function makerOf(principal: string): string {
   const [kind = '', ...id] = principal.split(':');
   return kind === 'owner' ? 'the owner' : id.join(':') || kind;
@@ -198,7 +198,7 @@ function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: Toke
 
 const TONES: Readonly<Record<string, string>> = { active: 'good', failing: 'bad' };
 
-/** The agents that the hub runs or knows, each with a way to end it. */
+/** The agents of the hub, each with a button that ends it. */
 function agentsCard(agents: readonly AgentView[], onKill: (agent: AgentView) => void): TemplateResult {
   return html`<section class="card" aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>

@@ -1,19 +1,19 @@
 import type { ToolView } from '../api/hub-types.ts';
 
-/** A tool of a search, with why it is there. */
+/** A tool in a search result, with the reasons. */
 export interface MatchView extends ToolView {
   /** Higher is better; comparable within one answer only. */
   readonly score?: number;
-  /** How sure it is that this is meant, 0 to 1. */
+  /** Confidence of the match, 0 to 1. */
   readonly confidence?: number;
   readonly reasons?: readonly string[];
 }
 
-/** What `GET /api/v1/tools` answers: a page of the registry, or with `q` the best matches and what almost fitted. */
+/** The body of `GET /api/v1/tools`: a page of the registry, or with `q` the best matches and near misses. */
 export interface ToolPage {
   readonly tools: readonly MatchView[];
   readonly near_misses?: readonly MatchView[];
-  /** Nothing that was found is sure. */
+  /** True when no match is certain. */
   readonly unsure?: boolean;
   readonly note?: string;
   readonly which_one?: {
@@ -28,10 +28,10 @@ export interface ToolPage {
 const SEARCH_LIMIT = 20;
 const PAGE_LIMIT = 50;
 
-/** What tools a person looks for; an empty text leaves that open. */
+/** The filter of tools; an empty text does not filter. */
 export interface ToolQuery {
   readonly words: string;
-  /** `agent` for what agents registered, `system` for all else. */
+  /** `agent` for tools that agents registered, `system` for all others. */
   readonly origin: string;
   readonly category: string;
   readonly area: string;
@@ -60,7 +60,7 @@ export function isAgentMade(metadata: ToolView['metadata']): boolean {
   return metadata?.created_by === 'agent';
 }
 
-/** How sure a match is, 0 to 100. */
+/** Confidence of a match, 0 to 100. */
 export function confidencePercent({ confidence = 0 }: MatchView): number {
   return Math.round(100 * confidence);
 }

@@ -53,7 +53,7 @@ export class ToolsPage extends PageElement {
         <button class="button primary">${icon('search')}Search</button>
         ${toolFilters({ question: this.#question, areas: areaNames(this.app.store.state), onChange: (change) => this.#narrow(change) })}
       </form>
-      <div aria-live="polite" aria-busy=${this.#page.isAsking}>${remoteDataView(this.#page, (page) => this.#matches(page))}</div>
+      <div aria-live="polite" aria-busy=${this.#page.isLoading}>${remoteDataView(this.#page, (page) => this.#matches(page))}</div>
       ${this.#removing ? this.#removeDialog(this.#removing) : nothing}
     `;
   }
@@ -157,7 +157,7 @@ function countWords(matches: number): string {
   return matches === 1 ? 'One match' : `${matches} best matches`;
 }
 
-/** A tool: what it does, why it was found, and behind a button its form. */
+/** A tool with its description, the reasons of the match, and a button that shows its form. */
 function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean; readonly page: ToolsPage }): TemplateResult {
   const { id, description, available, reasons = [] } = tool;
   const { model_name: modelName, missing_setting: missingSetting, unavailable_reason: obstacle } = tool;
@@ -199,7 +199,7 @@ interface ToolFilters {
   onChange(change: Partial<ToolQuery>): void;
 }
 
-/** Narrows a list of tools by who made them, what kind they are, and the room of their device. */
+/** The filters of the list of tools: origin, category, and room of their device. */
 function toolFilters({ question, areas, onChange }: ToolFilters): TemplateResult {
   const { origin, category, area } = question;
   const origins = Object.entries(ORIGINS);

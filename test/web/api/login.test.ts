@@ -5,7 +5,7 @@ import { base64UrlOf, bytesOfBase64Url } from '../../../src/web/api/signing-key.
 const KEY = 'A'.repeat(43);
 const link = (login: unknown): string => `#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
 
-class FakeShelf implements LoginStorage {
+class FakeStorage implements LoginStorage {
   login: Login | undefined;
   load = async () => this.login;
   save = async (login: Login) => {
@@ -17,8 +17,8 @@ class FakeShelf implements LoginStorage {
 }
 
 function sessionOf() {
-  const shelves = { tab: new FakeShelf(), browser: new FakeShelf() };
-  return { session: new Session(shelves), shelves };
+  const storages = { tab: new FakeStorage(), browser: new FakeStorage() };
+  return { session: new Session(storages), storages };
 }
 
 describe('a login', () => {
@@ -65,56 +65,56 @@ describe('a login', () => {
 
 describe('a session', () => {
   test('is kept for the tab, and for the browser only on wish', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' });
-    expect([shelves.tab.login, shelves.browser.login]).toEqual([{ token: 'at1.abcdef' }, undefined]);
+    expect([storages.tab.login, storages.browser.login]).toEqual([{ token: 'at1.abcdef' }, undefined]);
     await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
-    expect([shelves.tab.login, shelves.browser.login]).toEqual([undefined, { token: 'at1.abcdef' }]);
+    expect([storages.tab.login, storages.browser.login]).toEqual([undefined, { token: 'at1.abcdef' }]);
   });
 
   test('comes back after a reload', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
-    const reloaded = new Session(shelves);
+    const reloaded = new Session(storages);
     await reloaded.restore();
     expect(reloaded.login).toEqual({ token: 'at1.abcdef' });
     expect(reloaded.isKept).toBe(true);
   });
 
   test('works where the browser forbids its database', async () => {
-    const { session, shelves } = sessionOf();
-    shelves.browser.load = () => Promise.reject(new DOMException('denied'));
-    shelves.browser.clear = shelves.browser.load as () => Promise<never>;
+    const { session, storages } = sessionOf();
+    storages.browser.load = () => Promise.reject(new DOMException('denied'));
+    storages.browser.clear = storages.browser.load as () => Promise<never>;
     await session.restore();
     await session.signIn({ token: 'at1.abcdef' });
     expect(session.login).toEqual({ token: 'at1.abcdef' });
   });
 
   test('that the hub ends says why, forgets everything and is told of once', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef', key: KEY });
     let changes = 0;
     session.subscribe(() => changes++);
     await Promise.all([session.signOut('TOKEN_EXPIRED'), session.signOut('TOKEN_INVALID')]);
     expect(session.login).toBeUndefined();
     expect(session.endedBy).toBe('TOKEN_EXPIRED');
-    expect(shelves.tab.login).toBeUndefined();
+    expect(storages.tab.login).toBeUndefined();
     expect(changes).toBe(1);
   });
 
   test('keeps a key that this browser made', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' });
     await session.keepKey('ann', KEY);
-    expect(shelves.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
+    expect(storages.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
   });
 
   test('of somebody who is signed in is not changed by a link before the person has agreed', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.receiveLogin({ token: 'at1.mine', key: KEY });
     expect(session.login).toEqual({ token: 'at1.mine', key: KEY });
     await session.receiveLogin({ token: 'at1.of-a-spy', person: 'ann' });
-    expect([session.login?.token, shelves.tab.login?.token, session.offered?.token]).toEqual(['at1.mine', 'at1.mine', 'at1.of-a-spy']);
+    expect([session.login?.token, storages.tab.login?.token, session.offered?.token]).toEqual(['at1.mine', 'at1.mine', 'at1.of-a-spy']);
     session.refuseOffer();
     await session.acceptOffer();
     expect([session.login?.token, session.offered]).toEqual(['at1.mine', undefined]);
@@ -124,9 +124,9 @@ describe('a session', () => {
   });
 
   test('keeps its key and its place when the same link comes again', async () => {
-    const { session, shelves } = sessionOf();
+    const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.mine', person: 'ann', key: KEY }, { isKept: true });
     await session.receiveLogin({ token: 'at1.mine' });
-    expect([session.isKept, shelves.browser.login]).toEqual([true, { token: 'at1.mine', person: 'ann', key: KEY }]);
+    expect([session.isKept, storages.browser.login]).toEqual([true, { token: 'at1.mine', person: 'ann', key: KEY }]);
   });
 });

@@ -10,7 +10,7 @@ describe('something that was asked of the hub', () => {
     slow.resolve('first');
     await first;
     expect(asked.value).toBe('second');
-    expect(asked.isAsking).toBe(false);
+    expect(asked.isLoading).toBe(false);
   });
 
   test('shows what came before while it is asked again, and why it failed', async () => {
@@ -20,12 +20,12 @@ describe('something that was asked of the hub', () => {
     const again = asked.load(async () => {
       throw new TypeError('no answer');
     });
-    expect({ value: asked.value, isAsking: asked.isAsking }).toEqual({ value: 'before', isAsking: true });
+    expect({ value: asked.value, isLoading: asked.isLoading }).toEqual({ value: 'before', isLoading: true });
     await again;
-    expect({ value: asked.value, problem: asked.problem, isAsking: asked.isAsking }).toEqual({
+    expect({ value: asked.value, problem: asked.problem, isLoading: asked.isLoading }).toEqual({
       value: 'before',
       problem: 'no answer',
-      isAsking: false,
+      isLoading: false,
     });
     expect(changes).toBe(4);
   });
