@@ -22,7 +22,7 @@ export function findCommand(commands: readonly Command[], words: readonly string
   return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
 }
 
-/** Parses a command line; a mistake is a VALIDATION_ERROR that says what to type instead. */
+/** Parses a command line. VALIDATION_ERROR with a correction for a mistake. */
 export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word) => !word.startsWith('-'));
   const command = findCommand(commands, words);
@@ -88,10 +88,10 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
-/** What other programs call the command that lists things; here it is the plural. */
+/** Names of list commands in other programs; here it is the plural. */
 const LISTING = new Set(['list', 'ls', 'show']);
 
-/** What somebody meant who typed a command that there is not. */
+/** The error for an unknown command, with the command that was probably meant. */
 export function unknownCommand(commands: readonly Command[], words: readonly string[]) {
   const [first, second] = words;
   if (first === undefined)
@@ -107,7 +107,7 @@ export function unknownCommand(commands: readonly Command[], words: readonly str
   return usage(`There is no command ${JSON.stringify(typed)}; ${hint}`);
 }
 
-/** Commands about one thing, under its title. */
+/** Commands under one title of the help. */
 export interface CommandSection {
   readonly title: string;
   readonly commands: readonly Command[];
@@ -151,7 +151,7 @@ export function commandHelp(command: Command): readonly (string | Block)[] {
   ];
 }
 
-/** What a command line has to look like, without options. */
+/** The form of a command line, without options. */
 export function usageOf(command: Command): string {
   return [command.name, ...(command.operands ?? []).map(operandText)].join(' ');
 }
@@ -161,7 +161,7 @@ function operandText({ name, isOptional, isRepeated }: OperandSpec): string {
   return isOptional ? `[${text}]` : text;
 }
 
-/** Words with what they mean beside them; on a terminal the meaning wraps under itself. */
+/** Words with their meanings in a second column, which wraps on a terminal. */
 function definitionList(rows: readonly (readonly [word: string, meaning: string])[], width: number): Block {
   return {
     render: ({ columns, ink }) =>

@@ -7,7 +7,7 @@ import type { Output } from './terminal/output.ts';
 /** The completion of a value in shells: names of things of the hub, files, or fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];
 
-/** Things of a hub that people call by name. */
+/** The kinds of names that a hub can complete. */
 export const NAME_KINDS = ['tool', 'parameter', 'device', 'area', 'sensor', 'hub', 'job', 'approval', 'token', 'agent', 'group'] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../core/
 import type { CliIo } from './cli-io.ts';
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 
-/** Text given as it is, as `-` (stdin) or as `@file`: secrets then stay out of the process list and the shell's history. */
+/** A text, or the content of `-` (stdin) or `@file`, which keep secrets out of the process list and the history of the shell. */
 export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
   if (given === '-') return (await readAll(io.stdin)).trim();
   if (!given.startsWith('@')) return given;
@@ -21,14 +21,14 @@ function unreadableText(file: string, reason: string): string {
   return `The file ${file} cannot be read (${reason})`;
 }
 
-/** A JSON object that was typed; `name` says where. The text itself may be secret and is never repeated. */
+/** A typed JSON object; an error has the `name` of the input but never its text, which may be secret. */
 export function parseJsonObject(text: string, name: string): JsonObject {
   const value = tryParseJson(text);
   if (isJsonObject(value)) return value;
   throw usage(`${name} has to be a JSON object such as {"brightness": 40}`);
 }
 
-/** As `jsonObject`, for a list. */
+/** A typed JSON list, as `parseJsonObject`. */
 export function parseJsonList(text: string, name: string): readonly Json[] {
   const value = tryParseJson(text);
   if (Array.isArray(value)) return value;
@@ -45,7 +45,7 @@ async function readAll(stream: CliIo['stdin']): Promise<string> {
 const SHORTEST = 10;
 const OF_ROOT_KEY = 'Passphrase of the root key: ';
 
-/** Where a passphrase may stand that is not typed. */
+/** The option for a passphrase that is not typed. */
 export const PASSPHRASE_OPTION: Readonly<Record<string, OptionSpec>> = {
   'passphrase-file': { value: 'FILE', help: 'file with the passphrase; else ATMO_PASSPHRASE, else you are asked' },
 };
@@ -58,12 +58,12 @@ export async function givenPassphrase(call: Invocation): Promise<string | undefi
   return text === '' ? undefined : text;
 }
 
-/** The same, or what the person at the terminal types. VALIDATION_ERROR where nobody can be asked. */
+/** The given passphrase, or one that is typed at the terminal. VALIDATION_ERROR without a terminal. */
 export async function requirePassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   return (await givenPassphrase(call)) ?? askPassphrase(call, question);
 }
 
-/** One for a key that is made now: typed twice at the terminal. VALIDATION_ERROR when it is short, which no later command can mend. */
+/** A passphrase for a new key, typed twice at the terminal. VALIDATION_ERROR when it is short, which cannot be changed later. */
 export async function newPassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   const given = await givenPassphrase(call);
   const passphrase = given ?? (await askPassphrase(call, question));

@@ -40,7 +40,7 @@ function splitWords(words: readonly string[]): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** Text of a file keeps its line feed at the end, where numbers and JSON have none. */
+/** The value of a file: text keeps the line feed at its end, numbers and JSON have none. */
 function contentValue(content: string, schema: JsonObject): Json {
   const line = content.trim();
   const value = typedValue(line, schema);
@@ -85,7 +85,7 @@ function jsonOr(text: string): Json {
   return value === undefined ? text : value;
 }
 
-/** A parameter that a file holds: `key=@FILE`, or `key=@-` for what comes on stdin. */
+/** A parameter from a file, `key=@FILE`, or from stdin, `key=@-`. */
 interface FileParameter {
   readonly name: string;
   /** `-` is stdin. */

@@ -24,7 +24,7 @@ describe('an address', () => {
 });
 
 describe('the title of the tab', () => {
-  test('counts what waits', () => {
+  test('has the number of waiting requests', () => {
     expect(titleOf(2, 'Home')).toBe('(2) Home · Atmosphere');
     expect(titleOf(0, undefined)).toBe('Atmosphere');
   });

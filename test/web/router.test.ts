@@ -21,7 +21,7 @@ function routerOf(page: ReturnType<typeof windowAt>): Router {
   return router;
 }
 
-test('an address that names no page becomes that of the first one', () => {
+test('an address without a page becomes that of the first one', () => {
   const page = windowAt('');
   const router = routerOf(page);
   expect(router.place).toBeUndefined();
@@ -29,7 +29,7 @@ test('an address that names no page becomes that of the first one', () => {
   expect([router.place?.page.route, page.location.hash]).toEqual(['home', '#/home']);
 });
 
-test('a page that somebody opened a moment ago stays, though its event has not come yet', () => {
+test('a page that was just opened stays, although its event has not come yet', () => {
   const page = windowAt('');
   const router = routerOf(page);
   page.location.hash = '#/devices/lamp';

@@ -71,7 +71,7 @@ function advice(call: Invocation, url: string): readonly Block[] {
   return [...tunnel, paragraph(SECRET, { tone: 'quiet' })];
 }
 
-/** The link keeps its address when the port is the same at both ends. */
+/** The link stays valid since the port is the same at both ends. */
 function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   const { port } = new URL(url);
   const [, , host = 'HOST'] = (env.SSH_CONNECTION ?? '').split(' ');
@@ -127,7 +127,7 @@ function personsKey(person: string | undefined, file: string): Omit<PageLogin, '
   return existsSync(file) ? { person, key: seedOf(file) } : { person };
 }
 
-/** The key of this user, where it is enrolled and the token may know that. */
+/** The key of this user, where it is enrolled and the token may read that. */
 async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<PageLogin, 'token'>> {
   try {
     const file = approverKeyFile(env, undefined);

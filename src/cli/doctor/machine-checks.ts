@@ -137,7 +137,7 @@ function permissionCheck(dir: string, files: readonly string[]): Finding {
     return failed(`${shortList(dir, strange)} belong to another user`, advice);
   }
   const open = files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
-  // Who may not enter the directory reads nothing in it, whatever the modes of a file that somebody copied there.
+  // A directory that is closed to others protects its files, whatever their modes.
   const isClosed = (statSync(dir).mode & 0o077) === 0;
   if (open.length === 0 || isClosed) return ok(`${files.length}, for their user alone`);
   return failed(`others can read ${shortList(dir, open)}`, `chmod -R go= ${dir}`);

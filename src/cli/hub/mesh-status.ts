@@ -1,16 +1,17 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { usage } from '../command.ts';
+import { type Finding, ok, warning } from '../doctor/check-result.ts';
 import { objectsIn } from './answer-lists.ts';
 import type { HubClient } from './hub-client.ts';
 
-/** What a hub in no mesh is told to do. */
+/** The advice for a hub in no mesh. */
 export const JOIN_ADVICE = 'make a mesh with atmo mesh create, or join one with atmo mesh join LINE';
 const NOBODY_ADVICE =
   'see that the others run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** Membership and peers as the hub tells them; undefined for a token that may not ask. */
+/** Membership and peers of the hub; undefined for a token without the permission. */
 export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonObject | undefined> {
   try {
     return await hub.get('/api/v1/mesh');
@@ -35,14 +36,14 @@ export function meshText(mesh: JsonObject): string {
   return `${id} with ${count} other ${count === 1 ? 'hub' : 'hubs'}${away.length > 0 ? ` (not reachable: ${away.join(', ')})` : ''}`;
 }
 
-/** How people tell the hubs apart: the name of each, or its id where several have the name. */
+/** A label for each hub: its name, or its id where several have the name. */
 export function hubLabels(mesh: JsonObject): ReadonlyMap<string, string> {
   const peers = objectsIn(mesh, 'peers').map(({ id, name }) => ({ id: String(id), name: String(name ?? id) }));
   const shared = new Set(sharedNames(mesh));
   return new Map(peers.map(({ id, name }) => [id, shared.has(name) ? id : name]));
 }
 
-/** The id of another hub from what a person typed. Wrong usage when there is none of the name, or several. */
+/** The id of another hub from its typed id or name. Wrong usage when no hub has the name, or several. */
 export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promise<string> {
   if (HUB_ID.test(text)) return text;
   const mesh = await hub.get('/api/v1/mesh');
@@ -56,11 +57,11 @@ export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promis
   );
 }
 
-/** What the doctor finds about the mesh. */
-export function meshFinding(mesh: JsonObject): { readonly state: 'ok' | 'warning'; readonly found: string; readonly advice?: string } {
+/** The finding of the doctor about the mesh. */
+export function meshFinding(mesh: JsonObject): Finding {
   const found = meshText(mesh);
   const advice = meshAdvice(mesh);
-  return advice === undefined ? { state: 'ok', found } : { state: 'warning', found, advice };
+  return advice === undefined ? ok(found) : warning(found, advice);
 }
 
 function meshAdvice(mesh: JsonObject): string | undefined {

@@ -27,7 +27,7 @@ export function openApproverKey(path: string): KeyObject {
   return privateKey;
 }
 
-/** The public half, 32 raw bytes in base64url: what is enrolled. */
+/** The public key that is enrolled: 32 raw bytes in base64url. */
 export function rawKeyOf(key: KeyObject): string {
   return (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }).x ?? '';
 }

@@ -3,14 +3,14 @@ import type { CliIo } from '../cli-io.ts';
 import type { TextSink } from './spinner.ts';
 import { wrapText } from './text-width.ts';
 
-/** Where text for people is shown. */
+/** The terminal or stream that a text is rendered for. */
 export interface RenderTarget {
   /** Columns of the terminal; undefined where a program reads, which gets lines in full. */
   readonly columns: number | undefined;
   readonly ink: Colorizer;
 }
 
-/** Text that is laid out for the paper it is shown on, and that cannot steer a terminal. */
+/** Text that is rendered for its target, without control characters of its own. */
 export interface Block {
   render(paper: RenderTarget): string;
 }
@@ -18,7 +18,7 @@ export interface Block {
 /** An answer for people: text, blocks, or both one after the other. */
 export type Printable = string | Block | readonly (string | Block)[];
 
-/** Lays out an answer. Text that is no block is made harmless here. */
+/** Renders an answer; control characters in plain text are replaced. */
 export function renderText(printable: Printable, paper: RenderTarget): string {
   if (typeof printable === 'string') return terminalText(printable);
   if ('render' in printable) return printable.render(paper);
@@ -44,7 +44,7 @@ export class StyledText implements Block {
   }
 }
 
-/** A title above what follows. */
+/** A title. */
 export function heading(text: string): Block {
   return { render: ({ ink }) => `\n${ink(terminalText(text), 'strong')}\n` };
 }
@@ -59,13 +59,13 @@ export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readon
   };
 }
 
-/** What a text says besides its words. */
+/** The tone of a text, shown by colour. */
 export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
-/** Text in the colour of its tone, or as it is. The text must be one that cannot steer the terminal by itself. */
+/** Adds the colour of a tone to a text without control characters, or returns it as it is. */
 export type Colorizer = (text: string, tone: Tone) => string;
 
-/** ECMA-48 §8.3.117 (SGR): what switches a tone on, and off again. */
+/** ECMA-48 §8.3.117 (SGR): the codes that begin and end a tone. */
 const SGR: Readonly<Record<Exclude<Tone, 'plain'>, readonly [on: number, off: number]>> = {
   good: [32, 39],
   warning: [33, 39],
@@ -79,7 +79,7 @@ const uncolored: Colorizer = (text) => text;
 const colored: Colorizer = (text, tone) =>
   tone === 'plain' || text === '' ? text : `\u001b[${SGR[tone][0]}m${text}\u001b[${SGR[tone][1]}m`;
 
-/** Colours on a terminal that has them: NO_COLOR (no-color.org) forbids them, FORCE_COLOR wants them in a pipe as well. */
+/** Colours on a terminal that has them: NO_COLOR (no-color.org) switches them off, FORCE_COLOR on, also in a pipe. */
 export function colorizerFor(sink: TextSink, env: CliIo['env']): Colorizer {
   return wantsColours(sink, env) ? colored : uncolored;
 }
@@ -91,8 +91,8 @@ function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM
 }
 
 /**
- * A QR code in half blocks; where the terminal is too narrow for it, how wide it has to be. A screen has no scratches, so that
- * the least of error correction does and the code stays small. The package is loaded by those who show one.
+ * A QR code in half blocks, or the necessary width where the terminal is too narrow. A screen needs only the lowest error correction,
+ * which keeps the code small. The package is loaded on demand.
  */
 export async function qrBlock(text: string): Promise<Block> {
   const { default: encodeQR } = await import('qr');

@@ -3,69 +3,58 @@ import { isJsonObject } from '../../core/json.ts';
 import { terminalText } from '../../core/untrusted-text.ts';
 import type { CliIo } from '../cli-io.ts';
 import { colorizerFor, type Printable, type RenderTarget, renderText } from './blocks.ts';
-import { everyInterval, Spinner, type TextSink, type Ticker } from './spinner.ts';
+import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 
-interface OutputStreams {
-  readonly stdout: TextSink;
-  readonly stderr: TextSink;
-  readonly env?: CliIo['env'];
-  readonly every?: Ticker;
-}
+type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
 
-/** Work that people wait for. */
+/** Running work that reports its steps. */
 interface Work {
-  /** What it is at: a line on stderr, and beside the spinner where there is one. */
+  /** Shows the present step: as a line on stderr, and beside the spinner if there is one. */
   step(text: string): void;
 }
 
 /** Answers on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
 export class Output {
   readonly isJson: boolean;
-  readonly #stdout: TextSink;
-  readonly #stderr: TextSink;
-  readonly #env: CliIo['env'];
-  readonly #every: Ticker;
+  readonly #streams: OutputStreams;
   #spinner: Spinner | undefined;
 
-  constructor({ stdout, stderr, env = {}, every = everyInterval }: OutputStreams, { isJson }: { readonly isJson: boolean }) {
-    this.#stdout = stdout;
-    this.#stderr = stderr;
-    this.#env = env;
-    this.#every = every;
+  constructor(streams: OutputStreams, { isJson }: { readonly isJson: boolean }) {
+    this.#streams = streams;
     this.isJson = isJson;
   }
 
-  /** Whether a person looks at stdout. */
+  /** Whether a person reads stdout. */
   get isTerminal(): boolean {
-    return !this.isJson && this.#stdout.isTTY === true;
+    return !this.isJson && this.#streams.stdout.isTTY === true;
   }
 
   /** Whether a person waits at stderr. */
   get isWatched(): boolean {
-    return this.#stderr.isTTY === true;
+    return this.#streams.stderr.isTTY === true;
   }
 
   /** The command's answer: `value` for programs, `human` for people. */
   answer(value: unknown, human: () => Printable): void {
-    const text = this.isJson ? terminalText(JSON.stringify(value, null, 2)) : renderText(human(), this.#paper(this.#stdout));
-    if (text !== '') this.#print(this.#stdout, text.endsWith('\n') ? text : `${text}\n`);
+    const text = this.isJson ? terminalText(JSON.stringify(value, null, 2)) : renderText(human(), this.#paper(this.#streams.stdout));
+    if (text !== '') this.#print(this.#streams.stdout, text.endsWith('\n') ? text : `${text}\n`);
   }
 
   /** One line of a stream: a JSON document a line with `--json`. */
   line(value: unknown, human: Printable): void {
-    const text = this.isJson ? terminalText(JSON.stringify(value)) : renderText(human, this.#paper(this.#stdout));
-    this.#print(this.#stdout, `${text}\n`);
+    const text = this.isJson ? terminalText(JSON.stringify(value)) : renderText(human, this.#paper(this.#streams.stdout));
+    this.#print(this.#streams.stdout, `${text}\n`);
   }
 
-  /** What people may want to know while they wait. */
+  /** Prints a note on stderr. */
   note(text: Printable): void {
-    this.#print(this.#stderr, `${renderText(text, this.#paper(this.#stderr)).replace(/\n$/, '')}\n`);
+    this.#print(this.#streams.stderr, `${renderText(text, this.#paper(this.#streams.stderr)).replace(/\n$/, '')}\n`);
   }
 
-  /** Runs work that may take long: a terminal shows that it goes on, and everybody what each step is. */
+  /** Runs work that may take long: a terminal shows a spinner, and stderr gets each step. */
   async during<Result>(text: string, run: (work: Work) => Promise<Result>): Promise<Result> {
     if (!this.#canRedraw()) return run({ step: (step) => this.note(step) });
-    using spinner = new Spinner(this.#stderr, text, this.#every);
+    using spinner = new Spinner(this.#streams.stderr, text, this.#streams.every ?? everyInterval);
     this.#spinner = spinner;
     try {
       return await run({
@@ -79,32 +68,32 @@ export class Output {
     }
   }
 
-  /** Answers the exit code. `document` is what programs get, the error alone unless it is given. */
+  /** Prints an error and returns the exit code. Programs get `document`, by default the error alone. */
   fail(error: AtmoError, document: object = { error: error.toBody() }): number {
-    if (this.isJson) this.#print(this.#stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
-    const { ink } = this.#paper(this.#stderr);
+    if (this.isJson) this.#print(this.#streams.stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
+    const { ink } = this.#paper(this.#streams.stderr);
     const text = terminalText(`${error.message}\n${detailLines(error).join('')}`);
     const next = nextStep(error);
-    this.#print(this.#stderr, `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${next}\n`}`);
+    this.#print(this.#streams.stderr, `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${next}\n`}`);
     return ERROR_CODES[error.code].exitCode;
   }
 
   #canRedraw(): boolean {
-    return this.#stderr.isTTY === true && this.#env.TERM !== 'dumb' && this.#spinner === undefined;
+    return this.#streams.stderr.isTTY === true && this.#streams.env?.TERM !== 'dumb' && this.#spinner === undefined;
   }
 
   #paper(sink: TextSink): RenderTarget {
-    return { columns: sink.isTTY === true ? sink.columns : undefined, ink: colorizerFor(sink, this.#env) };
+    return { columns: sink.isTTY === true ? sink.columns : undefined, ink: colorizerFor(sink, this.#streams.env ?? {}) };
   }
 
-  /** What devices, tools and hubs say was made harmless by `rendered` or `terminalText` before it comes here. */
+  /** Prints a text in which `renderText` or `terminalText` has replaced control characters of devices, tools and hubs. */
   #print(sink: TextSink, text: string): void {
     if (this.#spinner) this.#spinner.whileHidden(() => sink.write(text));
     else sink.write(text);
   }
 }
 
-/** The single mistakes that a VALIDATION_ERROR carries, one a line, when there are several. */
+/** The problems in a VALIDATION_ERROR, one a line, where there are several. */
 function detailLines({ details }: AtmoError): string[] {
   const problems = Array.isArray(details.problems) ? details.problems.filter(isJsonObject) : [];
   if (problems.length < 2) return [];
@@ -127,20 +116,20 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
 };
 
-/** Other refusals do not end with another token. */
+/** The next step where another token helps. */
 const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
 
-/** By what a message says, where the code alone does not tell what would help. */
-const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, said: RegExp, step: string])[] = [
+/** Next steps by the message, where the code is too general. */
+const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, step: string])[] = [
   ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
   ['NOT_FOUND', /^There is no agent /, 'atmo agents lists them'],
   ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],
 ];
 
-/** What to type after an error, unless its message says so itself. */
+/** The command to type after an error, unless its message names one. */
 export function nextStep({ code, message, details }: AtmoError): string | undefined {
   if (message.includes('atmo ')) return undefined;
   if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;
-  return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, said]) => of === code && said.test(message))?.[2];
+  return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, pattern]) => of === code && pattern.test(message))?.[2];
 }

@@ -1,17 +1,17 @@
 import { terminalText } from '../../core/untrusted-text.ts';
 import { cutText } from './text-width.ts';
 
-/** Calls `run` every `ms` milliseconds until the function that it answers is called. */
+/** Calls `run` every `ms` milliseconds; the function that it returns ends that. */
 export type Ticker = (ms: number, run: () => void) => () => void;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
-/** What ends sooner needs no sign of life. */
+/** Shorter work shows no spinner. */
 const FIRST_FRAME = 3;
 const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** A line at the terminal that shows that work goes on, what it is at, and for how long; it vanishes with the work. */
+/** A line at the terminal that shows the present step of running work and its time; it is removed at the end. */
 export class Spinner implements Disposable {
   readonly #sink: TextSink;
   readonly #stop: () => void;
@@ -24,12 +24,12 @@ export class Spinner implements Disposable {
     this.#stop = every(FRAME_MS, () => this.#tick());
   }
 
-  /** Says what the work is at now. */
+  /** Sets the present step. */
   update(text: string): void {
     this.#text = text;
   }
 
-  /** Runs with the line taken away, for output that stays. */
+  /** Removes the line for output that stays. */
   whileHidden(print: () => void): void {
     if (this.#ticks >= FIRST_FRAME) this.#sink.write(CLEAR_LINE);
     print();
@@ -45,8 +45,8 @@ export class Spinner implements Disposable {
     const seconds = Math.floor((this.#ticks * FRAME_MS) / 1000);
     const age = seconds > 0 ? ` (${seconds} s)` : '';
     const text = terminalText(this.#text).replaceAll('\n', ' ');
-    const room = (this.#sink.columns ?? DEFAULT_COLUMNS) - age.length - 3;
-    this.#sink.write(`${CLEAR_LINE}${FRAMES[this.#ticks % FRAMES.length]} ${cutText(text, room)}${age}`);
+    const width = (this.#sink.columns ?? DEFAULT_COLUMNS) - age.length - 3;
+    this.#sink.write(`${CLEAR_LINE}${FRAMES[this.#ticks % FRAMES.length]} ${cutText(text, width)}${age}`);
   }
 }
 
@@ -56,11 +56,11 @@ export const everyInterval: Ticker = (ms, run) => {
   return () => clearInterval(timer);
 };
 
-/** Where text goes; a stream of the process is one. */
+/** A destination of text, such as a stream of the process. */
 export interface TextSink {
   write(text: string): unknown;
-  /** Whether a person looks at it. */
+  /** Whether it is a terminal. */
   readonly isTTY?: boolean;
-  /** Width of that person's terminal, in columns. */
+  /** Width of the terminal, in columns. */
   readonly columns?: number;
 }

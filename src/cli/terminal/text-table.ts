@@ -4,11 +4,11 @@ import { cutText, padText, textWidth, wrapText } from './text-width.ts';
 
 const PLAIN: RenderTarget = { columns: undefined, ink: (text) => text };
 const GAP = 2;
-/** No column is cut below this; a terminal that is still too narrow folds the lines. */
+/** No column is cut below this width; a terminal that is still too narrow wraps the lines. */
 const LEAST_COLUMNS = 6;
 const LEAST_WRAP = 20;
 
-/** Text that knows how it looks without a terminal. */
+/** A block with a plain form for targets without a terminal. */
 interface PlainBlock extends Block {
   toString(): string;
 }
@@ -27,7 +27,7 @@ function plainBlock(render: Block['render']): PlainBlock {
   return { render, toString: () => render(PLAIN) };
 }
 
-/** A terminal has no room for columns in which no row says anything. */
+/** The text of a table; on a terminal, empty columns are left out. */
 function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: RenderTarget): string {
   const allCells = rows.map((row) => row.map(cellOf));
   const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
@@ -50,7 +50,7 @@ function cellOf(value: unknown): Cell {
   return { text: cellText(value instanceof StyledText ? value.text : value), tone: value instanceof StyledText ? value.tone : 'plain' };
 }
 
-/** A cell in its column: what it shows, and the spaces after it. */
+/** The text of a cell in its column, and the spaces after it. */
 function cellIn({ text, tone }: Cell, width: number, ink: Colorizer): readonly [text: string, padding: string] {
   const cut = cutText(text, width);
   return [ink(cut, tone), padText('', width - textWidth(cut))];
@@ -64,20 +64,20 @@ function joined(cells: readonly (readonly [text: string, padding: string])[]): s
     .join(' '.repeat(GAP));
 }
 
-/** The widths when the widest columns give way, the first one last: it is what people copy. */
+/** The widths that fit: the widest columns shrink first, the first column last, since people copy it. */
 function narrowed(natural: readonly number[], columns: number): readonly number[] {
-  const room = columns - GAP * (natural.length - 1);
+  const space = columns - GAP * (natural.length - 1);
   const [first = 0, ...others] = natural;
-  const capped = cappedTo(others, room - first);
-  return total(capped) + first <= room ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, room - total(capped))), ...capped];
+  const capped = cappedTo(others, space - first);
+  return total(capped) + first <= space ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, space - total(capped))), ...capped];
 }
 
-/** The widths with the highest common bound under which their sum is at most `room`. */
-function cappedTo(widths: readonly number[], room: number): readonly number[] {
-  if (total(widths) <= room) return widths;
+/** The widths with the highest common limit under which their sum is at most `space`. */
+function cappedTo(widths: readonly number[], space: number): readonly number[] {
+  if (total(widths) <= space) return widths;
   let bound = Math.max(...widths);
   const under = () => widths.map((width) => Math.min(width, bound));
-  while (bound > LEAST_COLUMNS && total(under()) > room) bound--;
+  while (bound > LEAST_COLUMNS && total(under()) > space) bound--;
   return under();
 }
 
@@ -99,7 +99,7 @@ function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: R
     .join('');
 }
 
-/** A value as one line of text that cannot steer a terminal: what devices and tools say comes as it is. */
+/** A value as one line of text, with control characters of devices and tools replaced. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   return terminalText(plainText(value).replace(/\p{Cc}+/gu, ' '));

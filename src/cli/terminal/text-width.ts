@@ -12,7 +12,7 @@ export function textWidth(text: string): number {
   return graphemesOf(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0);
 }
 
-/** The text in at most `columns` columns; what does not fit is told by `…`. */
+/** The text in at most `columns` columns; a cut text ends in `…`. */
 export function cutText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let kept = '';

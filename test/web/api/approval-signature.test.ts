@@ -28,7 +28,7 @@ describe('a decision that the browser signed', () => {
     }
   });
 
-  test('is the same by a key that nobody can read out', async () => {
+  test('is the same with a key that cannot be exported', async () => {
     const { seed, publicKey } = await makeBrowserKey();
     const kept = await signingKeyOf(seed);
     if (!kept) throw new TypeError('this Node knows no Ed25519');
@@ -37,7 +37,7 @@ describe('a decision that the browser signed', () => {
     expect(await signingKeyOf('short')).toBeUndefined();
   });
 
-  test('says nothing about another decision, call or person', async () => {
+  test('is invalid for another decision, call or person', async () => {
     const { seed, publicKey } = await makeBrowserKey();
     const signature = await signApproval(statement, seed);
     for (const other of [{ decision: 'deny' as const }, { call_hash: 'ee'.repeat(32) }, { person: 'bob' }]) {
@@ -45,7 +45,7 @@ describe('a decision that the browser signed', () => {
     }
   });
 
-  test('is handed in with the name under which the key is enrolled', async () => {
+  test('is sent with the name under which the key is enrolled', async () => {
     const { seed } = await makeBrowserKey();
     const bodies: Record<string, string>[] = [];
     const hub = new HubClient({
@@ -69,7 +69,7 @@ describe('a decision that the browser signed', () => {
     expect(isSignedStatement(body?.signature ?? '', signed, keyObject(await publicKeyOf(seed)))).toBe(true);
   });
 
-  test('is not possible without a key, and says what to do', async () => {
+  test('fails without a key, with advice', async () => {
     const hub = new HubClient({ fetch: async () => new Response('{}'), token: () => undefined, onRefused: () => undefined });
     await expect(submitDecision(hub, approvalView(), { decision: 'approve', login: { token: 'at1.abcdef' } })).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',

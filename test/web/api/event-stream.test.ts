@@ -44,7 +44,7 @@ class ScriptedHub {
 const unreachable = new HubError('HUB_UNREACHABLE', 'no answer', { status: 0 });
 
 describe('the event stream of the page', () => {
-  test('asks for a reload at the beginning, and comes back where it was after a cut', async () => {
+  test('asks for a reload at the beginning, and resumes after a cut', async () => {
     const hub = new ScriptedHub([EVENT('a') + EVENT('b'), EVENT('c')]);
     await hub.stream.run();
     expect(hub.asked.slice(0, 2)).toEqual([undefined, 'b']);
@@ -52,7 +52,7 @@ describe('the event stream of the page', () => {
     expect(hub.heard).toContain('c');
   });
 
-  test('asks for a reload when the hub says that something was lost', async () => {
+  test('asks for a reload when the hub reports lost events', async () => {
     const hub = new ScriptedHub([EVENT('a'), 'event: gap\ndata: {}\n\n', EVENT('b')]);
     await hub.stream.run();
     expect(hub.heard.filter((word) => word === 'gap')).toHaveLength(3);
@@ -66,14 +66,14 @@ describe('the event stream of the page', () => {
     expect(hub.waits[8]).toBe(500);
   });
 
-  test('ends when the hub does not take the token any more', async () => {
+  test('ends when the hub rejects the token', async () => {
     const hub = new ScriptedHub([EVENT('a'), new HubError('TOKEN_EXPIRED', 'expired', { status: 401 })]);
     await hub.stream.run();
     expect(hub.asked).toHaveLength(2);
     expect(hub.heard.at(-1)).toBe('connecting');
   });
 
-  test('cuts a connection on which nothing comes, and comes back', async () => {
+  test('cuts a silent connection, and reconnects', async () => {
     const heard: string[] = [];
     let openings = 0;
     const stream: EventStream = new EventStream(

@@ -18,8 +18,8 @@ function clientOf(answer: Response | Error) {
 
 const json = (body: unknown, status = 200) => new Response(JSON.stringify(body), { status });
 
-describe('the page calls the hub', () => {
-  test('with the token and JSON, and gets the bare result of a tool', async () => {
+describe('the client of the page', () => {
+  test('sends the token and JSON, and returns the bare result of a tool', async () => {
     const { client, sent } = clientOf(json({ status: 'success', result: { settled: true } }));
     expect(await client.invoke('matter:hall_light_turn_on@1.0.0', { a: 1 })).toEqual({ settled: true });
     expect(sent[0]?.path).toBe('/api/v1/tools/matter%3Ahall_light_turn_on%401.0.0/invoke');
@@ -31,7 +31,7 @@ describe('the page calls the hub', () => {
     });
   });
 
-  test('and throws what problem details say, with code and details', async () => {
+  test('throws problem details with their code and details', async () => {
     const { client } = clientOf(json({ code: 'DEVICE_NOT_FOUND', detail: 'No "x"', details: { nearest: ['y'] } }, 404));
     await expect(client.get('/api/v1/devices/x')).rejects.toMatchObject({
       code: 'DEVICE_NOT_FOUND',
@@ -41,12 +41,12 @@ describe('the page calls the hub', () => {
     });
   });
 
-  test.each(['constructor', '__proto__', 'NO_SUCH_CODE'])('and takes the code %s, which it does not know, for no code', async (code) => {
+  test.each(['constructor', '__proto__', 'NO_SUCH_CODE'])('treats the unknown code %s as an internal error', async (code) => {
     const { client } = clientOf(json({ code, detail: 'no' }, 500));
     await expect(client.get('/x')).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: 'no' });
   });
 
-  test('and throws that people have to approve, which HTTP calls a success', async () => {
+  test('throws APPROVAL_REQUIRED although the HTTP status is a success', async () => {
     const envelope = { status: 'error', error: { code: 'APPROVAL_REQUIRED', message: 'wait', details: { approval_id: 'a' } } };
     const { client } = clientOf(json(envelope, 202));
     await expect(client.invoke('x')).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED', details: { approval_id: 'a' } });
@@ -54,13 +54,13 @@ describe('the page calls the hub', () => {
     await expect(other.post('/api/v1/approvers')).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
   });
 
-  test('and learns once that its token has ended', async () => {
+  test('reports an expired token once', async () => {
     const { client, refused } = clientOf(json({ code: 'TOKEN_EXPIRED', detail: 'expired' }, 401));
     await expect(client.open('/api/v1/events')).rejects.toMatchObject({ status: 401 });
     expect(refused).toEqual(['TOKEN_EXPIRED']);
   });
 
-  test('and says so when no hub answers, or something else than a hub', async () => {
+  test('throws when no hub answers, or the answer is not from a hub', async () => {
     await expect(clientOf(new TypeError('failed to fetch')).client.get('/x')).rejects.toMatchObject({ code: 'HUB_UNREACHABLE', status: 0 });
     const error = await clientOf(new Response('<html>', { status: 502 }))
       .client.get('/x')
@@ -69,7 +69,7 @@ describe('the page calls the hub', () => {
   });
 });
 
-describe('a part of the page that does not come', () => {
+describe('a part of the page that cannot be loaded', () => {
   const gone = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'));
   function pageOf(shell: string) {
     let reloads = 0;
@@ -78,13 +78,13 @@ describe('a part of the page that does not come', () => {
     return { client, reloads: () => reloads };
   }
 
-  test('loads the page anew where the hub has another one', async () => {
+  test('reloads the page where the hub has another build', async () => {
     const { client, reloads } = pageOf('<script src="/assets/main-BBBBBBBB.js">');
     void client.part(gone);
     await expect.poll(reloads).toBe(1);
   });
 
-  test('is an error where the page is the same, so that nothing loads itself for ever', async () => {
+  test('is an error where the hub has the same build, so that the page never reloads in a loop', async () => {
     const { client, reloads } = pageOf('<script src="/assets/main-AAAAAAAA.js">');
     await expect(client.part(gone)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
     expect(reloads()).toBe(0);

@@ -18,7 +18,7 @@ describe('a curve', () => {
     expect(spots).toHaveLength(2);
   });
 
-  test('of means lies within the band of what they are the means of', () => {
+  test('of means lies within the band between lows and highs', () => {
     const points = [
       { atMs: 0, value: 10, low: 0, high: 20 },
       { atMs: 5 * HOUR_MS, value: 10 },
@@ -41,7 +41,7 @@ describe('a curve', () => {
     });
   });
 
-  test('begins with the value of before, and leaves out what lies outside', () => {
+  test('begins with the last value before the range, and leaves out all others outside', () => {
     const points = [-2, -1, 1, 9].map((hour) => ({ atMs: hour * HOUR_MS, value: hour }));
     expect(chartOf(points, frame).spots.map(({ point }) => point)).toEqual([
       { atMs: 0, value: -1 },
@@ -57,18 +57,18 @@ describe('a curve', () => {
     expect(Math.max(...heights)).toBeGreaterThan(spot?.y ?? Number.POSITIVE_INFINITY);
   });
 
-  test('of nothing is nothing', () => {
+  test('without points is empty', () => {
     expect(chartOf([], frame)).toMatchObject({ line: '', area: '', spots: [] });
   });
 
-  test('has hours of the local clock below it, and says where a day begins', () => {
+  test('has ticks at hours of the local clock, and marks the beginning of a day', () => {
     const day = { ...frame, endMs: 24 * HOUR_MS, zoneOffsetMs: 2 * HOUR_MS };
     const { timeTicks } = chartOf([], day);
     expect(timeTicks.map(({ atMs }) => atMs / HOUR_MS)).toEqual([4, 10, 16, 22]);
     expect(timeTicks.map(({ isDay }) => isDay)).toEqual([false, false, false, true]);
   });
 
-  test('has few round values beside it, which hold all of it', () => {
+  test('has a few round value ticks around all its values', () => {
     expect(niceTicks(18.3, 21.9)).toEqual([18, 19, 20, 21, 22]);
     const value = fc.double({ min: -1e6, max: 1e6, noNaN: true }).filter((one) => one === 0 || Math.abs(one) > 1e-6);
     fc.assert(

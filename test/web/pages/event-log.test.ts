@@ -13,7 +13,7 @@ const EVERYTHING = { type: '', text: '' };
 const idsOf = (log: EventLog, filter = EVERYTHING) => log.matching(filter).map(({ id }) => id);
 
 describe('the log of events', () => {
-  test('has the newest first and forgets the oldest', () => {
+  test('has the newest first and drops the oldest', () => {
     const log = new EventLog();
     for (let number = 0; number < 600; number++) log.add(event(number));
     expect(idsOf(log)).toHaveLength(500);
@@ -21,7 +21,7 @@ describe('the log of events', () => {
     expect(idsOf(log).at(-1)).toBe('100');
   });
 
-  test('stands still while it is paused and loses nothing', () => {
+  test('does not change while it is paused, and loses no event', () => {
     const log = new EventLog();
     log.add(event(1));
     log.pause();
@@ -34,7 +34,7 @@ describe('the log of events', () => {
     expect(log.waitingCount).toBe(0);
   });
 
-  test('finds by type and by any word, capitals or not', () => {
+  test('is filtered by type and by any word, whatever the case', () => {
     const log = new EventLog();
     log.add(event(1));
     log.add(event(2, { type: 'device.changed', subject: 'front-door', data: { name: 'Front Door' } }));

@@ -10,7 +10,7 @@ test('a hub with an authority of its own is trusted by its fingerprint, at the a
   });
 });
 
-test('there is nothing to trust where the hub is reached in clear, or has a certificate that all know', () => {
+test('there are no steps where the hub is reached without TLS, or the owner brought a certificate', () => {
   expect(trustSteps(HUB, 'http://127.0.0.1:8081')).toBeUndefined();
   expect(trustSteps({ ...HUB, source: 'given' }, HUB.url)).toBeUndefined();
   expect(trustSteps({ enabled: false, url: 'http://127.0.0.1:8081' }, 'https://proxy.example')).toBeUndefined();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RemoteData } from '../../../src/web/components/remote-data.ts';
 
-describe('something that was asked of the hub', () => {
-  test('keeps the answer of the last question, whichever comes first', async () => {
+describe('data that is loaded from the hub', () => {
+  test('holds the result of the last request, whichever response comes first', async () => {
     const asked = new RemoteData<string>(() => undefined);
     const slow = Promise.withResolvers<string>();
     const first = asked.load(() => slow.promise);
@@ -13,7 +13,7 @@ describe('something that was asked of the hub', () => {
     expect(asked.isLoading).toBe(false);
   });
 
-  test('shows what came before while it is asked again, and why it failed', async () => {
+  test('holds the old value during a new request, and the error after it', async () => {
     let changes = 0;
     const asked = new RemoteData<string>(() => changes++);
     await asked.load(async () => 'before');
@@ -30,7 +30,7 @@ describe('something that was asked of the hub', () => {
     expect(changes).toBe(4);
   });
 
-  test('that is forgotten stays forgotten when the answer comes', async () => {
+  test('stays empty after a reset when a late response comes', async () => {
     const asked = new RemoteData<string>(() => undefined);
     const late = Promise.withResolvers<string>();
     const pending = asked.load(() => late.promise);

@@ -9,7 +9,7 @@ const HUBS = [
 ];
 
 describe('the picture of the mesh', () => {
-  test('holds every hub inside its frame, none in the place of another', () => {
+  test('has every hub inside its frame, each at another place', () => {
     const { width, height, places, centre } = layOutMesh(HUBS);
     const all = [centre, ...places.values()];
     expect(places.size).toBe(HUBS.length);
@@ -22,11 +22,11 @@ describe('the picture of the mesh', () => {
     }
   });
 
-  test('stays as it is when the hubs come in another order', () => {
+  test('does not depend on the order of the hubs', () => {
     expect(layOutMesh(HUBS.toReversed())).toEqual(layOutMesh(HUBS));
   });
 
-  test('puts a hub farther out the more hubs are in between', () => {
+  test('has hubs farther out the more hops they need', () => {
     const { centre, places } = layOutMesh(HUBS);
     const distance = (id: string) => {
       const place = places.get(id) ?? centre;

@@ -3,7 +3,7 @@ import { HomeStore } from '../../../src/web/api/home-store.ts';
 import { HubClient } from '../../../src/web/api/hub-client.ts';
 import { approvalView, deviceView, eventView } from '../home-fixture.ts';
 
-/** A hub that answers when it is told to. */
+/** A hub that answers when the test lets it. */
 function slowHub() {
   const open: { path: string; answer: (body: unknown, status?: number) => void }[] = [];
   const client = new HubClient({
@@ -24,7 +24,7 @@ const HOME = { '/api/v1/devices': { devices: [deviceView('lamp')] }, '/api/v1/ap
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the store of the home', () => {
-  test('is loaded once the hub has told the home', async () => {
+  test('is loaded once the hub has returned the devices', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     const loading = store.reload();
@@ -36,7 +36,7 @@ describe('the store of the home', () => {
     expect(store.state.approvals).toHaveLength(1);
   });
 
-  test('works for those who may not see requests', async () => {
+  test('works for callers who may not read requests', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     const loading = store.reload();
@@ -45,7 +45,7 @@ describe('the store of the home', () => {
     expect([store.state.isLoaded, store.state.problem]).toEqual([true, undefined]);
   });
 
-  test('knows what is wrong with the hub itself, and keeps it while the hub cannot be asked', async () => {
+  test('has the problems of the hub itself, also while the hub does not answer', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     for (const bodies of [{ '/healthz': { status: 'degraded', problems: ['state.db is empty'] } }, {}]) {
@@ -60,7 +60,7 @@ describe('the store of the home', () => {
     expect(store.state.hubProblems).toEqual([]);
   });
 
-  test('says why when the home cannot be had, and forgets that afterwards', async () => {
+  test('has the error of a failed load until the next success', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     const failing = store.reload();
@@ -73,7 +73,7 @@ describe('the store of the home', () => {
     expect([store.state.isLoaded, store.state.problem]).toEqual([true, undefined]);
   });
 
-  test('asks once more, and only once, for what changed while an answer was on its way', async () => {
+  test('loads once more, and only once, after changes during a load', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);
     const loading = store.refresh('devices');
@@ -88,15 +88,15 @@ describe('the store of the home', () => {
     expect(hub.open).toEqual([]);
   });
 
-  test('tells its listeners once of many changes of a moment, and every event to those who want each', async () => {
+  test('notifies its listeners once of many changes in one task, and of every event', async () => {
     const store = new HomeStore(slowHub().client);
-    let told = 0;
-    const heard: string[] = [];
-    store.subscribe(() => told++);
-    store.onEvent(({ subject }) => heard.push(subject));
+    let changes = 0;
+    const subjects: string[] = [];
+    store.subscribe(() => changes++);
+    store.onEvent(({ subject }) => subjects.push(subject));
     for (const id of ['a', 'b', 'c']) store.handleEvent(eventView('agi.tool.result', id));
     await settle();
-    expect(told).toBe(1);
-    expect(heard).toEqual(['a', 'b', 'c']);
+    expect(changes).toBe(1);
+    expect(subjects).toEqual(['a', 'b', 'c']);
   });
 });

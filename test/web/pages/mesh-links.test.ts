@@ -13,7 +13,7 @@ const PEER: MeshPeer = {
   devices: 0,
 };
 
-test('a link is told by its round trip, by the hubs in between, or by why there is none', () => {
+test('a link has a text with its round trip, the hubs in between, or the reason why there is none', () => {
   expect(linkWords({ ...PEER, round_trip_ms: 2.4 })).toBe('2.4 ms');
   expect(linkWords({ ...PEER, hops: 2 })).toBe('over 1 other hub');
   expect(linkWords({ ...PEER, hops: 4 })).toBe('over 3 other hubs');

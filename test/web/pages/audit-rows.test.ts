@@ -3,8 +3,8 @@ import { auditLine, shortName } from '../../../src/web/pages/audit-rows.ts';
 
 const TOOL = 'matter:front_door_unlock@1.0.0';
 
-describe('a row of the journal in words', () => {
-  test('tells who approved a call', () => {
+describe('a row of the audit log in words', () => {
+  test('names the approvers of a call', () => {
     const content = { params: { pin: '***' }, decision: { approved_by: ['ann', 'ben'] } };
     expect(auditLine({ kind: 'intent', tool: TOOL, content }, [])).toEqual({
       verdict: 'asked',
@@ -13,13 +13,13 @@ describe('a row of the journal in words', () => {
     });
   });
 
-  test('tells what a call does to which device in which room', () => {
+  test('names the effect of a call, its device and room', () => {
     const content = { params: { pin: '***' }, effects: [{ target: 'front-door/1/DoorLock/UnlockDoor' }, { target: TOOL }] };
     const devices = [{ id: 'front-door', name: 'Front door', area: 'Hall' }];
     expect(auditLine({ kind: 'intent', tool: TOOL, content }, devices).detail).toBe('Unlock Front door (Hall) · {"pin":"***"}');
   });
 
-  test('tells a refusal and a failure with the reason, a success with the result', () => {
+  test('has the reason of a refusal or failure, and the result of a success', () => {
     const content = { error: 'PERMISSION_DENIED', message: 'device:control:front-door is missing' };
     expect(auditLine({ kind: 'refusal', tool: TOOL, content }, [])).toMatchObject({
       verdict: 'refused',
@@ -32,7 +32,7 @@ describe('a row of the journal in words', () => {
     });
   });
 
-  test('tells what was no call by its event', () => {
+  test('has the event of a note', () => {
     expect(auditLine({ kind: 'note', content: { event: 'token.refused', data: {} } }, [])).toEqual({
       verdict: 'noted',
       subject: 'token.refused',
@@ -40,7 +40,7 @@ describe('a row of the journal in words', () => {
     });
   });
 
-  test('cuts what is long', () => {
+  test('cuts long texts', () => {
     const { detail } = auditLine({ kind: 'outcome', tool: TOOL, content: { result: { text: 'x'.repeat(1_000) } } }, []);
     expect(detail.length).toBeLessThan(200);
   });

@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
 import { confidencePercent, isRegistered, type MatchView, toolQueryOf, toolsPath } from '../../../src/web/pages/tool-search.ts';
 
-test('words are a search, no words the registry page by page', () => {
+test('a query with words is a search, without words a page of the registry', () => {
   expect(toolsPath(toolQueryOf({ q: 'make it bright & warm' }))).toBe('/api/v1/tools?q=make+it+bright+%26+warm&limit=20');
   expect(toolsPath(toolQueryOf({}))).toBe('/api/v1/tools?limit=50');
   expect(toolsPath(toolQueryOf({}), '50')).toBe('/api/v1/tools?limit=50&cursor=50');
 });
 
-test('a list is narrowed by who made the tools, their kind and the room', () => {
+test('a list is filtered by origin, category and room', () => {
   const question = toolQueryOf({ origin: 'agent', category: 'acting', area: 'Living room' });
   expect(toolsPath(question)).toBe('/api/v1/tools?created_by=agent&category=acting&area=Living+room&limit=50');
 });
 
-test('only what was registered while the hub ran can be removed', () => {
+test('only tools that were registered at run time can be removed', () => {
   const tool = (id: string, by: string) => ({ id, metadata: { created_by: by } }) as unknown as MatchView;
   expect(isRegistered(tool('agent:good_night@1.0.0', 'agent'))).toBe(true);
   expect(isRegistered(tool('custom:good_night@1.0.0', 'system'))).toBe(true);
   expect(isRegistered(tool('matter:lamp_turn_on@1.0.0', 'system'))).toBe(false);
 });
 
-test('a match is as strong as the search is sure of it', () => {
+test('the percentage of a match is its confidence', () => {
   const match = (confidence?: number) => ({ id: 'a', ...(confidence !== undefined && { confidence }) }) as MatchView;
   expect(confidencePercent(match(0.934))).toBe(93);
   expect(confidencePercent(match())).toBe(0);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PositionStability } from '../../../src/web/components/position-stability.ts';
 
 describe('a button that decides', () => {
-  test('counts once it has stood in one place for half a second', () => {
+  test('counts after half a second at one place', () => {
     const steadiness = new PositionStability<string>();
     steadiness.update([['approve', '10,10']], 1_000);
     expect(steadiness.isStable('approve', 1_499)).toBe(false);
@@ -43,7 +43,7 @@ describe('a button that decides', () => {
     expect(steadiness.isStable('approve', 2_500)).toBe(true);
   });
 
-  test('never counts where it has been for less than half a second, however the list moves', () => {
+  test('never counts at a place where it has been for less than half a second, however the list moves', () => {
     const move = fc.record({ afterMs: fc.integer({ min: 1, max: 400 }), place: fc.constantFrom('a', 'b', 'c', undefined) });
     fc.assert(
       fc.property(fc.array(move, { minLength: 1 }), (moves) => {

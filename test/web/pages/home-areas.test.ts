@@ -6,7 +6,7 @@ import { deviceView, eventView, readingView, toolIds } from '../home-fixture.ts'
 
 const device = (id: string, traits: Partial<DeviceView> = {}) => deviceView(id, { tools: toolIds(id, 'turn_on'), ...traits });
 
-test('rooms of one floor stand together, then those without, and last what has no room', () => {
+test('rooms are sorted by floor, then come rooms without a floor, and last devices without a room', () => {
   const state = withDevices(EMPTY_HOME, [
     device('a', { area: null }),
     device('b', { area: 'Attic' }),
@@ -25,18 +25,18 @@ test('rooms of one floor stand together, then those without, and last what has n
   expect(areas[2]?.tiles[0]?.aliases).toEqual(['night lamp']);
 });
 
-test('a bridge that says and does nothing has no tile', () => {
+test('a bridge without tools and readings has no tile', () => {
   expect(areasOf(withDevices(EMPTY_HOME, [deviceView('bridge')]))).toEqual([]);
 });
 
-test('a sentence says how the home is, also where there are no lights or nothing at all', () => {
+test('the summary of a home works also without lights and without devices', () => {
   const away = { device_types: ['TemperatureSensor'], reachability: 'unreachable' } as const;
   expect(summaryOf(EMPTY_HOME)).toBe('Nothing is here yet.');
   expect(summaryOf(withDevices(EMPTY_HOME, [deviceView('a')]))).toBe('All lights are off.');
   expect(summaryOf(withDevices(EMPTY_HOME, [deviceView('a', away), deviceView('b', away)]))).toBe('2 devices, 2 devices do not answer.');
 });
 
-test('after an event only the tile of its device is another one', () => {
+test('an event changes only the tile of its device', () => {
   const devices = Array.from({ length: 200 }, (_none, index) =>
     device(`d${index}`, {
       area: `Room ${index % 20}`,

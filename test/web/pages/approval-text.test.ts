@@ -5,7 +5,7 @@ import { approvalView, deviceView } from '../home-fixture.ts';
 const devices = [deviceView('garden-valve', { name: 'Garden valve' })];
 
 describe('a request for approval', () => {
-  test('says who wants what with which device, and each argument with its unit', () => {
+  test('has the agent, the action, the device, and each argument with its unit', () => {
     const approval = approvalView({
       title: 'open',
       params: { open_percent: 50, seconds: 600, note: 'snake_case stays' },
@@ -28,7 +28,7 @@ describe('a request for approval', () => {
     });
   });
 
-  test('counts many devices, by the names that the hub tells of those that this page does not know', () => {
+  test('counts many devices, with the names from the hub for devices that the page does not list', () => {
     const many = Array.from({ length: 113 }, (_, index) => ({ id: `d${index}`, name: `Lamp ${index}` }));
     const effects = many.map(({ id }) => ({ permission: '', risk: 'dangerous' as const, target: `${id}/1/OnOff/On` }));
     const words = approvalText(approvalView({ effects, devices: many }), []);
@@ -36,18 +36,18 @@ describe('a request for approval', () => {
     expect(words.devices).toHaveLength(113);
   });
 
-  test('names those who agreed, or who refused, each once', () => {
+  test('names each approver, or the person who denied it, once', () => {
     const given = ['ann', 'ann', 'ben'].map((person) => ({ person, key_id: 'ab', at: '2026-05-01T12:00:00.000Z' }));
     expect(byWords({ approved_by: given })).toBe(' by ann and ben');
     expect(byWords({ approved_by: given.slice(0, 1), denied_by: 'carl' })).toBe(' by carl');
     expect(byWords({ approved_by: [] })).toBe('');
   });
 
-  test('names the device that a hub tool is about', () => {
+  test('names the device in the parameters of a hub tool', () => {
     expect(approvalText(approvalView({ params: { device_id: 'garden-valve' } }), devices).devices).toEqual(['Garden valve']);
   });
 
-  test('shows what is signed: no number is rounded, no list looks like another, nothing is hidden or turned around', () => {
+  test('shows the signed values exactly: no rounded number, no ambiguous list, no hidden or reversed text', () => {
     const params = {
       level: 0.00049,
       big: 1234567.891,
@@ -73,7 +73,7 @@ describe('a request for approval', () => {
     expect([about.what, about.devices]).toEqual(['Open\\u{2066}', ['a\\u{202e}b']]);
   });
 
-  test('has the share of its time left that it has', () => {
+  test('has the share of its remaining time', () => {
     const at = (time: string) => shareLeft(approvalView(), Date.parse(`2026-05-01T${time}.000Z`));
     expect([at('11:59:00'), at('12:05:00'), at('12:11:00')]).toEqual([1, 0.5, 0]);
   });

@@ -27,7 +27,7 @@ function callsOf() {
 }
 
 describe('a call that waits for approval', () => {
-  test('is made again, once, with the same arguments, when it is approved', async () => {
+  test('is repeated once, with the same arguments, when it is approved', async () => {
     const { calls, made, ends } = callsOf();
     expect(calls.track(waits, wish)).toBe(true);
     calls.handleEvent(decided('approved'));
@@ -38,7 +38,7 @@ describe('a call that waits for approval', () => {
     expect(calls.all).toEqual([]);
   });
 
-  test('goes on waiting while another person has to agree', async () => {
+  test('still waits while another person has to agree', async () => {
     const { calls, made } = callsOf();
     calls.track(waits, wish);
     calls.handleEvent(decided('pending'));
@@ -56,7 +56,7 @@ describe('a call that waits for approval', () => {
     expect(ends[0]?.error).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  test('is never made when somebody else has begun it, or when the person has signed out', async () => {
+  test('is never made when another page has begun it, or after the person has signed out', async () => {
     const { calls, made } = callsOf();
     calls.handleEvent(decided('approved'));
     calls.track(waits, wish);
@@ -66,7 +66,7 @@ describe('a call that waits for approval', () => {
     expect(made).toEqual([]);
   });
 
-  test('is not what every error means', () => {
+  test('is not stored for any other error', () => {
     const { calls } = callsOf();
     expect(calls.track(new HubError('TIMEOUT', 'late', { status: 504 }), wish)).toBe(false);
     expect(calls.all).toEqual([]);

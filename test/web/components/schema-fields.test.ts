@@ -65,13 +65,13 @@ describe('a form made from a schema', () => {
     expect(field(schema)).toMatchObject(expected);
   });
 
-  test('reaches into groups and lists', () => {
+  test('has the fields of groups and lists', () => {
     const rgb = { type: 'object', additionalProperties: false, properties: { r: { type: 'integer' } } };
     expect(field(rgb)).toMatchObject({ kind: 'group', fields: [{ path: ['x', 'r'], label: 'R' }] });
     expect(field({ type: 'array', items: rgb, maxItems: 3 })).toMatchObject({ kind: 'list', maxItems: 3 });
   });
 
-  test('offers each form of what has several', () => {
+  test('offers each alternative of a variant', () => {
     const color = field({
       description: 'Color',
       anyOf: [
@@ -97,13 +97,13 @@ describe('the value of a form', () => {
     expect(withValueAt(one, ['color', 'r'], undefined)).toBeUndefined();
   });
 
-  test('adds to lists and takes out of them', () => {
+  test('grows and shrinks by items of lists', () => {
     const two = withValueAt(withValueAt({ steps: [] }, ['steps', 0], { tool: 'a' }), ['steps', 1], { tool: 'b' });
     expect(withValueAt(two, ['steps', 1, 'tool'], 'c')).toEqual({ steps: [{ tool: 'a' }, { tool: 'c' }] });
     expect(withValueAt(two, ['steps', 0], undefined)).toEqual({ steps: [{ tool: 'b' }] });
   });
 
-  test('is found again where it was put, and never changed in place', () => {
+  test('is at the path where it was set, and the old value is unchanged', () => {
     const step = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), fc.array(step, { minLength: 1, maxLength: 4 }), (first, second) => {
@@ -115,7 +115,7 @@ describe('the value of a form', () => {
     );
   });
 
-  test('of a field for JSON is JSON, or the text that it is', () => {
+  test('of a JSON field is the JSON, or the text where it is none', () => {
     expect(['{"a":1}', '12', 'red', ' '].map(parseJsonOrText)).toEqual([{ a: 1 }, 12, 'red', undefined]);
   });
 });

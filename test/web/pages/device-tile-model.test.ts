@@ -6,7 +6,7 @@ import { deviceView, readingView, toolIds } from '../home-fixture.ts';
 
 const named = (...readings: readonly ReturnType<typeof readingView>[]) => new Map(readings.map((reading) => [reading.name, reading]));
 
-describe('what a device can do', () => {
+describe('the actions of a device', () => {
   test.each([
     ['matter:hall_lamp_turn_on@1.0.0', 'turn_on'],
     ['matter:hall_lamp_read_lock@1.0.0', 'read_lock'],
@@ -15,7 +15,7 @@ describe('what a device can do', () => {
     expect([...actionsOf({ id: 'hall-lamp', name: 'Hall lamp', tools: [tool] }).keys()]).toEqual([action]);
   });
 
-  test('is found in names that had to be cut, and after a device was renamed', () => {
+  test('are found in shortened names, and after a device was renamed', () => {
     const cut = {
       id: 'bath-sensor-temperature-sensor',
       name: 'Bath sensor temperature sensor',
@@ -64,14 +64,14 @@ describe('a tile', () => {
     expect([at('heat'), at('cool')]).toMatchObject([[{ kind: 'stepper', value: 20 }], [{ kind: 'stepper', value: 26 }]]);
   });
 
-  test('says an alarm before everything else', () => {
+  test('shows an alarm instead of its state', () => {
     const device = deviceView('leak', { device_types: ['WaterLeakDetector'] });
     const leak = (value: boolean) => tileOf(device, named(readingView('leak', 'is_leaking', { kind: 'leak', value })));
     expect(leak(true)).toMatchObject({ tone: 'alarm', state: 'Water leak' });
     expect(leak(false)).toMatchObject({ tone: 'plain', state: 'All well', controls: [] });
   });
 
-  test('says that a device does not answer', () => {
+  test('marks a device that does not answer', () => {
     expect(tileOf(deviceView('x', { reachability: 'unreachable' }), new Map()).isReachable).toBe(false);
   });
 });
@@ -95,14 +95,14 @@ describe('the home by rooms', () => {
     deviceView('bridge', { area: 'Attic' }),
   ]);
 
-  test('has rooms in order, what has none at the end, and leaves out what says and does nothing', () => {
+  test('has sorted rooms, devices without one at the end, and leaves out devices without tools and readings', () => {
     expect(areasOf(home).map(({ name, tiles }) => [name, tiles.map(({ id }) => id)])).toEqual([
       ['Hall', ['a', 'thermo']],
       ['Elsewhere', ['b']],
     ]);
   });
 
-  test('tells what is worth knowing of a room and of the whole', () => {
+  test('has facts about a room and a summary of the home', () => {
     expect(areasOf(home)[0]?.facts).toEqual(['21 °C', '1 light on']);
     expect(summaryOf(home)).toBe('1 light is on.');
     const away = withDevices(EMPTY_HOME, [{ ...lamp('a', null, false), reachability: 'unreachable' }]);

@@ -24,12 +24,12 @@ describe('the texts with which agents connect', () => {
     }
   });
 
-  test('hold the token only where it is sent, and a place for it until there is one', () => {
+  test('hold the token only for HTTP, and a placeholder without a token', () => {
     for (const { way, text } of agentSnippets(FACTS)) expect(text.includes(FACTS.token)).toBe(way === 'http');
     for (const { way, text } of agentSnippets({ hubUrl: FACTS.hubUrl })) expect(text.includes(TOKEN_PLACEHOLDER)).toBe(way === 'http');
   });
 
-  test('are there for every client that people ask for', () => {
+  test('exist for every documented client', () => {
     const clients = new Set(agentSnippets(FACTS).map(({ client }) => client));
     expect([...clients]).toEqual(
       expect.arrayContaining(['Claude Desktop', 'Claude Code', 'VS Code', 'Cursor', 'OpenAI Codex', 'OpenAI functions', 'curl']),

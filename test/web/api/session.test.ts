@@ -64,7 +64,7 @@ describe('a login', () => {
 });
 
 describe('a session', () => {
-  test('is kept for the tab, and for the browser only on wish', async () => {
+  test('is stored in the tab, and in the browser only if the person wants it', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' });
     expect([storages.tab.login, storages.browser.login]).toEqual([{ token: 'at1.abcdef' }, undefined]);
@@ -90,7 +90,7 @@ describe('a session', () => {
     expect(session.login).toEqual({ token: 'at1.abcdef' });
   });
 
-  test('that the hub ends says why, forgets everything and is told of once', async () => {
+  test('that the hub ends has the error, deletes the login and notifies once', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef', key: KEY });
     let changes = 0;
@@ -109,7 +109,7 @@ describe('a session', () => {
     expect(storages.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
   });
 
-  test('of somebody who is signed in is not changed by a link before the person has agreed', async () => {
+  test('of a person who is signed in is not replaced by a link before the person has agreed', async () => {
     const { session, storages } = sessionOf();
     await session.receiveLogin({ token: 'at1.mine', key: KEY });
     expect(session.login).toEqual({ token: 'at1.mine', key: KEY });
@@ -123,7 +123,7 @@ describe('a session', () => {
     expect([session.login, session.offered]).toEqual([{ token: 'at1.other' }, undefined]);
   });
 
-  test('keeps its key and its place when the same link comes again', async () => {
+  test('keeps its key and its storage when the same link is opened again', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.mine', person: 'ann', key: KEY }, { isKept: true });
     await session.receiveLogin({ token: 'at1.mine' });

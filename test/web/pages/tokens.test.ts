@@ -13,7 +13,7 @@ function isCovered(grantText: string, requirement: string): boolean {
 }
 
 describe('a permission chosen at the page', () => {
-  test('is one that can be granted, whatever is chosen', () => {
+  test('can be granted for every choice', () => {
     const scopes = [
       { kind: 'all' },
       { kind: 'area', area: "Kids' room" },
@@ -32,7 +32,7 @@ describe('a permission chosen at the page', () => {
     expect(isCovered(grantOf('sensor:read', scope), 'sensor:read:lamp-2/is_on')).toBe(false);
   });
 
-  test('names only families that devices belong to', () => {
+  test('has only families that devices belong to', () => {
     const known = [...typesAndFamilies(['DimmableLight']), ...typesAndFamilies(['DoorLock']), ...typesAndFamilies(['TemperatureSensor'])];
     expect(known).toEqual(expect.arrayContaining(['light', 'lock', 'sensor']));
     expect(new Set(DEVICE_FAMILIES).size).toBe(DEVICE_FAMILIES.length);
@@ -56,7 +56,7 @@ describe('a permission chosen at the page', () => {
   });
 });
 
-test('permissions typed by hand are told apart from what cannot be granted', () => {
+test('typed permissions are separated from texts that cannot be granted', () => {
   expect(typedGrants('device:control:lamp, sensor:read:*\n device:*:lamp ../x')).toEqual({
     grants: ['device:control:lamp', 'sensor:read:*'],
     mistakes: ['device:*:lamp', '../x'],

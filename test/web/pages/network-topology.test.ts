@@ -11,7 +11,7 @@ const thread = (id: string, role: string): NetworkNode => ({
   channel: 15,
 });
 
-test('devices of one network stand together, Thread first, those that pass on for others at the top', () => {
+test('nodes are grouped by network, Thread first, routers at the top', () => {
   const nodes: readonly NetworkNode[] = [
     { id: 'silent', device: 'silent', name: 'silent', kind: 'unknown', problem: 'is not reachable' },
     { id: 'plug', device: 'plug', name: 'plug', kind: 'wifi', network: 'a1:a1', rssi: -50 },
@@ -29,7 +29,7 @@ test('devices of one network stand together, Thread first, those that pass on fo
   ]);
 });
 
-test('what a node hears is told by name, strongest first', () => {
+test('the neighbours of a node have names, strongest first', () => {
   const links = [
     { from: 'lamp', to: 'sensor', rssi: -85, is_child: true },
     { from: 'lamp', to: 'boss', rssi: -60, is_child: false },

@@ -15,7 +15,7 @@ const [hour, day] = RANGES;
 const only = (points: readonly HistoryPoint[]) => ({ points, lows: [], highs: [] });
 
 describe('the history of a reading', () => {
-  test('is asked for in buckets where it has numbers, as it was where it has words', async () => {
+  test('is loaded in buckets for numbers, and unchanged for texts', async () => {
     expect(historyPath('hall/temperature', day, { agg: 'min', nowMs: NOW })).toBe(
       '/api/v1/sensors/hall%2Ftemperature/readings?since=2026-05-02T12%3A00%3A00.000Z&limit=2000&every=5m&agg=min',
     );
@@ -42,7 +42,7 @@ describe('the history of a reading', () => {
     expect(curveWords(curve, '°C')).toBe('Lowest -3.5 °C, highest 21 °C, mean 12.2 °C.');
   });
 
-  test('is a curve up to now, yes and no as 1 and 0, without what is no number', () => {
+  test('is a curve up to now, with 1 and 0 for yes and no, without texts', () => {
     const points = [
       { at: '2026-05-03T11:00:00.000Z', value: true },
       { at: '2026-05-03T11:30:00.000Z', value: null },
@@ -61,7 +61,7 @@ describe('the history of a reading', () => {
     expect(startOf([], day, NOW)).toBe(NOW - day.lengthMs);
   });
 
-  test('is told in words as well, each value for as long as it held', () => {
+  test('has a mean in words that weighs each value by its time', () => {
     expect(
       curveWords(
         [
