@@ -1,5 +1,5 @@
 import { certificateChainCodec } from '../../codec/messages/membership.ts';
-import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
+import { type Clock, isoTime, repeat, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { Service } from '../../core/lifecycle.ts';
@@ -46,14 +46,16 @@ export class CertificateRenewal implements Service {
   }
 
   async start(): Promise<void> {
-    const { links, admission } = this.#collaborators;
+    const { links, admission, clock } = this.#collaborators;
     links.handle('renew', async ({ from, body }) => {
       if (this.#rateLimit.tryTake(from)) return admission.answerRenew(from, body);
       throw new AtmoError('RATE_LIMITED', `${from} requests certificates too often; try again in an hour`);
     });
     this.#stopListening = links.onLinkUp((link) => void this.#onLinkUp(link));
     for (const link of links.links()) void this.#onLinkUp(link);
-    this.#scheduleCheck();
+    this.#cancelTimer = repeat(clock, TRY_EVERY_MS, () => {
+      if (this.#isDue()) void this.#renewDue();
+    });
   }
 
   /** Renews the certificate now, due or not. Rejects with NODE_UNAVAILABLE when no inviter is connected, or with the error of the last one. */
@@ -128,13 +130,6 @@ export class CertificateRenewal implements Service {
   #isDue(): boolean {
     const own = this.#collaborators.membership.own();
     return own !== undefined && own.expiresAtMs - this.#collaborators.time.now() <= RENEW_BEFORE_MS;
-  }
-
-  #scheduleCheck(): void {
-    this.#cancelTimer = this.#collaborators.clock.after(TRY_EVERY_MS, () => {
-      if (this.#isDue()) void this.#renewDue();
-      this.#scheduleCheck();
-    });
   }
 
   async #renewDue(): Promise<void> {

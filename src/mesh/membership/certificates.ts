@@ -1,6 +1,11 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { aadAfter, openSign1, signSign1 } from '../../codec/cose-sign1.ts';
-import { type CertificateChain, type CertificateClaims, certificateClaimsCodec } from '../../codec/messages/membership.ts';
+import {
+  type CertificateChain,
+  type CertificateClaims,
+  certificateChainCodec,
+  certificateClaimsCodec,
+} from '../../codec/messages/membership.ts';
 import { hubIdOf, meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import { excessPermissions, requireGrant } from '../../core/auth/permission.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
@@ -35,6 +40,16 @@ export interface Member {
 /** Returns whether a hub may admit others: the root key must have signed the role itself. */
 export function isInviter({ roles, inviter }: Pick<Member, 'roles' | 'inviter'>): boolean {
   return inviter === undefined && roles.includes('inviter');
+}
+
+/** Returns a certificate in its stored form, base64url. */
+export function certificateText(certificate: CertificateChain): string {
+  return Buffer.from(certificateChainCodec.encode(certificate)).toString('base64url');
+}
+
+/** Parses a stored certificate. Throws VALIDATION_ERROR. */
+export function parseCertificate(text: string): CertificateChain {
+  return certificateChainCodec.decode(Buffer.from(text, 'base64url'));
 }
 
 /** The id and key of this hub; every connection proves the key. */

@@ -20,26 +20,26 @@ import type { MeshMembership } from './mesh-membership.ts';
 import type { OpenRootKey } from './root-key.ts';
 
 const MINUTE_MS = 60_000;
-/** How long an invite lasts unless the owner says otherwise. */
+/** Default lifetime of an invite. */
 const INVITE_TTL_MS = 15 * MINUTE_MS;
 const MAX_INVITE_TTL_MS = 24 * 60 * MINUTE_MS;
 const MAX_ADDRESSES = 4;
 const MAX_PERMISSIONS = 16;
 const MAX_NAME = 64;
-/** What tokens of a new member may do on other hubs unless the owner says otherwise: everything but administration. */
+/** Default limit of the grants of a new member's tokens on other hubs: everything but administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
 
-/** What the owner can say of an invite; what is left out gets the careful value. */
+/** The options of an invite; absent ones have a safe default. */
 export interface InviteOptions {
   readonly ttlMs?: number | undefined;
   readonly permissions?: readonly string[] | undefined;
   /** `host:port` under which this hub can be reached; at most 4. */
   readonly addresses?: readonly string[] | undefined;
-  /** The new hub may let others in, too. The root key says so, and stays open in memory until the invite is used or expires. */
+  /** Makes the new hub an inviter. The root key signs its certificate, so it stays open in memory until the invite expires. */
   readonly inviter?: { readonly passphrase: string } | undefined;
 }
 
-/** A hub with an invite, at the gate. The transport has proven its key. */
+/** The request of a hub with an invite. The transport has proven its key. */
 interface JoinRequest {
   readonly inviteId: string;
   readonly proof: Uint8Array;
@@ -56,28 +56,20 @@ interface AdmissionCollaborators {
   readonly clock: Clock;
 }
 
-/** Lets hubs in and renews their certificates, where this hub may. */
+/** Admits hubs and renews their certificates, when this hub is an inviter. */
 export class MemberAdmission {
-  readonly #membership: MeshMembership;
-  readonly #authority: AdmissionCollaborators['authority'];
-  readonly #invites: InviteStore;
-  readonly #time: TrustedTime;
-  readonly #clock: Clock;
-  /** Root keys that invites wait for, by the id of the invite. */
+  readonly #parts: AdmissionCollaborators;
+  /** Open root keys, by the id of the invite that needs them. */
   readonly #roots = new Map<string, OpenRootKey>();
 
-  constructor({ membership, authority, invites, time, clock }: AdmissionCollaborators) {
-    this.#membership = membership;
-    this.#authority = authority;
-    this.#invites = invites;
-    this.#time = time;
-    this.#clock = clock;
+  constructor(parts: AdmissionCollaborators) {
+    this.#parts = parts;
   }
 
-  /** CONFLICT for the text of an invite that this hub made itself, VALIDATION_ERROR for one that is no invite. */
+  /** Throws CONFLICT for an invite that this hub has made, VALIDATION_ERROR for a text that is no invite. */
   requireForeign(text: string): void {
     const { id } = parseInvite(text);
-    if (this.#invites.has(id)) {
+    if (this.#parts.invites.has(id)) {
       throw new AtmoError('CONFLICT', 'This hub made the invite. Run the same command on the other hub, the one that is to join', {
         invite_id: id,
       });
@@ -85,72 +77,73 @@ export class MemberAdmission {
   }
 
   /**
-   * One line of text that lets one hub in. PERMISSION_DENIED when this hub may not invite or give so much, VALIDATION_ERROR,
-   * CONFLICT while it is in no mesh, RESOURCE_EXCEEDED when too many invites are open, STORAGE_FAILED.
+   * Makes an invite for one hub. Rejects with PERMISSION_DENIED when this hub is no inviter or lacks a permission, VALIDATION_ERROR,
+   * CONFLICT while it is in no mesh, RESOURCE_EXCEEDED when too many invites are open, or STORAGE_FAILED.
    */
   async invite({ ttlMs = INVITE_TTL_MS, permissions = MEMBER_PERMISSIONS, addresses = [], inviter }: InviteOptions): Promise<Invitation> {
-    const own = this.#membership.requireOwn();
+    const own = this.#parts.membership.requireOwn();
     requireInviter(own);
     checkTerms({ ttlMs, permissions, addresses });
-    const root = inviter && (await this.#authority.openRoot(inviter.passphrase));
+    const root = inviter && (await this.#parts.authority.openRoot(inviter.passphrase));
     if (!root) requireWithin(permissions, own);
-    const { id, secret, expiresAtMs } = this.#invites.make({ ttlMs, permissions, mayInvite: root !== undefined });
+    const { id, secret, expiresAtMs } = this.#parts.invites.make({ ttlMs, permissions, mayInvite: root !== undefined });
     if (root) this.#keepOpen(id, { root, ttlMs });
-    const text = inviteText({ rootKey: this.#membership.record().rootKey, id, secret, expiresAt: expiresAtMs / 1000, addresses });
+    const text = inviteText({ rootKey: this.#parts.membership.record().rootKey, id, secret, expiresAt: expiresAtMs / 1000, addresses });
     return { text, id, expiresAtMs };
   }
 
-  /** The certificate for a hub that proved to be invited. PERMISSION_DENIED or RATE_LIMITED with the reason, STORAGE_FAILED. */
+  /** Returns a certificate for an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason, or STORAGE_FAILED. */
   grant({ inviteId, proof, name, publicKey }: JoinRequest): Member {
-    const { self } = this.#membership;
-    const { id, permissions, mayInvite } = this.#invites.redeem({
+    const { self } = this.#parts.membership;
+    const { id, permissions, mayInvite } = this.#parts.invites.redeem({
       inviteId,
       proof,
       keys: { joiner: publicKey, responder: self.publicKey },
     });
     const request = { key: publicKey, permissions };
     const certificate = mayInvite ? this.#byRoot(id, request) : this.#byThisHub(request);
-    const member = this.#membership.verify(certificate);
-    this.#membership.remember(member);
-    this.#membership.announceChange('joined', { hub_id: member.hubId, name: visibleLine(name, MAX_NAME) });
+    const member = this.#parts.membership.verify(certificate);
+    this.#parts.membership.remember(member);
+    this.#parts.membership.announceChange('joined', { hub_id: member.hubId, name: visibleLine(name, MAX_NAME) });
     return member;
   }
 
-  /** Invites that somebody may still use. */
+  /** Returns the invites that can still be used. */
   openInvites(): ReturnType<InviteStore['open']> {
-    return this.#invites.open();
+    return this.#parts.invites.open();
   }
 
   /**
-   * Answers a request of the kind `renew` from a connected member: for its own certificate a fresh one of the same rights, for a
-   * certificate by the root key for this hub nothing, once it is taken over. PERMISSION_DENIED, VALIDATION_ERROR, STORAGE_FAILED.
+   * Answers a request of the kind `renew` from a connected member. For the member's own certificate it returns a new one with the
+   * same rights; a certificate by the root key for this hub is stored, and the answer is empty. Throws PERMISSION_DENIED,
+   * VALIDATION_ERROR or STORAGE_FAILED.
    */
   answerRenew(from: HubId, request: Uint8Array): Uint8Array {
-    const presented = this.#membership.verify(certificateChainCodec.decode(request));
-    if (presented.hubId === this.#membership.self.hubId) return this.#takeDelegation(presented);
+    const presented = this.#parts.membership.verify(certificateChainCodec.decode(request));
+    if (presented.hubId === this.#parts.membership.self.hubId) return this.#acceptDelegation(presented);
     if (presented.hubId !== from) refuseAtGate('certificate_of_another', `${from} asked to renew the certificate of ${presented.hubId}`);
-    const delegated = this.#authority.delegationFor(from);
+    const delegated = this.#parts.authority.delegationFor(from);
     const certificate = delegated ?? this.#renewed(this.#newest(presented));
-    const member = this.#membership.verify(certificate);
+    const member = this.#parts.membership.verify(certificate);
     const answer = certificateChainCodec.encode(certificate);
-    this.#membership.remember(member);
+    this.#parts.membership.remember(member);
     return answer;
   }
 
-  #takeDelegation(delegated: Member): Uint8Array {
+  #acceptDelegation(delegated: Member): Uint8Array {
     if (delegated.inviter !== undefined)
       refuseAtGate('certificate_invalid', 'Only the root key gives a hub a certificate that it did not ask for');
-    this.#membership.replaceCertificate(delegated.certificate);
+    this.#parts.membership.replaceCertificate(delegated.certificate);
     return new Uint8Array();
   }
 
-  /** A hub that was given less since then does not get back what it had with its old certificate. */
+  /** Returns the newest certificate of the hub: it may have fewer permissions than the presented one. */
   #newest(presented: Member): Member {
-    const known = this.#membership.member(presented.hubId);
+    const known = this.#parts.membership.member(presented.hubId);
     return known && known.issuedAtMs > presented.issuedAtMs ? known : presented;
   }
 
-  /** What the member has and this hub can give; a renewed certificate gives nothing that the old one did not. */
+  /** Returns a certificate with the same permissions, none of which this hub may lack. */
   #renewed(member: Member): CertificateChain {
     if (member.inviter === undefined) {
       throw new AtmoError(
@@ -162,8 +155,8 @@ export class MemberAdmission {
   }
 
   #byThisHub(request: CertificateRequest): CertificateChain {
-    const own = this.#membership.requireOwn();
-    return memberCertificate({ own, self: this.#membership.self }, request, this.#time);
+    const own = this.#parts.membership.requireOwn();
+    return memberCertificate({ own, self: this.#parts.membership.self }, request, this.#parts.time);
   }
 
   #byRoot(inviteId: string, request: CertificateRequest): CertificateChain {
@@ -173,16 +166,16 @@ export class MemberAdmission {
         'invite_expired',
         'The hub that made the invite restarted since, and the root key is sealed again. Ask for a new invite',
       );
-    return inviterCertificate(root, request, this.#time);
+    return inviterCertificate(root, request, this.#parts.time);
   }
 
   #keepOpen(id: string, { root, ttlMs }: { readonly root: OpenRootKey; readonly ttlMs: number }): void {
     this.#roots.set(id, root);
-    this.#clock.after(ttlMs, () => this.#roots.delete(id));
+    this.#parts.clock.after(ttlMs, () => this.#roots.delete(id));
   }
 }
 
-/** A new invite: its text is a secret, its id is not. */
+/** A new invite; its text is a secret, its id is not. */
 export interface Invitation {
   readonly text: string;
   readonly id: string;

@@ -1,17 +1,12 @@
 import { createHash, hash } from 'node:crypto';
-import {
-  type CertificateChain,
-  certificateChainCodec,
-  memberRevocationCodec,
-  revocationStatementCodec,
-} from '../../codec/messages/membership.ts';
+import { type CertificateChain, memberRevocationCodec, revocationStatementCodec } from '../../codec/messages/membership.ts';
 import { meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import { isExpired, isInviter, type Member, requireInTime, verifyCertificate } from './certificates.ts';
+import { certificateText, isExpired, isInviter, type Member, parseCertificate, requireInTime, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 
 const MAX_CACHED = 512;
@@ -22,33 +17,33 @@ interface MemberSetCollaborators {
   readonly logger: Logger;
 }
 
-/** The members of one mesh as one of them sees it: whose certificates hold, who was met, who was revoked. */
+/** The members of one mesh, as this hub knows them: valid certificates, known hubs and revocations. */
 export class MemberSet {
   readonly rootKey: string;
+  readonly revoked: RevokedMembers;
   readonly #time: TrustedTime;
   readonly #known: KnownMembers;
-  readonly #revoked: RevokedMembers;
-  /** Chains whose signatures were verified, by hash; least recently used first. */
+  /** Chains with verified signatures, by hash; least recently used first. */
   readonly #verified = new Map<string, Member>();
 
-  constructor({ store, time, logger }: MemberSetCollaborators, rootKey: string) {
+  constructor(parts: MemberSetCollaborators, rootKey: string) {
     this.rootKey = rootKey;
-    this.#time = time;
-    this.#known = new KnownMembers({ store, logger }, rootKey);
-    this.#revoked = new RevokedMembers({ store, logger }, rootKey);
+    this.#time = parts.time;
+    this.#known = new KnownMembers(parts, rootKey);
+    this.revoked = new RevokedMembers(parts, rootKey);
   }
 
-  /** STORAGE_FAILED. */
+  /** Throws STORAGE_FAILED. */
   load(): void {
     this.#known.load();
-    this.#revoked.load();
+    this.revoked.load();
   }
 
-  /** The hub that a certificate vouches for now. PERMISSION_DENIED with the reason. */
+  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason. */
   verify(certificate: CertificateChain): Member {
     const member = this.#verifySignatures(certificate);
     requireInTime(member, this.#time);
-    if (this.#revoked.covers(member)) {
+    if (this.revoked.covers(member)) {
       refuseAtGate(
         'revoked',
         `${member.hubId}, or the hub that let it in, was revoked. It can join again only with a key and an invite that are new`,
@@ -57,12 +52,12 @@ export class MemberSet {
     return member;
   }
 
-  /** Keeps what a hub has proven to be its own certificate. STORAGE_FAILED. */
+  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED. */
   remember(member: Member): void {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
 
-  /** A hub that was met before and whose certificate still holds. */
+  /** Returns a known hub whose certificate is valid. */
   member(id: string): Member | undefined {
     const member = this.#known.get(id);
     return member && !this.#isOver(member) ? member : undefined;
@@ -72,45 +67,28 @@ export class MemberSet {
     return this.#known.all().filter((member) => !this.#isOver(member));
   }
 
-  isRevoked(member: Member): boolean {
-    return this.#revoked.covers(member);
-  }
-
-  /** The statement by which the certificate counts no more; undefined where there is none. PERMISSION_DENIED where it never counted. */
+  /** Returns the statement that ended the certificate; undefined when there is none. Throws PERMISSION_DENIED when it was never valid. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
-    return this.#revoked.statementFor(this.#verifySignatures(certificate));
+    return this.revoked.statementFor(this.#verifySignatures(certificate));
   }
 
-  /** Why a hub that was met is a member no more; undefined while it is one, and for hubs that are not known. */
+  /** Returns why a known hub is not a member any more; undefined for members and unknown hubs. */
   lossOf(id: string): 'revoked' | 'expired' | undefined {
     const member = this.#known.get(id);
     if (!member) return undefined;
-    if (this.#revoked.covers(member)) return 'revoked';
+    if (this.revoked.covers(member)) return 'revoked';
     return isExpired(member, this.#time) ? 'expired' : undefined;
   }
 
-  revokedHubs(): readonly HubId[] {
-    return this.#revoked.hubs();
-  }
-
-  statements(): readonly Uint8Array[] {
-    return this.#revoked.statements();
-  }
-
-  /** See `RevokedMembers.merge`. */
-  merge(statement: Uint8Array): HubId | undefined {
-    return this.#revoked.merge(statement);
-  }
-
-  /** Forgets all of it, on the disk too. STORAGE_FAILED. */
+  /** Deletes everything, on the disk too. Throws STORAGE_FAILED. */
   clear(): void {
     this.#known.clear();
-    this.#revoked.clear();
+    this.revoked.clear();
     this.#verified.clear();
   }
 
   #isOver(member: Member): boolean {
-    return isExpired(member, this.#time) || this.#revoked.covers(member);
+    return isExpired(member, this.#time) || this.revoked.covers(member);
   }
 
   #verifySignatures(certificate: CertificateChain): Member {
@@ -124,54 +102,53 @@ export class MemberSet {
   }
 }
 
-/** Each link counts with its length: no two chains have one name. */
+/** Hashes each link with its length, so that no two chains have the same name. */
 function nameOf(certificate: CertificateChain): string {
   const digest = createHash('sha256');
   for (const link of certificate) digest.update(`${link.length}.`).update(link);
   return digest.digest('base64url');
 }
 
+type MemberStorage = Pick<MemberSetCollaborators, 'store' | 'logger'>;
+
 const MEMBERS_NAMESPACE = 'mesh.members';
-/** Hubs that are remembered. */
+/** Most hubs in the store. */
 export const MAX_KNOWN_MEMBERS = 256;
 
-/** The newest certificate of every hub that was met, over restarts too: a token of it verifies before it is met again. */
+/** The newest certificate of every known hub. It survives a restart, so that tokens of the hub verify before it connects again. */
 class KnownMembers {
-  readonly #store: KeyValueStore;
-  readonly #logger: Logger;
+  readonly #parts: MemberStorage;
   readonly #rootKey: string;
-  /** The one that was least recently remembered first. */
+  /** Least recently remembered first. */
   readonly #members = new Map<HubId, Member>();
 
-  constructor({ store, logger }: { readonly store: KeyValueStore; readonly logger: Logger }, rootKey: string) {
-    this.#store = store;
-    this.#logger = logger;
+  constructor(parts: MemberStorage, rootKey: string) {
+    this.#parts = parts;
     this.#rootKey = rootKey;
   }
 
-  /** STORAGE_FAILED. */
+  /** Throws STORAGE_FAILED. */
   load(): void {
-    for (const { key, value } of this.#store.entries(MEMBERS_NAMESPACE)) {
+    const { store, logger } = this.#parts;
+    for (const { key, value } of store.entries(MEMBERS_NAMESPACE)) {
       try {
-        const member = verifyCertificate(certificateChainCodec.decode(Buffer.from(String(value), 'base64url')), this.#rootKey);
+        const member = verifyCertificate(parseCertificate(String(value)), this.#rootKey);
         this.#members.set(member.hubId, member);
       } catch (error) {
-        this.#store.delete(MEMBERS_NAMESPACE, key);
-        this.#logger.warn('mesh.member_forgotten', { hub_id: key, problem: toAtmoError(error).message });
+        store.delete(MEMBERS_NAMESPACE, key);
+        logger.warn('mesh.member_forgotten', { hub_id: key, problem: toAtmoError(error).message });
       }
     }
   }
 
-  /** Keeps the certificate unless a newer one of the hub is known; `isOver` tells which may go first for want of room. STORAGE_FAILED. */
+  /** Stores the certificate unless a newer one of the hub is known; a full store drops members with `isOver` first. Throws STORAGE_FAILED. */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
     const isNew = known === undefined || isNewer(member, known);
     if (!known) this.#makeRoom(isOver);
-    const kept = isNew ? member : known;
     this.#members.delete(member.hubId);
-    this.#members.set(member.hubId, kept);
-    if (isNew)
-      this.#store.set(MEMBERS_NAMESPACE, member.hubId, Buffer.from(certificateChainCodec.encode(kept.certificate)).toString('base64url'));
+    this.#members.set(member.hubId, isNew ? member : known);
+    if (isNew) this.#parts.store.set(MEMBERS_NAMESPACE, member.hubId, certificateText(member.certificate));
   }
 
   get(id: string): Member | undefined {
@@ -182,9 +159,10 @@ class KnownMembers {
     return [...this.#members.values()];
   }
 
-  /** Forgets all, on the disk too: this hub left the mesh. */
+  /** Deletes everything, on the disk too: this hub left the mesh. */
   clear(): void {
-    for (const { key } of this.#store.entries(MEMBERS_NAMESPACE)) this.#store.delete(MEMBERS_NAMESPACE, key);
+    const { store } = this.#parts;
+    for (const { key } of store.entries(MEMBERS_NAMESPACE)) store.delete(MEMBERS_NAMESPACE, key);
     this.#members.clear();
   }
 
@@ -193,11 +171,11 @@ class KnownMembers {
     const leaving = this.all().find(isOver) ?? this.all()[0];
     if (!leaving) return;
     this.#members.delete(leaving.hubId);
-    this.#store.delete(MEMBERS_NAMESPACE, leaving.hubId);
+    this.#parts.store.delete(MEMBERS_NAMESPACE, leaving.hubId);
   }
 }
 
-/** Times are in whole seconds: of two certificates of one second, the root key's counts more. */
+/** Times are whole seconds: of two certificates of the same second, the one by the root key is newer. */
 function isNewer(one: Member, other: Member): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
   return one.inviter === undefined && other.inviter !== undefined;
@@ -205,53 +183,51 @@ function isNewer(one: Member, other: Member): boolean {
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
-/** So that a hub which lets others in cannot use up the room of the root key. */
+/** Limit that keeps room for revocations by the root key. */
 const MAX_BY_INVITERS = 512;
 
 interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /** Decides between two statements that say the same; nobody can make many that each win over the one before. */
+  /** Decides between two statements about one hub; a hash, so that no hub can make a series in which each replaces the one before. */
   readonly rank: string;
 }
 
 /**
- * Hubs that are members no more. What each hub knows is a set of signed statements, one for each hub that was revoked: sets
- * merge by taking each other's statements, in any order, any number of times, and they are kept for good. The root key ends
- * any membership; a hub that may invite ends those of hubs that may not.
+ * The revoked hubs: a set of signed statements, one for each hub. Sets merge by exchanging statements in any order, any number of
+ * times, and keep them for good. The root key ends any membership; an inviter those of hubs that are no inviters.
  */
 export class RevokedMembers {
-  readonly #store: KeyValueStore;
-  readonly #logger: Logger;
+  readonly #parts: MemberStorage;
   readonly #rootKey: string;
   readonly #revoked = new Map<HubId, Revocation>();
-  /** Those that the disk did not take. */
+  /** Hubs whose statement could not be written to the disk. */
   readonly #unwritten = new Set<HubId>();
 
-  constructor({ store, logger }: { readonly store: KeyValueStore; readonly logger: Logger }, rootKey: string) {
-    this.#store = store;
-    this.#logger = logger;
+  constructor(parts: MemberStorage, rootKey: string) {
+    this.#parts = parts;
     this.#rootKey = rootKey;
   }
 
-  /** Takes up what was revoked before the restart. STORAGE_FAILED. */
+  /** Reads the revocations from the disk. Throws STORAGE_FAILED. */
   load(): void {
-    for (const { key, value } of this.#store.entries(REVOKED_NAMESPACE)) {
+    for (const { key, value } of this.#parts.store.entries(REVOKED_NAMESPACE)) {
       const statement = Buffer.from(String(value), 'base64url');
       try {
         this.#revoked.set(key as HubId, this.#read(statement));
       } catch (error) {
-        // A damaged statement still says which hub it was about; to believe that hub again would be the worse mistake.
+        // A damaged statement still names its hub by its key; to trust that hub again would be the worse mistake.
         this.#revoked.set(key as HubId, { hubId: key as HubId, isByRoot: true, statement: new Uint8Array(), rank: '' });
-        this.#logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
+        this.#parts.logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
       }
     }
   }
 
   /**
-   * Takes a statement and answers the hub that it is about; undefined when nothing is new. PERMISSION_DENIED or VALIDATION_ERROR when it is not by somebody who may say so,
-   * RESOURCE_EXCEEDED when there are too many, STORAGE_FAILED (then it holds until the hub stops: say it again).
+   * Adds a statement and returns the hub that it revokes; undefined when nothing is new. Throws PERMISSION_DENIED or VALIDATION_ERROR
+   * for a signer without the right to it, RESOURCE_EXCEEDED for too many, or STORAGE_FAILED: then the statement is valid until the
+   * hub stops, and the next merge writes it again.
    */
   merge(statement: Uint8Array): HubId | undefined {
     const revocation = this.#read(statement);
@@ -261,23 +237,23 @@ export class RevokedMembers {
     if (!known) this.#requireRoom(revocation);
     this.#revoked.set(hubId, revocation);
     this.#unwritten.add(hubId);
-    this.#store.set(REVOKED_NAMESPACE, hubId, Buffer.from(statement).toString('base64url'));
+    this.#parts.store.set(REVOKED_NAMESPACE, hubId, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(hubId);
     return hubId;
   }
 
-  /** True when the certificate vouches for nothing any more: its hub was revoked, or the one that let it in. */
+  /** Returns whether the certificate ended because its hub, or the hub that admitted it, was revoked. */
   covers(member: Member): boolean {
     return this.#revocationOf(member) !== undefined;
   }
 
-  /** The statement by which that is so; undefined where there is none that can be shown. */
+  /** Returns the statement that ended the certificate; undefined when there is none or it is damaged. */
   statementFor(member: Member): Uint8Array | undefined {
     const { statement } = this.#revocationOf(member) ?? {};
     return statement && statement.length > 0 ? statement : undefined;
   }
 
-  /** What other hubs have to know. */
+  /** Returns the statements for other hubs. */
   statements(): readonly Uint8Array[] {
     return [...this.#revoked.values()].filter(({ statement }) => statement.length > 0).map(({ statement }) => statement);
   }
@@ -286,9 +262,9 @@ export class RevokedMembers {
     return [...this.#revoked.keys()];
   }
 
-  /** Forgets all, on the disk too: this hub left the mesh. */
+  /** Deletes everything, on the disk too: this hub left the mesh. */
   clear(): void {
-    for (const { key } of this.#store.entries(REVOKED_NAMESPACE)) this.#store.delete(REVOKED_NAMESPACE, key);
+    for (const { key } of this.#parts.store.entries(REVOKED_NAMESPACE)) this.#parts.store.delete(REVOKED_NAMESPACE, key);
     this.#revoked.clear();
   }
 
@@ -302,7 +278,7 @@ export class RevokedMembers {
   #read(bytes: Uint8Array): Revocation {
     const { signed, signer } = revocationStatementCodec.decode(bytes);
     const meshId = meshIdOf(this.#rootKey);
-    // The signer's own end, by time or revocation, takes nothing back that it said: what is known must not depend on the order.
+    // A statement stays valid when its signer expires or is revoked: the set must not depend on the order of the statements.
     const inviter = signer && verifyCertificate(signer, this.#rootKey);
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
     const { hubId } = memberRevocationCodec.open(signed, (unverified) => {
@@ -319,7 +295,7 @@ export class RevokedMembers {
   }
 }
 
-/** The root key overrules; among equals any fixed order will do, as long as every hub has the same. */
+/** The root key overrules; between equals every hub must choose the same one. */
 function overrules(one: Revocation, other: Revocation): boolean {
   if (one.isByRoot !== other.isByRoot) return one.isByRoot;
   return other.rank === '' || one.rank < other.rank;

@@ -3,6 +3,7 @@ import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
+import { ReasonCounter } from '../reason-counter.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-engine.ts';
 import { type Member, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
@@ -13,27 +14,27 @@ type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
 type Join = Extract<HandshakeMessage, { kind: 'join' }>;
 
 /**
- * Lets members through, and hubs with an invite as far as their certificate. The transport has proven the key of the other side;
- * only what is said under that key counts, and what is refused changes nothing for anybody else.
+ * Admits members, and gives invited hubs their certificate. The transport has proven the key of the other side; every certificate
+ * and invite must fit that key. A refused connection changes nothing for other hubs.
  */
 export class MembershipGate implements ConnectionGate {
   readonly #membership: MeshMembership;
   readonly #admission: MemberAdmission;
-  readonly #refusals = new Map<string, number>();
+  readonly #refusals = new ReasonCounter<string>();
 
   constructor({ membership, admission }: { readonly membership: MeshMembership; readonly admission: MemberAdmission }) {
     this.#membership = membership;
     this.#admission = admission;
   }
 
-  /** Resolves for a member. PERMISSION_DENIED with `details.reason` for everybody else, also for who just joined: it comes again. */
+  /** Resolves for a member. Rejects with PERMISSION_DENIED and `details.reason` for any other hub; one that has just joined connects again. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
       await (peer.direction === 'outbound' ? this.#dial(channel, peer) : this.#answer(channel, peer, shown));
     } catch (thrown) {
       const reason = reasonOf(thrown);
-      if (reason !== JOINED) this.#refusals.set(reason, (this.#refusals.get(reason) ?? 0) + 1);
+      if (reason !== JOINED) this.#refusals.count(reason);
       if (reason !== JOINED && reason !== 'refused_by_peer') {
         await writeGateRefusal(channel, thrown, reason === 'revoked' ? this.#proofFor(shown, peer) : undefined);
       }
@@ -41,9 +42,9 @@ export class MembershipGate implements ConnectionGate {
     }
   }
 
-  /** What was refused since the start, by reason. */
+  /** Returns the refusals since the start, by reason. */
   refusals(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#refusals);
+    return this.#refusals.counts();
   }
 
   async #dial(channel: GateChannel, peer: GatePeer): Promise<void> {
@@ -55,7 +56,7 @@ export class MembershipGate implements ConnectionGate {
     this.#welcome(answer, peer);
   }
 
-  /** `shown` takes what the other side shows. */
+  /** `shown` receives the certificate that the other side presents. */
   async #answer(channel: GateChannel, peer: GatePeer, shown: CertificateChain[]): Promise<void> {
     this.#requireOther(peer);
     const message = await readGateMessage(channel);
@@ -67,13 +68,13 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /** A revoked hub is barred everywhere: here alone it can hear of it. Only who has the key of the certificate gets the proof. */
+  /** Returns the proof of a revocation for the revoked hub: no connection but this one can deliver it. Only the owner of the key gets it. */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
   }
 
-  /** Who refuses has not proven to be a member: the statement counts by its own signature, and otherwise nothing of it does. */
+  /** Adds a revocation when its own signature is valid; the hub that sent it has not proven to be a member. */
   #learn(revocation: Uint8Array): void {
     try {
       this.#membership.merge(revocation);
@@ -104,7 +105,7 @@ export class MembershipGate implements ConnectionGate {
     const { inviteId, proof, name } = join;
     const { certificate } = this.#admission.grant({ inviteId, proof, name, publicKey: peer.publicKey });
     await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
-    // The joiner closes once it has the grant; to close first could cut it off.
+    // The joiner closes the connection after the grant; closing it here could lose the grant.
     await channel.read().catch(() => undefined);
     throw new AtmoError('PERMISSION_DENIED', `${peer.id} has joined and comes again as a member`, { reason: JOINED });
   }
@@ -139,10 +140,10 @@ function reasonOf(thrown: unknown): string {
   return typeof reason === 'string' ? reason : 'closed';
 }
 
-/** The version of the gate's messages that this hub speaks. */
+/** Version of the messages of the gate. */
 export const GATE_VERSION = 1;
 
-/** Reads one message. PERMISSION_DENIED for what is none, and for a version that is not spoken here. */
+/** Reads one message. Rejects with PERMISSION_DENIED for malformed bytes and for another version. */
 async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> {
   const message = parse(await channel.read());
   if ('version' in message && message.version !== GATE_VERSION) {
@@ -154,7 +155,7 @@ async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> 
   return message;
 }
 
-/** Reads the other side's answer; what it refuses is refused here too, with its words. `learn` takes the proof that may come with it. */
+/** Reads the answer of the other side. Rejects with its refusal; `learn` receives the proof of a revocation that may come with it. */
 export async function readGateAnswer(
   channel: GateChannel,
   peer: GatePeer,
@@ -169,18 +170,19 @@ export async function readGateAnswer(
   });
 }
 
+/** Sends one message. */
 export async function writeGateMessage(channel: GateChannel, message: HandshakeMessage): Promise<void> {
   await channel.write(handshakeCodec.encode(message));
 }
 
-/** Tells the other side why, as far as it still listens, with the statement that proves it to a hub that was revoked. */
+/** Sends the reason of a refusal, with the proof for a revoked hub; a closed connection is no error. */
 async function writeGateRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
   const { code, message } = toAtmoError(thrown);
   const refusal: HandshakeMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
   await channel.write(handshakeCodec.encode(refusal)).catch(() => undefined);
 }
 
-/** UTF-16 units that fit into the 1,024 bytes of a refusal whatever they are. */
+/** UTF-16 units of which any text fits into the 1,024 bytes of a refusal. */
 const MAX_MESSAGE = 340;
 
 function parse(bytes: Uint8Array): HandshakeMessage {

@@ -1,6 +1,7 @@
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -12,12 +13,12 @@ import { MeshAuthority } from './mesh-authority.ts';
 import { type MembershipState, MeshMembership } from './mesh-membership.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
-/** What membership takes of the hub. */
+/** The parts of the hub that membership needs. */
 interface MembershipPorts {
   readonly self: LocalHub;
   readonly store: KeyValueStore;
   readonly rootKeyFile: RootKeyFile;
-  /** Another way to seal the root key. */
+  /** Replaces the encryption of the root key. */
   readonly box?: PassphraseBox;
   readonly time: TrustedTime;
   readonly clock: Clock;
@@ -25,7 +26,7 @@ interface MembershipPorts {
   readonly logger: Logger;
 }
 
-/** Everything about who belongs to the mesh; `membership` is to be started and disposed. */
+/** The parts of membership; the owner starts and disposes `membership`. */
 export interface Membership {
   readonly membership: MeshMembership;
   readonly authority: MeshAuthority;
@@ -33,7 +34,7 @@ export interface Membership {
   readonly gate: MembershipGate;
 }
 
-/** Puts the parts together; nothing happens before `membership.start()`. */
+/** Creates the parts; nothing happens before `membership.start()`. */
 export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts): Membership {
   const { store, time, clock } = ports;
   const membership = new MeshMembership(ports);
@@ -43,14 +44,14 @@ export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts):
   return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
 }
 
-/** How this hub stands to its mesh, for people. Times in milliseconds since 1970; what a hub in no mesh has not is absent. */
+/** The membership of this hub, for people. Times in milliseconds since 1970. */
 export interface MembershipStatus {
   readonly state: MembershipState;
   readonly hubId: HubId;
-  /** What people call this hub. */
+  /** The name of this hub. */
   readonly hubName?: string;
   readonly meshId?: string;
-  /** What the mesh was called by who made it. */
+  /** The name that its owner gave the mesh. */
   readonly name?: string;
   readonly roles?: readonly MemberRole[];
   readonly permissions?: readonly string[];
@@ -59,11 +60,12 @@ export interface MembershipStatus {
   /** The sealed root key is on this hub. */
   readonly hasRootKey: boolean;
   readonly openInvites: number;
-  /** Other members that were met. */
+  /** Number of other known members. */
   readonly members: number;
   readonly revoked: readonly HubId[];
 }
 
+/** Returns the status. */
 export function membershipStatus({ membership, authority, admission }: Membership): MembershipStatus {
   const own = membership.own();
   const name = own && membership.record().name;
@@ -71,8 +73,7 @@ export function membershipStatus({ membership, authority, admission }: Membershi
     state: membership.state(),
     hubId: membership.self.hubId,
     ...(own && { meshId: own.meshId, roles: own.roles, permissions: own.permissions, expiresAtMs: own.expiresAtMs }),
-    ...(name !== undefined && { name }),
-    ...(own?.inviter && { inviter: own.inviter }),
+    ...present({ name, inviter: own?.inviter }),
     hasRootKey: authority.hasRootKey(),
     openInvites: admission.openInvites().length,
     members: membership.members().length,
@@ -87,10 +88,10 @@ interface MembershipAuditCollaborators {
   readonly logger: Logger;
 }
 
-/** What may happen without a call on this hub: a guest redeems an invite, another hub revokes a member, a certificate is renewed. */
+/** Changes that happen without a call on this hub: a hub uses an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
-/** Writes changes of the membership into the journal as notes; the answer stops it. */
+/** Writes changes of the membership into the audit log as notes. Returns the function that stops it. */
 export function auditMembershipChanges(parts: MembershipAuditCollaborators): () => void {
   return parts.events.listen(
     ({ subject, data }) => {

@@ -1,7 +1,7 @@
-import { type CertificateChain, certificateChainCodec } from '../../codec/messages/membership.ts';
+import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import type { MeshTrust, TrustedHub } from '../../core/auth/tokens.ts';
-import type { Clock, TrustedTime } from '../../core/clock.ts';
+import { type Clock, repeat, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import { isExpired, type LocalHub, type Member, verifyCertificate } from './certificates.ts';
+import { certificateText, isExpired, type LocalHub, type Member, parseCertificate, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { MemberSet } from './member-set.ts';
 
@@ -17,10 +17,10 @@ const SPACE = 'mesh.membership';
 const OWN = 'own';
 const CHECK_EVERY_MS = 60_000;
 
-/** Hears whose membership is over, and why. */
+/** Is called when a membership has ended, with the reason. */
 type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 
-/** How this hub stands to its mesh. */
+/** The state of this hub's membership. */
 export type MembershipState = 'none' | 'member' | 'expired' | 'revoked';
 
 interface MembershipCollaborators {
@@ -35,54 +35,54 @@ interface MembershipCollaborators {
 interface Current {
   readonly record: MembershipRecord;
   readonly own: Member;
-  readonly circle: MemberSet;
+  readonly members: MemberSet;
 }
 
-/** Which mesh this hub belongs to, and whom it believes for that. */
+/** The membership of this hub, and the other members of its mesh. */
 export class MeshMembership implements Service, MeshTrust {
   readonly self: LocalHub;
   readonly #parts: MembershipCollaborators;
   readonly #listeners = new Set<LossListener>();
-  /** Members whose end was not told yet. */
-  readonly #believed = new Set<HubId>();
+  /** Members whose loss was not reported. */
+  readonly #trusted = new Set<HubId>();
   #current: Current | undefined;
-  #cancelCheck: () => void = () => {};
+  #stopChecks: () => void = () => {};
 
   constructor(collaborators: MembershipCollaborators) {
     this.self = collaborators.self;
     this.#parts = collaborators;
   }
 
-  /** Takes up the membership of before the restart; one that cannot be read is told and left as it is. STORAGE_FAILED. */
+  /** Loads the membership. One that cannot be read is reported and stays on the disk unchanged. Rejects with STORAGE_FAILED. */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
     if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
-    this.#watch();
+    this.#stopChecks = repeat(this.#parts.clock, CHECK_EVERY_MS, () => this.#reportLosses());
   }
 
   meshId(): string | undefined {
     return this.#current?.own.meshId;
   }
 
-  /** A member that was met; undefined for this hub itself, and for everybody once this hub was revoked. */
+  /** Returns a known member; undefined for this hub itself, and for every hub once this hub was revoked. */
   hub(id: string): TrustedHub | undefined {
-    const member = this.state() === 'revoked' ? undefined : this.#current?.circle.member(id);
+    const member = this.state() === 'revoked' ? undefined : this.#current?.members.member(id);
     return member && { key: member.key, permissions: member.permissions };
   }
 
   state(): MembershipState {
     if (!this.#current) return 'none';
-    const { own, circle } = this.#current;
-    if (circle.isRevoked(own)) return 'revoked';
+    const { own, members } = this.#current;
+    if (members.revoked.covers(own)) return 'revoked';
     return isExpired(own, this.#parts.time) ? 'expired' : 'member';
   }
 
-  /** This hub's own certificate; undefined while it is in no mesh. */
+  /** Returns this hub as a member; undefined while it is in no mesh. */
   own(): Member | undefined {
     return this.#current?.own;
   }
 
-  /** The same for who cannot go on without it: CONFLICT says how to get one. */
+  /** Returns this hub as a member. Throws CONFLICT while it is in no mesh; the message says how to join one. */
   requireOwn(): Member {
     return this.#require().own;
   }
@@ -91,51 +91,51 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().record;
   }
 
-  /** The hub that a certificate vouches for now. PERMISSION_DENIED with the reason, CONFLICT while this hub is in no mesh. */
+  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason, or CONFLICT while this hub is in no mesh. */
   verify(certificate: CertificateChain): Member {
-    return this.#require().circle.verify(certificate);
+    return this.#require().members.verify(certificate);
   }
 
-  /** What proves to a hub that its certificate was revoked. PERMISSION_DENIED where it never counted, CONFLICT. */
+  /** Returns the proof that a certificate was revoked. Throws PERMISSION_DENIED when it was never valid, or CONFLICT. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
-    return this.#require().circle.revocationOf(certificate);
+    return this.#require().members.revocationOf(certificate);
   }
 
-  /** As `verify`, and remembers it: for certificates that come with what their hub signed. PERMISSION_DENIED, CONFLICT, STORAGE_FAILED. */
+  /** Verifies and remembers a certificate that arrived with a message which its hub signed. Throws as `verify`, or STORAGE_FAILED. */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);
     return member;
   }
 
-  /** Keeps the certificate of a hub that has proven to be the one it speaks of. STORAGE_FAILED. */
+  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED. */
   remember(member: Member): void {
     if (member.hubId === this.self.hubId) return;
-    this.#require().circle.remember(member);
-    this.#believed.add(member.hubId);
+    this.#require().members.remember(member);
+    this.#trusted.add(member.hubId);
   }
 
-  /** A member that was met and still is one. */
+  /** Returns a known hub that is still a member. */
   member(id: string): Member | undefined {
-    return this.#current?.circle.member(id);
+    return this.#current?.members.member(id);
   }
 
   members(): readonly Member[] {
-    return this.#current?.circle.members() ?? [];
+    return this.#current?.members.members() ?? [];
   }
 
   revokedHubs(): readonly HubId[] {
-    return this.#current?.circle.revokedHubs() ?? [];
+    return this.#current?.members.revoked.hubs() ?? [];
   }
 
-  /** Signed statements about revoked members, for other members. */
+  /** Returns the signed statements about revoked members, for other hubs. */
   statements(): readonly Uint8Array[] {
-    return this.#current?.circle.statements() ?? [];
+    return this.#current?.members.revoked.statements() ?? [];
   }
 
   /**
-   * Takes a statement of another member; false when it says nothing new. The hub that it is about, and those that it let in, are
-   * told as lost before this returns. PERMISSION_DENIED or VALIDATION_ERROR for one that is not by who may say so, STORAGE_FAILED.
+   * Adds a revocation; returns false when it contains nothing new. Reports the loss of its hub, and of those that it had admitted,
+   * before it returns. Throws PERMISSION_DENIED or VALIDATION_ERROR for a signer without the right to it, or STORAGE_FAILED.
    */
   merge(statement: Uint8Array): boolean {
     const hub = this.#merge(statement);
@@ -145,28 +145,28 @@ export class MeshMembership implements Service, MeshTrust {
     return true;
   }
 
-  /** Hears of members that are none any more: their connections have to end. The answer stops it. */
+  /** Calls the listener for each hub that is not a member any more: its connections must end. Returns the function that stops it. */
   onLost(listener: LossListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Makes this hub a member, or replaces its certificate. PERMISSION_DENIED when the certificate is not for this hub's key or not
-   * of this mesh, CONFLICT when the hub is in another mesh, STORAGE_FAILED.
+   * Makes this hub a member, or replaces its certificate. Throws PERMISSION_DENIED for a certificate of another key or mesh, CONFLICT
+   * when the hub is in another mesh, or STORAGE_FAILED.
    */
   enter(record: MembershipRecord): void {
     const meshId = meshIdOf(record.rootKey);
     this.requireFree(meshId);
     const own = this.#ownMember(record);
-    const circle = this.#current?.circle ?? new MemberSet(this.#parts, record.rootKey);
-    // What a former mesh left behind has to be gone before this one can be taken up after a crash.
-    if (!this.#current) circle.clear();
-    this.#parts.store.set(SPACE, OWN, membershipRecordJson(record));
-    this.#current = { record, own, circle };
+    const members = this.#current?.members ?? new MemberSet(this.#parts, record.rootKey);
+    // The records of a former mesh must be gone before a restart could load them as those of this one.
+    if (!this.#current) members.clear();
+    this.#parts.store.set(SPACE, OWN, { ...record, certificate: certificateText(record.certificate) });
+    this.#current = { record, own, members };
   }
 
-  /** Takes a newer certificate of this hub. PERMISSION_DENIED when it is not this hub's or older than the present one, STORAGE_FAILED. */
+  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED for an older one or one of another hub, or STORAGE_FAILED. */
   replaceCertificate(certificate: CertificateChain): void {
     const { record, own } = this.#require();
     const { issuedAtMs } = this.verify(certificate);
@@ -176,7 +176,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.announceChange('renewed');
   }
 
-  /** CONFLICT when this hub is in another mesh. */
+  /** Throws CONFLICT when this hub is in another mesh. */
   requireFree(meshId: string): void {
     const present = this.meshId();
     if (present === undefined || present === meshId) return;
@@ -185,22 +185,22 @@ export class MeshMembership implements Service, MeshTrust {
     });
   }
 
-  /** Ends the membership and forgets the other members. STORAGE_FAILED. */
-  forget(): void {
-    const { circle } = this.#require();
+  /** Ends the membership and deletes the records of the other members. Throws STORAGE_FAILED. */
+  leave(): void {
+    const { members } = this.#require();
     this.#parts.store.delete(SPACE, OWN);
     this.#current = undefined;
-    this.#believed.clear();
-    circle.clear();
+    this.#trusted.clear();
+    members.clear();
   }
 
-  /** Tells `mesh.changed`. */
+  /** Emits `mesh.changed`. */
   announceChange(change: string, data: JsonObject = {}): void {
     this.#parts.events.emit('mesh.changed', this.meshId() ?? this.self.hubId, { change, ...data });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cancelCheck();
+    this.#stopChecks();
     this.#listeners.clear();
   }
 
@@ -209,10 +209,10 @@ export class MeshMembership implements Service, MeshTrust {
     try {
       const record = read();
       const own = this.#ownMember(record);
-      const circle = new MemberSet(this.#parts, record.rootKey);
-      circle.load();
-      this.#current = { record, own, circle };
-      for (const { hubId } of circle.members()) this.#believed.add(hubId);
+      const members = new MemberSet(this.#parts, record.rootKey);
+      members.load();
+      this.#current = { record, own, members };
+      for (const { hubId } of members.members()) this.#trusted.add(hubId);
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       if (code === 'STORAGE_FAILED') throw thrown;
@@ -231,39 +231,32 @@ export class MeshMembership implements Service, MeshTrust {
   }
 
   #merge(statement: Uint8Array): HubId | undefined {
-    const { circle } = this.#require();
+    const { members } = this.#require();
     try {
-      const hub = circle.merge(statement);
-      const told = this.#tellLosses();
-      // Also where its certificate was never kept: a connection to it may be there all the same.
-      if (hub !== undefined && hub !== this.self.hubId && !told.has(hub) && !circle.member(hub)) this.#tell(hub, 'revoked');
+      const hub = members.revoked.merge(statement);
+      const lost = this.#reportLosses();
+      // A hub whose certificate is not stored may be connected all the same.
+      if (hub !== undefined && hub !== this.self.hubId && !lost.has(hub) && !members.member(hub)) this.#report(hub, 'revoked');
       return hub;
     } finally {
-      // A full disk lets nobody go on.
-      this.#tellLosses();
+      // A revocation that a full disk did not take ends connections too.
+      this.#reportLosses();
     }
   }
 
-  #watch(): void {
-    this.#cancelCheck = this.#parts.clock.after(CHECK_EVERY_MS, () => {
-      this.#tellLosses();
-      this.#watch();
-    });
-  }
-
-  #tellLosses(): ReadonlySet<HubId> {
+  #reportLosses(): ReadonlySet<HubId> {
     const lost = new Set<HubId>();
-    for (const hub of [...this.#believed]) {
-      const loss = this.#current?.circle.lossOf(hub);
+    for (const hub of [...this.#trusted]) {
+      const loss = this.#current?.members.lossOf(hub);
       if (loss === undefined) continue;
-      this.#believed.delete(hub);
+      this.#trusted.delete(hub);
       lost.add(hub);
-      this.#tell(hub, loss);
+      this.#report(hub, loss);
     }
     return lost;
   }
 
-  #tell(hub: HubId, reason: 'revoked' | 'expired'): void {
+  #report(hub: HubId, reason: 'revoked' | 'expired'): void {
     for (const listener of this.#listeners) {
       try {
         listener(hub, reason);
@@ -279,24 +272,18 @@ export class MeshMembership implements Service, MeshTrust {
   }
 }
 
-/** What a hub keeps of its own membership. */
+/** The stored membership of a hub. */
 export interface MembershipRecord {
   /** Raw root key of the mesh, base64url. */
   readonly rootKey: string;
   readonly certificate: CertificateChain;
-  /** What the owner calls the mesh; only hubs where it was said know it. */
+  /** The owner's name for the mesh; only hubs where it was given have it. */
   readonly name?: string;
-  /** `host:port` of hubs that were there when this one joined. */
+  /** `host:port` of hubs that were members when this one joined. */
   readonly addresses: readonly string[];
 }
 
-/** The form that is stored. */
-function membershipRecordJson({ rootKey, certificate, name, addresses }: MembershipRecord): JsonObject {
-  const chain = Buffer.from(certificateChainCodec.encode(certificate)).toString('base64url');
-  return { rootKey, certificate: chain, addresses, ...(name !== undefined && { name }) };
-}
-
-/** The other way round. VALIDATION_ERROR for what no version of the hub wrote. */
+/** Parses a stored membership. Throws VALIDATION_ERROR for a value that no version of the hub has written. */
 export function parseMembershipRecord(value: Json): MembershipRecord {
   if (
     !isJsonObject(value) ||
@@ -309,7 +296,7 @@ export function parseMembershipRecord(value: Json): MembershipRecord {
   const { rootKey, certificate, name, addresses } = value;
   return {
     rootKey,
-    certificate: certificateChainCodec.decode(Buffer.from(certificate, 'base64url')),
+    certificate: parseCertificate(certificate),
     ...(typeof name === 'string' && { name }),
     addresses: addresses.map(String),
   };

@@ -6,18 +6,18 @@ import { AtmoError } from '../../core/errors.ts';
 const PREFIX = 'atmo-root1.';
 const LEAST_PASSPHRASE = 10;
 
-/** Port: the file of the state directory that holds the sealed root key. Nobody but the hub's own user can read it (mode 0600). */
+/** Port: the file of the sealed root key in the state directory. Only the hub's own user can read it (mode 0600). */
 export interface RootKeyFile {
   /** For messages to the owner. */
   readonly path: string;
-  /** Undefined when there is none. STORAGE_FAILED, also when others can read it. */
+  /** Returns undefined when there is none. Throws STORAGE_FAILED, also when other users can read it. */
   read(): string | undefined;
-  /** A crash leaves the old text or the new one. STORAGE_FAILED. */
+  /** Replaces the text; after a crash the old or the new one is there. Throws STORAGE_FAILED. */
   write(text: string): void;
   remove(): void;
 }
 
-/** How bytes are put under a passphrase and taken from it, as `sealBox` and `openBox` do; tests have one that is fast. */
+/** Encryption under a passphrase, as `sealBox` and `openBox`; tests replace it by a fast one. */
 export interface PassphraseBox {
   seal(content: Uint8Array, passphrase: string): Promise<Uint8Array>;
   open(box: Uint8Array, passphrase: string): Promise<Uint8Array>;
@@ -25,21 +25,21 @@ export interface PassphraseBox {
 
 const SEALED_BOX: PassphraseBox = { seal: sealBox, open: openBox };
 
-/** True for a text in the form of a sealed root key, whatever its passphrase is. */
+/** Returns whether a text has the form of a sealed root key. */
 export function isSealedRootKey(text: string): boolean {
   const sealed = text.trim();
   const box = sealed.slice(PREFIX.length);
   return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
 }
 
-/** The root key while it is in use; it is let go of right after. */
+/** An open root key; its user drops it at once after use. */
 export interface OpenRootKey {
   readonly privateKey: KeyObject;
   /** Raw, base64url. */
   readonly publicKey: string;
 }
 
-/** The root key of a mesh on a hub that has it: sealed under a passphrase, so that the thief of a hub does not have the mesh. */
+/** The root key of a mesh, sealed under a passphrase, so that a stolen hub does not give away the mesh. */
 export class RootKey {
   readonly #file: RootKeyFile;
   readonly #box: PassphraseBox;
@@ -53,7 +53,7 @@ export class RootKey {
     return this.#file.read() !== undefined;
   }
 
-  /** Makes the key of a new mesh. VALIDATION_ERROR for a passphrase that is too short, CONFLICT when there is a key, STORAGE_FAILED. */
+  /** Makes the key of a new mesh. Rejects with VALIDATION_ERROR for a short passphrase, CONFLICT when there is a key, or STORAGE_FAILED. */
   async make(passphrase: string): Promise<OpenRootKey> {
     if ([...passphrase].length < LEAST_PASSPHRASE) {
       throw new AtmoError(
@@ -67,12 +67,12 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, STORAGE_FAILED. */
+  /** Rejects with NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, or STORAGE_FAILED. */
   async open(passphrase: string): Promise<OpenRootKey> {
     return this.openText(this.text(), passphrase);
   }
 
-  /** Opens an exported key. VALIDATION_ERROR for what is none, PERMISSION_DENIED for another passphrase. */
+  /** Opens an exported key. Rejects with VALIDATION_ERROR for any other text, PERMISSION_DENIED for another passphrase. */
   async openText(exported: string, passphrase: string): Promise<OpenRootKey> {
     const text = exported.trim();
     const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -85,7 +85,7 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** The sealed key, one line. NOT_FOUND, STORAGE_FAILED. */
+  /** Returns the sealed key, one line. Throws NOT_FOUND or STORAGE_FAILED. */
   text(): string {
     const text = this.#file.read();
     if (text !== undefined) return text.trim();
@@ -95,12 +95,12 @@ export class RootKey {
     );
   }
 
-  /** Keeps a key that was exported from another hub. CONFLICT when there is one here, STORAGE_FAILED. */
+  /** Stores a key that was exported from another hub. Throws CONFLICT when there is a key, or STORAGE_FAILED. */
   adopt(text: string): void {
     this.#place(text.trim());
   }
 
-  /** Without an exported copy nobody can make members of the mesh that may invite, ever again. */
+  /** Deletes the key. Without an exported copy the mesh can never have a new inviter. */
   remove(): void {
     this.#file.remove();
   }
