@@ -25,7 +25,7 @@ import type { AdapterBle } from './ble/ble-central.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
 import { BatchStorageDriver } from './storage/storage-driver.ts';
 
-// A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
+// No certification checks the vendor id of a controller; the CSA reserves 0xFFF1 to 0xFFF4 for tests.
 const TEST_VENDOR = VendorId(0xfff1);
 /** The key of the environment's model, without the parameters of its constructor. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;

@@ -34,14 +34,14 @@ function byteString(bytes: Uint8Array): readonly number[] {
 }
 
 describe('a signed decision', () => {
-  test('is byte for byte what the page says', async () => {
+  test('has the signature of the published vector', async () => {
     expect(Buffer.from(await getPublicKeyAsync(seed)).toString('base64url')).toBe(vector.public_key);
     expect(await signLikeABrowser(vector.statement, seed)).toBe(vector.signature);
     expect(signStatement(vector.statement, privateKey)).toBe(vector.signature);
     expect(isSignedStatement(vector.signature, vector.statement, publicKey)).toBe(true);
   });
 
-  test('of a browser is accepted in either decision and at either length of payload', async () => {
+  test('of a browser is accepted for both decisions and both lengths of the payload', async () => {
     for (const decision of ['approve', 'deny'] as const) {
       const short = { ...vector.statement, decision, tool: 'a', expires_at: '', hub: '' };
       expect(isSignedStatement(await signLikeABrowser(short, seed), short, publicKey)).toBe(true);
@@ -50,7 +50,7 @@ describe('a signed decision', () => {
     }
   });
 
-  test('with any bit of it changed is none', () => {
+  test('is not valid with any bit changed', () => {
     const message = Buffer.from(vector.signature, 'base64url');
     for (let bit = 0; bit < message.length * 8; bit += 7) {
       const changed = Buffer.from(message);
@@ -59,7 +59,7 @@ describe('a signed decision', () => {
     }
   });
 
-  test('for another use, with a longer encoding, or as other text is none', async () => {
+  test('is not valid for another use, with a longer encoding, or as other text', async () => {
     const message = Buffer.from(vector.signature, 'base64url');
     const tagged = Buffer.concat([Buffer.from('d2', 'hex'), message]).toString('base64url');
     const padded = `${vector.signature}${'='.repeat((4 - (vector.signature.length % 4)) % 4)}`;

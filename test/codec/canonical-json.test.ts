@@ -88,7 +88,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  test('parsing the form and writing it again gives the same text, and the value that JSON itself would carry', () => {
+  test('the parsed text is written as the same text, and has the value of JSON.stringify', () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         const text = canonicalJson(value);

@@ -86,8 +86,8 @@ const REFUSED_FLOATS: readonly (readonly [name: string, bytes: string, reason: s
   ['a cut half', 'f9 3c', 'end before'],
 ];
 
-describe('the look over raw bytes', () => {
-  test.each(REFUSED)('%s is refused at its place', (_name, bytes, byte, reason) => {
+describe('the scan of raw bytes', () => {
+  test.each(REFUSED)('%s is refused with its position', (_name, bytes, byte, reason) => {
     const refusal = refusalOf(bytesOf(bytes));
     expect(refusal).toMatchObject({ code: 'VALIDATION_ERROR', details: { byte } });
     expect(refusal?.message).toContain(reason);
@@ -127,7 +127,7 @@ describe('hostile bytes', () => {
     expect(Math.min(...timesMs)).toBeLessThan(5);
   });
 
-  test('any bytes are either refused or the one encoding of what they mean', () => {
+  test('any bytes are either refused or the only encoding of their value', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expectOneEncoding(bytes);
@@ -136,7 +136,7 @@ describe('hostile bytes', () => {
     );
   });
 
-  test('so are encodings with bytes changed, added, taken away or doubled', () => {
+  test('encodings with changed, added, removed or doubled bytes are either refused or the only encoding of their value', () => {
     const edit = fc.record({ at: fc.nat(400), drop: fc.nat(3), insert: fc.uint8Array({ maxLength: 3 }) });
     let accepted = 0;
     fc.assert(

@@ -13,7 +13,7 @@ const leaves = [fc.constantFrom<CborValue>(null, true, false), integer, text, by
 /** Any value that can be encoded, without fractions. */
 export const integralValue: fc.Arbitrary<CborValue> = valuesOf(fc.oneof(...leaves));
 
-/** Any value that can be encoded; zero is never negative, which the oracle does not tell apart. */
+/** Any value that can be encoded; zero is never negative, which the oracle does not distinguish. */
 export const anyValue: fc.Arbitrary<CborValue> = valuesOf(
   fc.oneof(
     ...leaves,

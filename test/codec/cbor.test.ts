@@ -86,7 +86,7 @@ describe('encoding', () => {
     );
   });
 
-  test('what cborg reads strictly is what is read here', () => {
+  test('the strict decoder of cborg accepts the same bytes', () => {
     fc.assert(
       fc.property(integralValue, (value) => {
         const encoded = encodeCbor(value);
@@ -119,7 +119,7 @@ describe('encoding', () => {
 });
 
 describe('decoding', () => {
-  test('the answer shares no memory with the bytes', () => {
+  test('the value shares no memory with the bytes', () => {
     const encoded = encodeCbor([Uint8Array.of(1, 2)]);
     const decoded = decodeCbor(encoded);
     encoded.fill(0);
@@ -130,7 +130,7 @@ describe('decoding', () => {
     expect(isNativeAccelerationEnabled).toBe(false);
   });
 
-  test('a part of a larger buffer is read by itself', () => {
+  test('a part of a larger buffer is decoded alone', () => {
     const room = Buffer.from('ffff8101ffff', 'hex');
     expect(decodeCbor(room.subarray(2, 4))).toEqual([1]);
   });

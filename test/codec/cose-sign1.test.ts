@@ -26,7 +26,7 @@ function refusalOf(
   }
 }
 
-/** A message whose signature is right for whatever header it has. */
+/** A message with a valid signature for any header. */
 function signed(header: Uint8Array, parts: { unprotected?: CborValue; payload?: CborValue; signature?: CborValue } = {}): Uint8Array {
   const right = new Uint8Array(sign(null, sigStructure(header, AAD, PAYLOAD), privateKey));
   const { unprotected = new Map(), payload = PAYLOAD, signature = right } = parts;
@@ -34,7 +34,7 @@ function signed(header: Uint8Array, parts: { unprotected?: CborValue; payload?: 
 }
 
 describe('a signed message', () => {
-  test('gives back its payload to who has the key and the context', () => {
+  test('opens with the key and the context', () => {
     expect(Buffer.from(verifySign1(MESSAGE, { keyOf: () => publicKey, externalAad: AAD }))).toEqual(PAYLOAD);
   });
 
@@ -43,13 +43,13 @@ describe('a signed message', () => {
     expect(MESSAGE.length).toBe(PAYLOAD.length + 73);
   });
 
-  test('carries the signature that another implementation makes over the same bytes', () => {
+  test('has the signature of another implementation over the same bytes', () => {
     hashes.sha512 = sha512;
     const seed = Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
     expect(Buffer.from(MESSAGE.slice(-64))).toEqual(Buffer.from(nobleSign(sigStructure(PROTECTED, AAD, PAYLOAD), seed)));
   });
 
-  test('asks for the key with the very bytes of the payload', () => {
+  test('passes the exact payload to the lookup of the key', () => {
     const asked: string[] = [];
     const keyOf = (payload: Uint8Array) => {
       asked.push(Buffer.from(payload).toString());
@@ -59,7 +59,7 @@ describe('a signed message', () => {
     expect(asked).toEqual([PAYLOAD.toString()]);
   });
 
-  test('gives back a payload that shares no memory with it', () => {
+  test('has a payload that shares no memory with it', () => {
     const message = Uint8Array.from(MESSAGE);
     const payload = verifySign1(message, { keyOf: () => publicKey, externalAad: AAD });
     message.fill(0);

@@ -41,7 +41,7 @@ function refusalOf(work: () => unknown): AtmoError {
 const encoded = (entries: readonly (readonly [number | string, CborValue])[]) => encodeCbor(new Map(entries));
 
 describe('a table of fields', () => {
-  test('gives a map with integer keys and the value back', () => {
+  test('is encoded as a map with integer keys and decoded to the value', () => {
     const lamp: Lamp = { name: 'Hall', level: 40, tags: ['a'] };
     expect(decodeCbor(CODEC.encode(lamp))).toEqual(
       new Map<number, CborValue>([
@@ -53,7 +53,7 @@ describe('a table of fields', () => {
     expect(CODEC.decode(CODEC.encode(lamp))).toEqual(lamp);
   });
 
-  test('leaves out what is optional and absent, and lists without items', () => {
+  test('omits absent optional members, and lists without items', () => {
     const lamp: Lamp = { name: 'Hall', tags: [] };
     expect(decodeCbor(CODEC.encode(lamp))).toEqual(new Map([[1, 'Hall']]));
     const back = CODEC.decode(CODEC.encode(lamp));
@@ -135,13 +135,13 @@ describe('a table of fields', () => {
     expect(refusal.message).toContain(`Lamp refused: ${member || 'it'} ${reason}`);
   });
 
-  test('refuses to write what it would not read', () => {
+  test('refuses to encode a value that it would not decode', () => {
     expect(refusalOf(() => CODEC.encode({ name: 'Hall', level: 101, tags: [] })).details).toEqual({ message: 'Lamp', member: 'level' });
     expect(refusalOf(() => CODEC.encode({ name: 'Hall', level: 1.5, tags: [] })).code).toBe('VALIDATION_ERROR');
     expect(refusalOf(() => messageCodec('Lamp', LAMP, { maxBytes: 4 }).encode({ name: 'Hall', tags: [] })).message).toContain('7 bytes');
   });
 
-  test('is no map for an array, and the other way round', () => {
+  test('refuses an array for a map, and a map for an array', () => {
     expect(refusalOf(() => CODEC.decode(encodeCbor([1]))).message).toContain('it is not a map');
     const pair = messageCodec('Pair', tuple({ a: required(0, bool), b: optional(1, bool) }));
     expect(refusalOf(() => pair.decode(encoded([[0, true]]))).message).toContain('it is not an array of 1 to 2');
@@ -154,7 +154,7 @@ describe('messages of several kinds', () => {
   const MAPS = messageCodec('Thing', variants('kind', { lamp: [1, LAMP], nothing: [2, message({})] }));
   const ARRAYS = messageCodec('Thing', variants('type', { lamp: [1, tuple({ on: required(0, bool) })] }));
 
-  test('are told apart by the key 0 of a map', () => {
+  test('are distinguished by the key 0 of a map', () => {
     expect(MAPS.decode(encoded([[0, 2]]))).toEqual({ kind: 'nothing' });
     expect(MAPS.decode(MAPS.encode({ kind: 'lamp', name: 'Hall', tags: [] }))).toEqual({ kind: 'lamp', name: 'Hall', tags: [] });
     expect(
@@ -169,7 +169,7 @@ describe('messages of several kinds', () => {
     ).toContain('nothing has the key 1');
   });
 
-  test('or by the first item of an array', () => {
+  test('are distinguished by the first item of an array', () => {
     expect(decodeCbor(ARRAYS.encode({ type: 'lamp', on: true }))).toEqual([1, true]);
     expect(refusalOf(() => ARRAYS.decode(encodeCbor([2, true]))).message).toContain('of no known type');
     expect(refusalOf(() => ARRAYS.decode(encodeCbor(7))).message).toContain('of no known type');
@@ -182,7 +182,7 @@ describe('types of members', () => {
     return codec.decode(codec.encode(value));
   };
 
-  test('carry their values', () => {
+  test('encode and decode their values', () => {
     expect(roundTrip(hex({ min: 2, max: 2 }), '00ff')).toBe('00ff');
     expect(roundTrip(hex({ min: 32, max: 32 }), 'ab'.repeat(32))).toBe('ab'.repeat(32));
     expect(roundTrip(base64url({ min: 1, max: 9, prefix: 'at1.' }), 'at1.AQID')).toBe('at1.AQID');
@@ -204,7 +204,7 @@ describe('types of members', () => {
     }
   });
 
-  test('refuse what is out of bounds', () => {
+  test('refuse values out of bounds', () => {
     expect(refusalOf(() => roundTrip(record(text({ max: 9 }), scalar, { max: 1 }), { a: 1, b: 2 })).message).toContain('more than 1');
     expect(refusalOf(() => roundTrip(scalar, 'x'.repeat(257))).message).toContain('256 bytes');
     expect(refusalOf(() => roundTrip(bytes({ min: 2, max: 3 }), new Uint8Array(4))).message).toContain('2 to 3 bytes');
@@ -212,7 +212,7 @@ describe('types of members', () => {
     expect(refusalOf(() => roundTrip(jsonObject({ max: 99 }), { a: Number.NaN })).message).toContain('NaN');
   });
 
-  test('keep bytes in memory of their own, so that a few do not keep a whole message alive', () => {
+  test('copy bytes, so that a small part does not retain a whole message', () => {
     const kept = roundTrip(bytes({ max: 4 }), Uint8Array.of(1, 2));
     expect(kept.buffer.byteLength).toBe(2);
   });
@@ -226,7 +226,7 @@ describe('a signed message', () => {
     expect(SIGNED.open(envelope, () => PUBLIC_KEY)).toEqual({ name: 'Hall', tags: [] });
   });
 
-  test('shows its content to whoever looks for the key, who may refuse before anything is verified', () => {
+  test('passes its content to the lookup of the key, which may refuse before the verification', () => {
     const refusal = refusalOf(() =>
       SIGNED.open(envelope, ({ name }) => {
         throw new AtmoError('RATE_LIMITED', `Too much of ${name}`);
@@ -236,7 +236,7 @@ describe('a signed message', () => {
     expect(refusalOf(() => SIGNED.open(envelope, () => undefined)).code).toBe('VALIDATION_ERROR');
   });
 
-  test('does not serve another use', () => {
+  test('is not valid for another use', () => {
     const other = signedCodec(CODEC, 'atmosphere-edge lamp v2');
     expect(refusalOf(() => other.open(envelope, () => PUBLIC_KEY)).message).toContain('does not fit');
   });

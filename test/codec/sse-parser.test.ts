@@ -6,7 +6,7 @@ const STREAM =
   'retry: 2000\n\n: still here\n\nid: a\nevent: device.added\ndata: {"x":\ndata: 1}\n\ndata: bare\r\n\r\nevent: gap\ndata: {}\n\n';
 
 describe('an event stream', () => {
-  test('gives each message with its type, its data and its id', () => {
+  test('has messages with type, data and id', () => {
     expect(new SseParser().push(STREAM)).toEqual([
       { event: 'device.added', data: '{"x":\n1}', id: 'a' },
       { event: 'message', data: 'bare' },
@@ -14,7 +14,7 @@ describe('an event stream', () => {
     ]);
   });
 
-  test('gives the same wherever it is cut', () => {
+  test('has the same messages with cuts at any position', () => {
     const whole = new SseParser().push(STREAM);
     fc.assert(
       fc.property(fc.array(fc.nat(STREAM.length), { maxLength: 8 }), (cuts) => {
@@ -26,7 +26,7 @@ describe('an event stream', () => {
     );
   });
 
-  test('gives nothing of a message that has not ended', () => {
+  test('has no incomplete message', () => {
     expect(new SseParser().push('data: half\n')).toEqual([]);
   });
 });

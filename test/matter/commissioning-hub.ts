@@ -13,10 +13,10 @@ import { CredentialSetStore } from '../../src/matter/commissioning/network-crede
 import { MatterNode } from '../../src/matter/matter-node.ts';
 import { NO_ANCHOR } from '../storage/storage-services.ts';
 
-/** What a commissioning came to, refusals included. */
+/** The result of a commissioning, or its error. */
 export type Outcome = { readonly result: CommissionResult } | { readonly error: AtmoError };
 
-/** As much of a hub as commissioning needs; its recorder keeps what it was told. */
+/** The parts of a hub that commissioning needs; its recorder stores the recorded devices. */
 export class CommissioningHub implements AsyncDisposable {
   readonly node: MatterNode;
   readonly commissioner: Commissioner;

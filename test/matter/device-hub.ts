@@ -11,7 +11,7 @@ import type { VirtualDevice } from '../home/virtual-device.ts';
 import { NO_ANCHOR } from '../storage/storage-services.ts';
 import { MemoryStore } from './memory-store.ts';
 
-/** As much of a hub as devices need. */
+/** The parts of a hub that devices need. */
 export class DeviceHub implements AsyncDisposable {
   readonly node: MatterNode;
   readonly devices: MatterDevices;
@@ -33,7 +33,7 @@ export class DeviceHub implements AsyncDisposable {
     await this.devices.start();
   }
 
-  /** Commissions without the journal and attestation that a hub has around it; answers the devices that came. */
+  /** Commissions without the store and attestation of a hub; returns the new devices. */
   async commission(device: VirtualDevice): Promise<readonly Device[]> {
     const { passcode, discriminator } = device.pairing;
     const peer = await this.node.peers.commission({
@@ -54,7 +54,7 @@ export class DeviceHub implements AsyncDisposable {
   }
 }
 
-/** Resolves once the condition holds, looked at every 20 ms; answers how long that took in ms. */
+/** Resolves once the condition holds, which is checked every 20 ms; returns the time that it took in ms. */
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<number> {
   const startedMs = performance.now();
   while (!(await condition())) {

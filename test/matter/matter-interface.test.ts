@@ -6,11 +6,11 @@ const addressed = (internal: boolean): NetworkInterfaceInfo[] => [
   { address: '192.0.2.7', netmask: '255.255.255.0', family: 'IPv4', mac: '02:00:00:00:00:07', internal, cidr: '192.0.2.7/24' },
 ];
 
-test('an interface that has an address is taken', () => {
+test('an interface with an address is accepted', () => {
   expect(() => requireInterface('wlan0', { lo: addressed(true), wlan0: addressed(false) })).not.toThrow();
 });
 
-test('an interface that is not there is named, with those that are', () => {
+test('the error of a missing interface names it, and the present ones', () => {
   const present = { lo: addressed(true), end0: addressed(false), wlan0: addressed(false) };
   expect(() => requireInterface('eth0', present)).toThrow(
     expect.objectContaining({
@@ -22,6 +22,6 @@ test('an interface that is not there is named, with those that are', () => {
   );
 });
 
-test('a machine without any network says so', () => {
+test('the error names a machine without any network', () => {
   expect(() => requireInterface('eth0', { lo: addressed(true) })).toThrow('there is none at all');
 });

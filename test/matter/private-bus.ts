@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A message bus of our own, where anybody may be anything; nothing of it reaches the machine's buses. */
+/** A message bus of the test, where every client may own any name; it is not connected to the buses of the machine. */
 export class PrivateBus implements AsyncDisposable {
   /** As D-Bus writes it. */
   readonly address: string;

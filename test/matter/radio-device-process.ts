@@ -20,7 +20,7 @@ export interface RadioDeviceOptions {
 
 /** A device on the virtual radio in its own process and on its own host, as a test sees it. */
 export class RadioDevice implements AsyncDisposable {
-  /** Everything that it told. */
+  /** Everything that it printed. */
   readonly lines: Record<string, unknown>[] = [];
   readonly #child: ChildProcess;
   readonly #host: LabHost;
@@ -46,7 +46,7 @@ export class RadioDevice implements AsyncDisposable {
     return this.#qrCode;
   }
 
-  /** Waits until it told `key` and answers the first value. */
+  /** Waits until it printed `key`; returns the first value. */
   async told(key: string, limitMs = 20_000): Promise<unknown> {
     await vi.waitFor(() => expect(this.lines.some((line) => key in line)).toBe(true), { timeout: limitMs });
     return this.lines.find((line) => key in line)?.[key];

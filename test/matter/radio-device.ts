@@ -7,7 +7,7 @@ import { ServerNode } from '@matter/main/node';
 import { Ble, DeviceAdvertiser, DeviceCommissioner } from '@matter/main/protocol';
 import { VirtualPeripheral } from './virtual-peripheral.ts';
 
-// A light that nobody finds on the IP network before it was given Wi-Fi or Thread credentials over the virtual radio.
+// A light that is not on the IP network before it gets Wi-Fi or Thread credentials over the virtual radio.
 // Arguments: socket, storage path, `wifi` or `thread`, UDP port, accepted password. Tells what happens as JSON lines and
 // ends with its input.
 

@@ -125,7 +125,7 @@ export function isUnchanged({ toolsAdded, toolsRemoved, devicesChanged, devicesR
 export function applyChanges(state: HubState, changes: StateChanges): HubState {
   const { toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest } = changes;
   if (state.devices === null && devicesChanged.length + devicesRemoved.length > 0) {
-    throw new AtmoError('VALIDATION_ERROR', 'The changes tell of devices, and the hub shows none');
+    throw new AtmoError('VALIDATION_ERROR', 'The changes name devices, and the hub announces none');
   }
   return {
     ...state,

@@ -285,7 +285,7 @@ export class GroupMulticast {
     const group = await this.#peers.forAddress(address);
     await group.start();
     const { clusterId, commandId, schema, fields } = command;
-    // The definition by ids takes any cluster's model, as a group has no endpoint whose behaviours could be asked.
+    // By ids, since a group has no endpoint with behaviors.
     const commands = [
       {
         cluster: { id: ClusterId(clusterId) },

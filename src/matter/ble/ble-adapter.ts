@@ -8,7 +8,7 @@ export interface BleAdvertisement {
 
 /** A GATT connection to the Matter service of one device (Core §4.19.3.2). */
 export interface GattLink extends AsyncDisposable {
-  /** Negotiated ATT_MTU in bytes; undefined when the adapter does not know. */
+  /** Negotiated ATT_MTU in bytes; undefined when the adapter has none. */
   readonly mtuBytes: number | undefined;
   /** Writes characteristic C1 and waits for the device's confirmation. */
   write(data: Uint8Array): Promise<void>;

@@ -158,7 +158,7 @@ const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKN
 function refuseBehindBridge({ known, node }: ResolvedCluster): void {
   const { device } = known;
   if (device.kind === 'node' || device.reachability !== 'unreachable' || node.reachability !== 'reachable') return;
-  throw new AtmoError('DEVICE_UNREACHABLE', `The bridge says that it cannot reach ${device.id}; nothing was sent`);
+  throw new AtmoError('DEVICE_UNREACHABLE', `The bridge reports that it cannot reach ${device.id}; nothing was sent`);
 }
 
 interface ResolvedCluster {

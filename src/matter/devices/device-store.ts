@@ -9,7 +9,7 @@ import type { PlannedDevice } from './device-composition.ts';
 import { deviceText } from './device-text.ts';
 
 const DEVICE_SPACE = 'devices';
-// Leaves room for a suffix within the 64 characters of a device id.
+// Leaves space for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
 /** The hub's own data of a device. */
@@ -31,7 +31,7 @@ export interface JoiningNodeDetails {
   readonly findings?: readonly string[];
 }
 
-/** Ids, names and areas of devices, kept on disk by node id and UniqueID or endpoint, so that they outlive restarts and renames. */
+/** Ids, names and areas of devices, on disk by node id and UniqueID or endpoint, so that they survive restarts and renames. */
 export class DeviceStore {
   readonly #store: KeyValueStore;
   readonly #joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined;

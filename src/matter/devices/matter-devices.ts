@@ -189,8 +189,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   restore(id: DeviceId): Device {
     const { node, known } = this.#find(id);
     const former = node.restoreId(known);
-    if (former === undefined)
-      throw new AtmoError('NOT_FOUND', `${id} is no device that was here before, as far as can be told`, { device: id });
+    if (former === undefined) throw new AtmoError('NOT_FOUND', `${id} resembles no removed device`, { device: id });
     this.#refresh(node);
     return this.#find(former).known.device;
   }

@@ -56,7 +56,7 @@ export function standardDeviceTypes(): readonly StandardDeviceType[] {
   return deviceTypes;
 }
 
-/** The name of a device type, `DeviceType0x<hex>` for one that the standard does not know. */
+/** The name of a device type, `DeviceType0x<hex>` for one outside the standard. */
 export function deviceTypeName(id: number): string {
   return Matter.deviceTypes(id)?.name ?? `DeviceType0x${id.toString(16)}`;
 }

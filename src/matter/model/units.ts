@@ -32,7 +32,7 @@ const BY_TYPE: Readonly<Record<string, Unit>> = {
   'amperage-mA': of('A', 0.001),
 };
 
-/** Units that stand only in the prose of the specification: cluster, unit, and elements (field names in any command or struct). */
+/** Units that are only in the prose of the specification: cluster, unit, and elements (field names in any command or struct). */
 const PROSE_UNITS: readonly (readonly [cluster: string, unit: Unit, ...elements: string[]])[] = [
   ['RelativeHumidityMeasurement', of('%', 0.01), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
   ['PressureMeasurement', of('kPa', 0.1), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],

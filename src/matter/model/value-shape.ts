@@ -80,7 +80,7 @@ export interface ShapeContext {
   readonly direction: 'in' | 'out';
 }
 
-// No standard type nests deeper; the bound keeps a manufacturer's recursive model from looping.
+// No standard type nests deeper; the bound ends a manufacturer's recursive model.
 const MAX_DEPTH = 8;
 // Every fabric-scoped struct has this field; the device sets it (Core §7.19.1).
 const FABRIC_INDEX_FIELD = 0xfe;

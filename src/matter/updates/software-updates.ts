@@ -94,8 +94,9 @@ export class SoftwareUpdates {
       throw new AtmoError('NOT_SUPPORTED', `${quoted(device.name)} takes no software over Matter; its manufacturer's app may update it`);
     const { version, state, isPossible } = await this.#software(device.id, requestor, signal);
     if (BUSY_STATES.has(state))
-      throw new AtmoError('CONFLICT', `${quoted(device.name)} says that it is ${state} already; try again when it is done`);
-    if (!isPossible) throw new AtmoError('CONFLICT', `${quoted(device.name)} says that it cannot be updated now; its battery may be low`);
+      throw new AtmoError('CONFLICT', `${quoted(device.name)} reports that it is ${state} already; try again later`);
+    if (!isPossible)
+      throw new AtmoError('CONFLICT', `${quoted(device.name)} reports that it cannot be updated now; its battery may be low`);
     return { device, requestor, software: { vendorId: device.vendor.id, productId: device.product.id, version } };
   }
 
@@ -136,7 +137,7 @@ export class SoftwareUpdates {
     const transfer = openTransfer(matter.node, peer, update);
     this.#updates.set(device.nodeId, update);
     try {
-      onProgress({ step: 'querying', fraction: 0, note: `told the device of ${image.file}; it may wait for up to 10 minutes` });
+      onProgress({ step: 'querying', fraction: 0, note: `notified the device of ${image.file}; it may wait for up to 10 minutes` });
       const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
       await clusters.invoke(REQUESTOR, 'AnnounceOtaProvider', { endpoint: requestor, fields });
       const read = (limit: AbortSignal) => this.#software(device.id, requestor, limit);

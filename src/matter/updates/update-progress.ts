@@ -233,20 +233,23 @@ export class UpdateMonitor {
     if (sign === 'idle' && step === 'downloading')
       throw this.#error('CLUSTER_STATUS', `${device} gave up${how}${this.#still()}; start the update again`);
     if (sign === 'idle' && step === 'applying')
-      throw this.#error('CLUSTER_STATUS', `${device} took the image and did not install it${this.#still()}; its manufacturer may know why`);
+      throw this.#error(
+        'CLUSTER_STATUS',
+        `${device} took the image and did not install it${this.#still()}; its manufacturer may explain it`,
+      );
   }
 
   #checkTimeLimits(): void {
     const { update, device } = this.#parts;
     const { step, stepMs, quietMs, bytes } = update;
     if (step === 'querying' && stepMs >= QUERY_LIMIT_MS)
-      throw this.#error('TIMEOUT', `${device} was told of the image and did not come for it within 11 minutes`);
+      throw this.#error('TIMEOUT', `${device} was notified of the image and did not query it within 11 minutes`);
     if (step === 'downloading' && quietMs >= DOWNLOAD_QUIET_LIMIT_MS)
       throw this.#error('TIMEOUT', `${device} answers, but does not go on with the download after ${bytes} bytes${this.#still()}`);
     if (step === 'applying' && stepMs >= APPLY_LIMIT_MS)
       throw this.#error(
         'OUTCOME_UNKNOWN',
-        `${device} began to install the image and did not tell a new version within 15 minutes; look at it`,
+        `${device} began to install the image and did not report a new version within 15 minutes; check the device`,
       );
   }
 

@@ -39,7 +39,7 @@ describe('an announcement', () => {
     expect(openAnnouncement(envelope, () => PUBLIC_KEY).kind).toBe('full');
   });
 
-  test('that would be longer is not signed', () => {
+  test('is not signed when it would be longer', () => {
     const inline = (count: number): Announcement => {
       const state = { ...paginate(STATE).announced, tools: { kind: 'inline', entries: houseOf(count).tools } } as const;
       return { ...full(STATE), kind: 'full', certificate: [Uint8Array.of(1)], state };
@@ -51,25 +51,25 @@ describe('an announcement', () => {
     }
   });
 
-  test('of more tools or devices than a directory keeps is not made', () => {
+  test('is not made of more tools or devices than the limits', () => {
     const devices = Array.from({ length: 513 }, (_, index) => ({ id: `lamp-${index}`, name: 'Lamp', type: 'light', isReachable: true }));
     expect(() => stateDigest(houseOf(4_097))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
     expect(() => stateDigest({ ...STATE, devices })).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
     expect(stateDigest({ ...STATE, devices: devices.slice(1) })).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('with a tool twice is not signed', () => {
+  test('is not signed with the same tool twice', () => {
     expect(() => stateDigest({ ...STATE, tools: [...STATE.tools, ...STATE.tools] })).toThrow('stands there twice');
   });
 
-  test('is the same whatever the order of tools and devices', () => {
+  test('is the same for any order of tools and devices', () => {
     const { announced } = paginate(LARGE_STATE);
     const reversed = { ...LARGE_STATE, tools: LARGE_STATE.tools.toReversed(), devices: LARGE_STATE.devices?.toReversed() ?? null };
     expect(paginate(reversed).announced).toEqual(announced);
     expect(stateDigest(reversed)).toBe(stateDigest(LARGE_STATE));
   });
 
-  test('has tools whose names begin alike but for the version that goes without saying', () => {
+  test('has tools whose names differ only behind the default version', () => {
     const ids = ['core:lamp@1.0.0', 'core:lamp@2.0.0', 'core:lamp.a@1.0.0', 'core:lamp0@1.0.0'];
     const tools = ids.map((id) => ({ id, hash: '0102030405060708' }));
     const opened = openAnnouncement(signAnnouncement(full({ ...STATE, tools }), KEY), () => PUBLIC_KEY);
@@ -84,7 +84,7 @@ describe('a state in pages', () => {
     expect(paginate(STATE).pages.size).toBe(0);
   });
 
-  test('is whole again once all pages are here, whatever they were asked for', () => {
+  test('is complete once all pages are present, in any order', () => {
     const { announced, pages } = paginate(LARGE_STATE);
     expect(new Set(pagesOf(announced))).toEqual(new Set(pages.keys()));
     expect(assemble(announced, (hash) => pages.get(hash))).toEqual(LARGE_STATE);
@@ -98,7 +98,7 @@ describe('a state in pages', () => {
     expect(() => assemble(announced, () => other)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  test('is refused when its pages stand in another order, or one stands there twice', () => {
+  test('is refused when its pages have another order, or one occurs twice', () => {
     const { announced, pages } = paginate(LARGE_STATE);
     if (announced.tools.kind !== 'paged') throw new RangeError('The sample is too small');
     const { hashes } = announced.tools;
@@ -130,7 +130,7 @@ describe('a state in pages', () => {
     expect(replaced.filter((count) => count <= 1).length).toBeGreaterThanOrEqual(20);
   });
 
-  test('has the digest of the whole, however it travels', () => {
+  test('has the digest of the whole state, with or without pages', () => {
     const { announced, pages } = paginate(LARGE_STATE);
     const whole = assemble(announced, (hash) => pages.get(hash));
     expect(whole && stateDigest(whole)).toBe(stateDigest(LARGE_STATE));
@@ -154,7 +154,7 @@ describe('changes of a state', () => {
     fc.uniqueArray(entry, { selector: ({ id }) => id, maxLength: 20 }).map((all) => all.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
   const state = fc.record({ tools: sorted(tool), devices: sorted(device), name: fc.constantFrom('Hall', 'Attic') });
 
-  test('lead from the one to the other, also over the wire', () => {
+  test('lead from one state to the other, also over the wire', () => {
     fc.assert(
       fc.property(state, state, (before, after) => {
         const [from, to] = [
@@ -174,12 +174,12 @@ describe('changes of a state', () => {
     );
   });
 
-  test('cannot be told where the version changed or devices began to be shown', () => {
+  test('do not exist when the version changed or devices began to be announced', () => {
     expect(changesBetween(STATE, { ...STATE, version: '2.0.0' })).toBeUndefined();
     expect(changesBetween(STATE, { ...STATE, devices: null })).toBeUndefined();
   });
 
-  test('of devices do not fit a hub that shows none', () => {
+  test('of devices are refused for a hub that announces none', () => {
     const changes = changesBetween(STATE, { ...STATE, devices: [] });
     expect(changes && (() => applyChanges({ ...STATE, devices: null }, changes))).toThrow(
       expect.objectContaining({ code: 'VALIDATION_ERROR' }),
@@ -229,7 +229,7 @@ describe('the JSON form of an announcement', () => {
     ]);
   });
 
-  test('gives the constraints of a capability with each of its tools', () => {
+  test('has the constraints of a capability with each of its tools', () => {
     const vision = { ...STATE, tools: [{ id: 'core:ocr@1.0.0', hash: '0102030405060708', capability: 1 }] };
     const { capabilities } = announcementJson({ announcement, state: vision, envelope, definitionOf: () => undefined });
     expect(capabilities).toContainEqual({

@@ -5,11 +5,11 @@ import { integralValue } from '../cbor-values.ts';
 import { accepts, attack } from './hostile-messages.ts';
 import { MESSAGE_KINDS } from './message-table.ts';
 
-/** scripts/bench/codec-attack.ts runs a million, and looks at the memory. */
+/** scripts/bench/codec-attack.ts runs a million, and measures the memory. */
 const COUNT = Number(process.env.ATMO_FUZZ_COUNT ?? 10_000);
 const SEED = Number(process.env.ATMO_FUZZ_SEED ?? 20_260_101);
 
-describe('what hostile members send', () => {
+describe('messages of hostile members', () => {
   test(
     `${COUNT} malformed messages are refused with VALIDATION_ERROR, or are the one encoding of what they mean`,
     () => {
@@ -20,7 +20,7 @@ describe('what hostile members send', () => {
     5_000 + COUNT,
   );
 
-  test('any CBOR value is refused by every message that it is not', () => {
+  test('every codec refuses any CBOR value of another form', () => {
     let accepted = 0;
     fc.assert(
       fc.property(integralValue, fc.constantFrom(...MESSAGE_KINDS), (value, kind) => {
@@ -31,7 +31,7 @@ describe('what hostile members send', () => {
     expect(accepted).toBeLessThan(10);
   });
 
-  test('so are any bytes', () => {
+  test('every codec refuses random bytes', () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.constantFrom(...MESSAGE_KINDS), (bytes, kind) => {

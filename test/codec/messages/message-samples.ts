@@ -146,7 +146,7 @@ const HEAD = {
   token: 'at1.gEEB',
 };
 
-/** Of the samples only what this schema says is bytes travels as such. */
+/** Of the samples, only the base64 fields of this schema travel as bytes. */
 export const WITH_PICTURE = { properties: { image: { contentEncoding: 'base64' } } };
 
 export const INVOKES: readonly ToolInvoke[] = [

@@ -49,7 +49,7 @@ describe('the vectors of messages between hubs', () => {
     },
   );
 
-  test.each(vectors)('$message $diagnostic means the same to another decoder', ({ hex, diagnostic }) => {
+  test.each(vectors)('$message $diagnostic has the same value for another decoder', ({ hex, diagnostic }) => {
     expect(diagnosticOf(bytesOf(hex))).toBe(diagnostic);
   });
 

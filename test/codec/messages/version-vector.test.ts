@@ -10,14 +10,14 @@ const vectorOf = (hubs: number) =>
   }));
 
 describe('a version vector', () => {
-  test('has room for 1,024 hubs, with the greatest numbers', () => {
+  test('encodes 1,024 hubs with the greatest numbers', () => {
     const vector = vectorOf(1_024);
     const encoded = syncRequestCodec.encode({ vector });
     expect(syncRequestCodec.decode(encoded)).toEqual({ vector });
     expect(encoded.length).toBeLessThan(1_024 * 23);
   });
 
-  test('of more hubs, or of something that is no hub, is refused', () => {
+  test('refuses more hubs, and ids of no hub', () => {
     expect(() => syncRequestCodec.encode({ vector: vectorOf(1_025) })).toThrow('SyncRequest refused: vector has more than 1024 hubs');
     const strange = [{ hubId: 'hub-1' as HubId, epoch: 1, sequence: 1 }];
     expect(() => syncRequestCodec.encode({ vector: strange })).toThrow('SyncRequest refused: vector[0] is no id of a hub');

@@ -21,7 +21,7 @@ const ADMIN = { privilege: 'Administer', authMode: 'Case', subjects: ['112233'],
 const device = { id: parseDeviceId('lamp'), vendor: { id: 0xfff1, name: 'v' }, product: { id: 0x8000, name: 'p' } } as Device;
 
 describe('sharing', () => {
-  test('the code that people get opens the window that the device got', async () => {
+  test('the returned code fits the opened window', async () => {
     const node = new FakeNode();
     const asked: Record<string, unknown>[] = [];
     node.commands.set('0/AdministratorCommissioning/OpenCommissioningWindow', (fields) => {
@@ -41,14 +41,14 @@ describe('sharing', () => {
     ]);
   });
 
-  test('a window outside 3 to 15 minutes is refused before the device is asked', async () => {
+  test('a window outside 3 to 15 minutes is refused before a request to the device', async () => {
     const node = new FakeNode();
     const sharing = new DeviceSharing(new NodeJsCrypto(), new ManualClock());
     await expect(sharing.open(node.clusters, device, 60)).rejects.toThrow(/180 to 900 seconds, not 60/);
     expect(node.log).toEqual([]);
   });
 
-  test('closing when no window is open is fine, another refusal is not', async () => {
+  test('closing succeeds when no window is open, and fails for any other refusal', async () => {
     const node = new FakeNode();
     const sharing = new DeviceSharing(new NodeJsCrypto(), new ManualClock());
     const refuse = (clusterStatus: number) => () => {
@@ -79,7 +79,7 @@ describe('fabrics', () => {
     ]);
   });
 
-  test('our own and an absent fabric are not removed; a refusal of the device is told', async () => {
+  test('our own and an absent fabric are not removed; a refusal of the device is an error', async () => {
     const node = withTwo();
     await expect(removeForeignFabric(node.clusters, 1)).rejects.toThrow(/own; remove the device instead/);
     await expect(removeForeignFabric(node.clusters, 7)).rejects.toThrow(/no fabric 7; it has 1, 2/);
@@ -99,7 +99,7 @@ describe('access control', () => {
     expect(node.attributes.get('0/AccessControl/Acl')).toHaveLength(2);
   });
 
-  test('an entry is in the list once, whatever the order of its subjects', () => {
+  test('an entry is added once, in any order of its subjects', () => {
     const two = { ...groupEntry(1), subjects: ['1', '2'] };
     expect(withEntry([two], { ...two, subjects: ['2', '1'] })).toHaveLength(1);
     expect(withoutEntry([ADMIN, two], { ...two, subjects: ['2', '1'] })).toEqual([ADMIN]);
@@ -111,7 +111,7 @@ test('a binding of one cluster grants that cluster alone', () => {
   expect(operateEntry('5', { endpoint: 1 }).targets).toEqual([{ cluster: null, endpoint: 1, deviceType: null }]);
 });
 
-test('a binding is added once and taken away again, others stay', async () => {
+test('a binding is added once and removed, and other bindings stay', async () => {
   const node = new FakeNode();
   node.attributes.set('1/Binding/Binding', [{ node: '9', endpoint: 1 }]);
   const target = { nodeId: '5', endpoint: 2, clusterId: 6 };
@@ -122,7 +122,7 @@ test('a binding is added once and taken away again, others stay', async () => {
   expect(await readBindings(node.clusters, 1)).toEqual([{ node: '9', endpoint: 1 }]);
 });
 
-test('joining a group sets key, map, table and access; leaving takes back what only this group needed', async () => {
+test('joining a group sets key, map, table and access; leaving removes those of this group', async () => {
   const node = new FakeNode();
   node.attributes.set('0/AccessControl/Acl', [ADMIN]);
   node.attributes.set('0/GroupKeyManagement/GroupKeyMap', [{ groupId: 9, groupKeySetId: 3 }]);
@@ -139,7 +139,7 @@ test('joining a group sets key, map, table and access; leaving takes back what o
   expect(node.attributes.get('0/AccessControl/Acl')).toEqual([ADMIN]);
 });
 
-test('a device whose group table is full is told as refused', async () => {
+test('a full group table of a device is an error', async () => {
   const node = new FakeNode();
   node.commands.set('1/Groups/AddGroup', () => ({ status: 0x89 }));
   await expect(joinGroup(node.clusters, 1, { groupId: 4, groupName: 'x', epochKey: Buffer.alloc(16) })).rejects.toThrow(

@@ -29,7 +29,7 @@ describe('a group', () => {
   const groupsOf = (store = new GroupStore(new MemoryStore())) =>
     new GroupAdministration({ store, directory: directory as DeviceDirectory, access: node, multicast });
 
-  test('that a member refuses does not come to be, and the others leave again', async () => {
+  test('is not created when a member refuses, and the others leave again', async () => {
     const refusing = { device: parseDeviceId('refusing'), endpoint: 2 };
     node.commands.set('2/Groups/AddGroup', () => {
       throw new AtmoError('CLUSTER_STATUS', 'full');
@@ -41,7 +41,7 @@ describe('a group', () => {
     expect(await groups.create('hall', [lamp], signal)).toMatchObject({ name: 'hall', members: [lamp] });
   });
 
-  test('forgets devices that left the home', async () => {
+  test('loses devices that left the home', async () => {
     const groups = groupsOf();
     await groups.create('hall', [lamp, { ...lamp, endpoint: 2 }], signal);
     groups.forget([parseDeviceId('other')]);
@@ -51,7 +51,7 @@ describe('a group', () => {
   });
 });
 
-test('a command to a group needs no options, and the other fields that Matter demands', () => {
+test('a command to a group may omit its options, and no other mandatory field', () => {
   const level = (fields: JsonObject) => groupCommand('LevelControl', 'MoveToLevel', fields).fields;
   expect(level({ level: 80, transitionTime: 10 })).toEqual({ level: 80, transitionTime: 10, optionsMask: {}, optionsOverride: {} });
   const evenIfOff = { optionsMask: { executeIfOff: true }, optionsOverride: { executeIfOff: true } };
@@ -59,7 +59,7 @@ test('a command to a group needs no options, and the other fields that Matter de
   expect(() => level({ transitionTime: 10 })).toThrow(/\/level is required/);
 });
 
-test('a source that cannot be bound leaves no right behind on the target', async () => {
+test('a source that cannot be bound gets no access on the target', async () => {
   node.read = () => Promise.reject(new AtmoError('NOT_SUPPORTED', 'no cluster Binding'));
   const bindings = new DeviceBindings({ directory: directory as DeviceDirectory, access: node, adminNodeId: () => '112233' });
   await expect(bindings.bind(lamp, { ...lamp, device: parseDeviceId('target') }, signal)).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { type NodeAccess, NodeClusters } from '../../../src/matter/administratio
 
 type Answer = (fields: JsonObject) => JsonObject | null;
 
-/** A node whose attributes are a table and whose commands are functions; it remembers what it was asked. */
+/** A node whose attributes are a table and whose commands are functions; it logs its calls. */
 export class FakeNode implements NodeAccess {
   readonly attributes = new Map<string, Json>();
   readonly commands = new Map<string, Answer>();

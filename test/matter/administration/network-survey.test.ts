@@ -19,7 +19,7 @@ function directoryOf(
 const answer = (paths: readonly AttributePath[]) =>
   paths.map((path) => ({ path, value: -40, atMs: 0, reachability: 'reachable' as const }));
 
-test('every node is asked for what the survey needs and its device has, bridged devices are not', async () => {
+test('the survey reads the supported attributes of every node, and none of bridged devices', async () => {
   const asked: string[] = [];
   const directory = directoryOf([{ id: 'plug' }, { id: 'bridged', parent: 'plug' }]);
   const access = {
@@ -33,7 +33,7 @@ test('every node is asked for what the survey needs and its device has, bridged 
   expect(nodes).toMatchObject([{ id: 'plug', kind: 'wifi', rssi: -40 }]);
 });
 
-test('those that are away or fail are told, in their place, and the others are asked all the same', async () => {
+test('unreachable and failed nodes are listed with the reason, and the others are read', async () => {
   const directory = directoryOf([{ id: 'away', reachability: 'unreachable' }, { id: 'ill' }, { id: 'plug' }]);
   const access = {
     read: async (paths: readonly AttributePath[]) => {
@@ -49,7 +49,7 @@ test('those that are away or fail are told, in their place, and the others are a
   ]);
 });
 
-test('at most four nodes are asked at once', async () => {
+test('at most four nodes are read at once', async () => {
   let running = 0;
   let most = 0;
   const access = {
@@ -65,7 +65,7 @@ test('at most four nodes are asked at once', async () => {
   expect([nodes.length, most]).toEqual([11, 4]);
 });
 
-test('a survey that its caller gave up ends', async () => {
+test('a cancelled survey ends', async () => {
   const controller = new AbortController();
   const access = {
     read: async (): Promise<never> => {

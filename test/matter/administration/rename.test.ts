@@ -25,7 +25,7 @@ describe('renaming', () => {
     node.write = () => Promise.reject(new AtmoError(code, 'no'));
   };
 
-  test('writes as much of the name as fits into the label of the device', async () => {
+  test('writes the part of the name that fits into the label of the device', async () => {
     await administration.rename(node.id, 'Dachboden-Steckdose für die Lüftung', options);
     expect(node.attributes.get('0/BasicInformation/NodeLabel')).toBe('Dachboden-Steckdose für die Lü');
     expect(names).toEqual(['Dachboden-Steckdose für die Lüftung']);
@@ -38,9 +38,12 @@ describe('renaming', () => {
     expect(names).toEqual([]);
   });
 
-  test.each(['CLUSTER_STATUS', 'NOT_SUPPORTED'] as const)('of a device that keeps no label (%s) is done in the hub', async (code) => {
-    refuseWith(code);
-    await administration.rename(node.id, 'New', options);
-    expect(names).toEqual(['New']);
-  });
+  test.each(['CLUSTER_STATUS', 'NOT_SUPPORTED'] as const)(
+    'of a device without a writable label (%s) changes the name on the hub',
+    async (code) => {
+      refuseWith(code);
+      await administration.rename(node.id, 'New', options);
+      expect(names).toEqual(['New']);
+    },
+  );
 });

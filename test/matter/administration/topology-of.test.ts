@@ -34,7 +34,7 @@ const sensor: NetworkReport = {
   thread: { RoutingRole: 'SleepyEndDevice', NetworkName: 'Home', Channel: 15, NeighborTable: [] },
 };
 
-test('a neighbour is the device that has its address, and a node of its own where nobody has', () => {
+test('a neighbour is the device with its address, or a node without a device', () => {
   const { nodes, links } = topologyOf([lamp, sensor]);
   expect(links).toEqual([
     { from: 'lamp', to: 'sensor', rssi: -71, lqi: 2, isChild: true },
@@ -54,19 +54,19 @@ test('an address with zeros in front and one beyond 53 bits are the same as thei
   expect(topologyOf([lamp, near]).links.at(-1)?.to).toBe('lamp');
 });
 
-test('a device on Wi-Fi tells its access point and how well it hears it', () => {
+test('a device on Wi-Fi has its access point and signal strength', () => {
   const plug = { device: device('plug'), general: {}, wifi: { Bssid: base64('a0b1c2d3e4f5'), ChannelNumber: 6, Rssi: -82 } };
   expect(topologyOf([plug]).nodes).toMatchObject([{ kind: 'wifi', network: 'a0:b1:c2:d3:e4:f5', channel: 6, rssi: -82 }]);
 });
 
-test('without a cluster for its network the interface that runs says what it is', () => {
+test('without a network diagnostics cluster, the operational interface decides the kind of network', () => {
   const kinds = ['Thread', 'WiFi', 'Ethernet', 'Cellular'].map(
     (type) => topologyOf([{ device: device('x'), general: radio(LAMP, type) }]).nodes[0]?.kind,
   );
   expect(kinds).toEqual(['thread', 'wifi', 'ethernet', 'unknown']);
 });
 
-test('one that did not answer is there with the reason, and what devices say wrongly is left out', () => {
+test('a node that did not answer is listed with the reason, and invalid values are omitted', () => {
   const silent = { device: device('silent'), general: {}, problem: 'is not reachable' };
   const odd = { device: device('odd'), general: {}, thread: { RoutingRole: 7, NeighborTable: [{ extAddress: 'zz' }, { lqi: 3 }, 4] } };
   const { nodes, links } = topologyOf([silent, odd]);

@@ -71,7 +71,7 @@ describe('a BTP channel', () => {
     await channel.close();
   });
 
-  test('acknowledges what comes in while it acknowledges, so that a talkative device never stalls', async () => {
+  test('acknowledges data that arrives during an acknowledgement, so that no device stalls', async () => {
     const link = new SlowLink();
     const channel = await BtpChannel.open(link, { name: 'test', signal });
     let received = 0;
@@ -81,13 +81,13 @@ describe('a BTP channel', () => {
     await channel.close();
   });
 
-  test('a device that does not answer the handshake is given up', async () => {
+  test('fails when the device does not answer the handshake', async () => {
     const link = new SlowLink();
     link.subscribe = async () => {};
     await expect(BtpChannel.open(link, { name: 'test', signal: AbortSignal.timeout(50) })).rejects.toThrow(/did not answer/);
   });
 
-  test('a lost link closes the channel once, and nothing can be sent any more', async () => {
+  test('closes once when the link is lost, and refuses to send afterwards', async () => {
     const link = new SlowLink();
     const channel = await BtpChannel.open(link, { name: 'test', signal });
     let closings = 0;

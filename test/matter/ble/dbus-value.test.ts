@@ -3,18 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { type DbusValue, decodeMessage, encodeMessage, marshal, splitSignature, unmarshal } from '../../../src/matter/ble/dbus-message.ts';
 
 describe('D-Bus values', () => {
-  test('a signature is split into its complete types', () => {
+  test('have a signature of complete types', () => {
     expect(splitSignature('sa{sv}(ia(yy))aay')).toEqual(['s', 'a{sv}', '(ia(yy))', 'aay']);
     expect(() => splitSignature('(i')).toThrow(/cut off/);
   });
 
-  test('are laid out as the specification says', () => {
+  test('have the layout of the specification', () => {
     // A byte, then an array of 64-bit numbers: its length on a 4-byte boundary, its items on an 8-byte one.
     expect([...marshal('yat', [7, [1n]])]).toEqual([7, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     expect([...marshal('gs', ['ay', 'hi'])]).toEqual([2, 97, 121, 0, 2, 0, 0, 0, 104, 105, 0]);
   });
 
-  test('come back as they were', () => {
+  test('are decoded to the encoded values', () => {
     const properties = fc.dictionary(fc.string({ maxLength: 8 }), fc.string({ maxLength: 8 })).map((object) => {
       return new Map(Object.entries(object).map(([key, value]) => [key, { signature: 's', value }]));
     });
@@ -33,7 +33,7 @@ describe('D-Bus values', () => {
     );
   });
 
-  test('noise is refused or read, but never more than there is', () => {
+  test('are never read beyond the end of random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 120 }), (noise) => {
         noise[0] = 0x6c;
@@ -47,7 +47,7 @@ describe('D-Bus values', () => {
     );
   });
 
-  test('a message comes back whole, and only when it is whole', () => {
+  test('are decoded from a message only when it is complete', () => {
     const call = {
       type: 'call',
       serial: 9,

@@ -17,12 +17,12 @@ describe('the attestation policy', () => {
     expect(judgeAttestation(policy, finding(level, 'PaaNotTrusted'), acceptance).isAccepted).toBe(isAccepted);
   });
 
-  test('says in plain words that trust could not be checked offline', () => {
+  test('explains that trust could not be checked offline', () => {
     const { findings } = judgeAttestation('ask', finding('warning', 'DclServiceUnavailable'), 'not-accepted');
     expect(findings).toEqual([expect.stringContaining('trust could not be checked offline')]);
   });
 
-  test('keeps the words of the library where it has none of its own', () => {
+  test('has the text of the library for other findings', () => {
     expect(judgeAttestation('ask', finding('info', 'SomethingNew'), 'not-accepted').findings).toEqual([
       'info: text of the library (SomethingNew)',
     ]);

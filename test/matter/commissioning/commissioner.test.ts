@@ -24,7 +24,7 @@ async function refusal(request: CommissionRequest) {
 }
 
 describe('a request to commission', () => {
-  test('needs a code, or a passcode with what finds the device', async () => {
+  test('needs a code, or a passcode with a discriminator or an address', async () => {
     expect((await refusal({})).message).toContain('Give a setup code');
     expect((await refusal({ passcode: 20202021 })).message).toContain('add its discriminator or its address');
     expect((await refusal({ code: '123' })).code).toBe('VALIDATION_ERROR');
@@ -36,7 +36,7 @@ describe('a request to commission', () => {
     expect((await refusal({ code: 'MT:Y.K90AFN00KA0648G00', wifi: 'home' })).code).toBe('NOT_CONFIGURED');
   });
 
-  test('nothing that is not half commissioned can be forgotten', () => {
+  test('a device that is not half commissioned cannot be forgotten', () => {
     expect(() => hub.commissioner.forget('x')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
   });
 

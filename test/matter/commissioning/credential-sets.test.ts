@@ -24,7 +24,7 @@ describe('credential sets', () => {
     ]);
   });
 
-  test('outlive the hub', () => {
+  test('survive a restart of the hub', () => {
     const store = new MemoryStore();
     new CredentialSetStore({ store }).setWifi('home', 'Our place', 'correct horse');
     expect(new CredentialSetStore({ store }).credentialsFor('wifi', 'home')).toEqual({
@@ -34,7 +34,7 @@ describe('credential sets', () => {
     });
   });
 
-  test('a set of the wrong kind or none at all is told with the names there are', () => {
+  test('the error for a missing set names the sets of that kind', () => {
     const sets = new CredentialSetStore({ store: new MemoryStore() });
     expect(() => sets.credentialsFor('wifi', 'home')).toThrow(/there is none yet/);
     sets.setThread('mesh', THREAD_DATASET);
@@ -58,12 +58,12 @@ describe('credential sets', () => {
     expect(sets.list()).toEqual([]);
   });
 
-  test('an open network, a passphrase and a raw key are taken', () => {
+  test('accept an open network, a passphrase and a raw key', () => {
     const sets = new CredentialSetStore({ store: new MemoryStore() });
     for (const password of ['', 'x'.repeat(63), 'a0'.repeat(32)]) expect(() => sets.setWifi('home', 'Our place', password)).not.toThrow();
   });
 
-  test('a dataset with white space is taken without it', () => {
+  test('store a dataset without its white space', () => {
     const sets = new CredentialSetStore({ store: new MemoryStore() });
     sets.setThread('mesh', THREAD_DATASET.toUpperCase().replaceAll(/(.{32})/g, '$1 \n'));
     expect(sets.credentialsFor('thread', 'mesh').datasetHex).toBe(THREAD_DATASET);

@@ -57,7 +57,7 @@ describe('setup codes', () => {
     expect(parseSetupCode('mt:y.k90afn00ka0648g00')).toEqual(parseSetupCode('MT:Y.K90AFN00KA0648G00'));
   });
 
-  test('every QR code of the codec comes back whole', () => {
+  test('every QR code of the codec is parsed completely', () => {
     fc.assert(
       fc.property(passcodes, discriminators, (passcode, discriminator) => {
         expect(parseSetupCode(qr(passcode, discriminator))).toMatchObject([{ passcode, discriminator, transports: { ble: true } }]);
@@ -77,7 +77,7 @@ describe('setup codes', () => {
     expect(refusal(`${qr(20202021, 1)}*AB`).message).toContain('payload 2 of 2 has 2 characters');
   });
 
-  test('manual codes of 11 and 21 digits come back', () => {
+  test('manual codes of 11 and 21 digits are parsed', () => {
     fc.assert(
       fc.property(passcodes, discriminators, fc.boolean(), (passcode, discriminator, isLong) => {
         const ids = isLong ? { vendorId: VendorId(0xfff1), productId: 0x8001, flowType: CommissioningFlowType.Custom } : {};

@@ -7,11 +7,11 @@ const known = (id: string, signature = 'same', reachability: Device['reachabilit
 const summary = (before: readonly KnownDevice[], now: readonly KnownDevice[]): readonly string[] =>
   deviceChanges(before, now).map(({ kind, device }) => `${kind} ${device.id}`);
 
-test('a node that stays as it was has no changes', () => {
+test('an unchanged node has no changes', () => {
   expect(summary([known('a'), known('b')], [known('b'), known('a')])).toEqual([]);
 });
 
-test('what is gone is told before what has come', () => {
+test('removed devices are emitted before added ones', () => {
   expect(summary([known('a'), known('b')], [known('c'), known('a')])).toEqual(['removed b', 'added c']);
 });
 

@@ -7,7 +7,7 @@ import { type InteractionFailure, interactionError } from '../../../src/matter/d
 const failure: InteractionFailure = { what: 'OnOff.Toggle on lamp', isSent: true, isRead: false, isCancelled: false, waitedMs: 13_740 };
 const lost = new TypeError('no answer');
 
-describe('what a caller is told of a failed interaction', () => {
+describe('the error of a failed interaction', () => {
   test.each([
     ['a command that was sent and not acknowledged', {}, 'OUTCOME_UNKNOWN'],
     ['a command of which nothing went out', { isSent: false }, 'DEVICE_UNREACHABLE'],
@@ -21,12 +21,12 @@ describe('what a caller is told of a failed interaction', () => {
     if (code !== 'CANCELLED') expect(interactionError(lost, { ...failure, ...change }).message).toContain('within 13.7 s');
   });
 
-  test("the device's own status is kept with number and name", () => {
+  test('has the status of the device with number and name', () => {
     const error = interactionError(StatusResponseError.create(Status.ConstraintError, undefined, 5), failure);
     expect(error).toMatchObject({ code: 'CLUSTER_STATUS', details: { status: 135, clusterStatus: 5, name: 'ConstraintError' } });
   });
 
-  test('an error of ours passes unchanged', () => {
+  test('is unchanged for an error of the hub', () => {
     const own = new AtmoError('NOT_SUPPORTED', 'x');
     expect(interactionError(own, failure)).toBe(own);
   });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/matter/devices/reachability.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
-/** A node that answers or not as the test says; a question without an answer takes its whole time. */
+/** A node that answers or not, by the test; a probe without an answer takes its whole time. */
 class FakeLink implements ReachabilityLink {
   readonly #clock: ManualClock;
   isThere = true;
@@ -63,8 +63,8 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-describe('a node that always listens', () => {
-  test('that reports by itself is never asked', async () => {
+describe('a node that receives all the time', () => {
+  test('is never probed while it reports by itself', async () => {
     const { clock, link, monitor } = setUp();
     for (let second = 0; second < 120; second++) {
       link.answeredMs = clock.now();
@@ -74,7 +74,7 @@ describe('a node that always listens', () => {
     expect(monitor.state).toBe('reachable');
   });
 
-  test('that is quiet is asked about every ten seconds, jitter spreads it', async () => {
+  test('is probed about every ten seconds while it is quiet, with jitter', async () => {
     const { clock, link, monitor } = setUp(AWAKE_POLICY, 0.5);
     await pass(clock, 80_000);
     expect(monitor.state).toBe('reachable');
@@ -82,7 +82,7 @@ describe('a node that always listens', () => {
     expect(link.probes).toBeLessThanOrEqual(9);
   });
 
-  test.each([0, 0.5, 0.99])('that dies at any moment is known within 15 s (jitter %d)', async (random) => {
+  test.each([0, 0.5, 0.99])('is unreachable within 15 s after its loss at any moment (jitter %d)', async (random) => {
     for (let deathMs = 0; deathMs < 11_000; deathMs += 1_100) {
       const { clock, link, changes } = setUp(AWAKE_POLICY, random);
       await pass(clock, 20_000 + deathMs);
@@ -95,7 +95,7 @@ describe('a node that always listens', () => {
     }
   });
 
-  test('one lost answer is no loss', async () => {
+  test('stays reachable after one lost answer', async () => {
     const { clock, link, monitor, changes } = setUp();
     await pass(clock, 10_000);
     link.isThere = false;
@@ -107,7 +107,7 @@ describe('a node that always listens', () => {
     expect(link.drops).toBe(0);
   });
 
-  test('a call without an answer brings the question forward', async () => {
+  test('is probed at once after a call without an answer', async () => {
     const { clock, link, monitor, changes } = setUp();
     await pass(clock, 12_000);
     link.isThere = false;
@@ -116,7 +116,7 @@ describe('a node that always listens', () => {
     expect(changes.at(-1)).toEqual(['unreachable', expect.any(Number)]);
   });
 
-  test('that comes back is reachable as soon as it is heard, and looked for meanwhile', async () => {
+  test('is reachable again at its first message, and probed until then', async () => {
     const { clock, link, monitor } = setUp();
     link.isThere = false;
     await pass(clock, 30_000);
@@ -131,7 +131,7 @@ describe('a node that always listens', () => {
     expect(monitor.state).toBe('reachable');
   });
 
-  test('never heard since the start is unknown first, then unreachable, within 15 s', async () => {
+  test('is unknown after the start, and unreachable within 15 s without a message', async () => {
     const { clock, link, monitor, changes } = setUp();
     link.isThere = false;
     expect(monitor.state).toBe('unknown');
@@ -139,7 +139,7 @@ describe('a node that always listens', () => {
     expect(changes.map(([state]) => state)).toEqual(['unreachable']);
   });
 
-  test('a stopped monitor asks and tells nothing more', async () => {
+  test('is neither probed nor reported after the monitor stopped', async () => {
     const { clock, link, monitor, changes } = setUp();
     monitor.stop();
     monitor.noteMessage();
@@ -164,7 +164,7 @@ describe('which nodes sleep', () => {
     expect(sleeps({ ...AWAKE, ...facts })).toBe(isSleepy);
   });
 
-  test('a node is asked as soon as it turns out to listen all the time', async () => {
+  test('a node is probed as soon as it is known to receive all the time', async () => {
     let policy = sleepyPolicy(300_000);
     const { clock, link, monitor, changes } = setUp(() => policy);
     link.answeredMs = clock.now();
@@ -178,7 +178,7 @@ describe('which nodes sleep', () => {
 });
 
 describe('a node that sleeps', () => {
-  test('is never asked and counts as gone only after three missed reports', async () => {
+  test('is never probed and is unreachable only after three missed reports', async () => {
     const { clock, link, monitor, changes } = setUp(sleepyPolicy(300_000));
     monitor.noteMessage();
     link.answeredMs = clock.now();

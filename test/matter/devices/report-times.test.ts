@@ -20,7 +20,7 @@ test('a value whose changes are not reported has the time at which a node that j
   expect(times.of(node, voltage, attributeOf(true))).toBe(joinedMs + 90_000);
 });
 
-test('a value of a node that joined in an earlier process has no time of its own until it is told', () => {
+test('a value of a node that joined in an earlier process has no time before its report', () => {
   const node = nodeOf({ joinedMs: 0, confirmedMs: 5_000 });
   expect(new ReportTimes(new ManualClock()).of(node, voltage, attributeOf(true))).toBe(0);
 });

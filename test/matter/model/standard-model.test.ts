@@ -48,7 +48,7 @@ function everyShape(): readonly (readonly [string, ValueShape])[] {
 const standardClusters = () => standardClusterNames().flatMap((name) => standardCluster(name) ?? []);
 
 describe('the standard data model', { timeout: 300_000 }, () => {
-  test('yields every cluster, command, attribute, event and device type', () => {
+  test('has every cluster, command, attribute, event and device type of the standard', () => {
     const clusters = standardClusters();
     const count = (of: (cluster: (typeof clusters)[number]) => number): number => clusters.reduce((sum, cluster) => sum + of(cluster), 0);
     expect(clusters.length).toBe(135);
@@ -70,7 +70,7 @@ describe('the standard data model', { timeout: 300_000 }, () => {
     for (const schema of schemas) expect(() => validatorOf(schema)).not.toThrow();
   });
 
-  test('every value that a shape allows fits its schema and survives the way to matter.js and back', () => {
+  test('every value that a shape allows fits its schema and survives the conversion to matter.js and back', () => {
     for (const [path, shape] of everyShape()) {
       const validate = validatorOf(schemaOf(shape));
       const samples = fc.sample(anyValueOf(shape), { numRuns: 3, seed: 7 });
@@ -81,13 +81,13 @@ describe('the standard data model', { timeout: 300_000 }, () => {
     }
   });
 
-  test('command fields survive the TLV codec that goes on the wire', () => {
+  test('command fields survive the TLV codec of the wire', () => {
     let checked = 0;
     for (const model of Matter.clusters) checked += checkCommands(model);
     expect(checked).toBe(355);
   });
 
-  test('attribute values survive the TLV codec that goes on the wire', () => {
+  test('attribute values survive the TLV codec of the wire', () => {
     let checked = 0;
     for (const model of Matter.clusters) checked += checkAttributes(model);
     expect(checked).toBe(1076);

@@ -14,7 +14,7 @@ const bytes: ValueShape = { kind: 'bytes', isNullable: true, minBytes: 2, maxByt
 const text: ValueShape = { kind: 'text', isNullable: false, minBytes: 0, maxBytes: 4 };
 
 describe('values between JSON and matter.js', () => {
-  test('an enum goes by name, by number too, and an unknown number of a device stays a number', () => {
+  test('an enum is written by name, read by name or number, and an unknown number of a device stays a number', () => {
     const mode = attribute('Thermostat', 'SystemMode');
     expect(toJson(mode, 4)).toBe('Heat');
     expect(fromJson(mode, 'Heat')).toBe(4);
@@ -24,7 +24,7 @@ describe('values between JSON and matter.js', () => {
     expect(schemaOf(attribute('ColorControl', 'ColorMode'))).toMatchObject({ anyOf: [{ enum: expect.any(Array) }, { type: 'integer' }] });
   });
 
-  test('a bitmap shows every flag and takes some', () => {
+  test('a bitmap is written with every flag and read with some', () => {
     const options = attribute('LevelControl', 'Options');
     expect(toJson(options, { executeIfOff: true })).toEqual({ executeIfOff: true, coupleColorTempToLevel: false });
     expect(fromJson(options, { executeIfOff: true })).toEqual({ executeIfOff: true });
@@ -49,12 +49,12 @@ describe('values between JSON and matter.js', () => {
     expect(() => fromJson(bytes, 'AQ=')).toThrow(/base64/);
   });
 
-  test('text is measured in octets of UTF-8', () => {
+  test('the length of a text counts octets of UTF-8', () => {
     expect(fromJson(text, 'abcd')).toBe('abcd');
     expect(() => fromJson(text, 'äöü')).toThrow(/is 6/);
   });
 
-  test('null needs a nullable value, structs included', () => {
+  test('null is refused unless the value is nullable, also in structs', () => {
     expect(() => fromJson(text, null)).toThrow(/must not be null/);
     const areas = attribute('ServiceArea', 'SupportedAreas');
     const entry = areas.kind === 'list' && areas.entry.kind === 'struct' ? areas.entry : expect.unreachable('no list of structs');
@@ -64,7 +64,7 @@ describe('values between JSON and matter.js', () => {
     expect(schemaOf(landmark ?? text)).toMatchObject({ type: ['object', 'null'] });
   });
 
-  test('a mistake deep inside is named by its JSON pointer', () => {
+  test('an error names the JSON pointer of a nested mistake', () => {
     const acl = attribute('AccessControl', 'Acl');
     const entry = { privilege: 'View', authMode: 'Case', subjects: null, targets: [{ cluster: 6, endpoint: -1, deviceType: null }] };
     expect(() => fromJson(acl, [entry])).toThrow(
@@ -77,13 +77,13 @@ describe('limits that the device itself sets', () => {
   const setpoint = attribute('Thermostat', 'OccupiedHeatingSetpoint');
   const state = { minHeatSetpointLimit: 700, maxHeatSetpointLimit: 3000 };
 
-  test('narrow the schema and refuse what is outside', () => {
+  test('narrow the schema and refuse values outside', () => {
     expect(schemaOf(setpoint, state)).toMatchObject({ minimum: 700, maximum: 3000 });
     expect(() => refuseOutsideLimits(setpoint, 3001, { state, pointer: '' })).toThrow(/from 700 to 3000 on this device/);
     expect(() => refuseOutsideLimits(setpoint, 3000, { state, pointer: '' })).not.toThrow();
   });
 
-  test('are ignored where they leave no value at all', () => {
+  test('are ignored when no value lies between them', () => {
     expect(schemaOf(setpoint, { minHeatSetpointLimit: 3000, maxHeatSetpointLimit: 700 })).toMatchObject({ minimum: -32768 });
   });
 
@@ -94,7 +94,7 @@ describe('limits that the device itself sets', () => {
 });
 
 describe('units', () => {
-  test('come from the type, from prose, or from the device', () => {
+  test('come from the type, the prose of the specification, or the device', () => {
     const unit = (cluster: string, name: string) => {
       const found = minimalCluster(cluster, [])?.attributes.find((candidate) => candidate.name === name);
       return [found?.unit, found?.scale];

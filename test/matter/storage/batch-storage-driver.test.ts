@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-test('two transactions at once are both kept', () => {
+test('two concurrent transactions are both written', () => {
   const first = driver.begin();
   const second = driver.begin();
   first.set(['a'], { x: 1, y: 2 });
@@ -34,7 +34,7 @@ test('two transactions at once are both kept', () => {
   expect(driver.values(['a'])).toEqual({ x: 1, y: 2, z: 3 });
 });
 
-test('nothing of a transaction is there before its commit, nor after it was given up', () => {
+test('a transaction is invisible before its commit and after its rollback', () => {
   const given = driver.begin();
   given.set(['a'], 'x', 1);
   expect(driver.get(['a'], 'x')).toBeUndefined();
@@ -43,7 +43,7 @@ test('nothing of a transaction is there before its commit, nor after it was give
   expect(() => given.commit()).toThrow(/disposed/);
 });
 
-test('a write outside of a transaction survives a transaction that is given up meanwhile', () => {
+test('a write outside of a transaction survives the rollback of a concurrent transaction', () => {
   const given = driver.begin();
   given.set(['a'], 'x', 1);
   driver.set(['b'], 'y', 2);
@@ -51,7 +51,7 @@ test('a write outside of a transaction survives a transaction that is given up m
   expect(driver.get(['b'], 'y')).toBe(2);
 });
 
-test('writes, deletions and clearings are applied in order, with the values of their moment', () => {
+test('writes, deletions and clearings are applied in order, with the values at the time of the call', () => {
   driver.set(['a', 'sub'], 'old', 1);
   const batch = driver.begin();
   const value = { list: [1] };
@@ -64,7 +64,7 @@ test('writes, deletions and clearings are applied in order, with the values of t
   expect(driver.values(['a'])).toEqual({ kept: { list: [1] } });
 });
 
-test('after a full disk, transactions are whole again', () => {
+test('after a full disk, transactions are atomic again', () => {
   driver.set(['a'], 'x', 1);
   database.exec('PRAGMA max_page_count = 1');
   const refused = driver.begin();

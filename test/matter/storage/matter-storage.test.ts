@@ -78,7 +78,7 @@ describe('storage of the fabric', () => {
     expect(existsSync(database)).toBe(false);
   });
 
-  test('loose rights on files and folders are taken away', () => {
+  test('rights of group and others on files and folders are removed', () => {
     storage.prepare();
     writeDatabase('key1');
     chmodSync(database, 0o644);
@@ -92,7 +92,7 @@ describe('storage of the fabric', () => {
     }
   });
 
-  test.each(DAMAGES)('with %s it is restored from the newest good snapshot', (_name, damage) => {
+  test.each(DAMAGES)('with %s it is restored from the newest valid snapshot', (_name, damage) => {
     storage.prepare();
     writeDatabase('key1');
     storage.confirmFabric();
@@ -106,7 +106,7 @@ describe('storage of the fabric', () => {
     expect(lines.join()).toContain('matter.storage_restored');
   });
 
-  test.each(DAMAGES)('with %s and no good snapshot it is refused, saying what to do', (_name, damage) => {
+  test.each(DAMAGES)('with %s and no valid snapshot it is refused, with advice', (_name, damage) => {
     storage.prepare();
     writeDatabase('key1');
     storage.confirmFabric();
@@ -116,7 +116,7 @@ describe('storage of the fabric', () => {
     );
   });
 
-  test('a damaged snapshot is passed over for an older one', () => {
+  test('a damaged snapshot is skipped for an older one', () => {
     storage.prepare();
     writeDatabase('key1');
     storage.confirmFabric();
@@ -129,7 +129,7 @@ describe('storage of the fabric', () => {
     expect(inspectStorage(database)).toMatchObject({ state: 'whole', identity: { fabricId: '77' } });
   });
 
-  test('a restored file is not overtaken by the write-ahead log of the damaged one', () => {
+  test('the write-ahead log of the damaged file is not replayed into the restored one', () => {
     storage.prepare();
     writeDatabase('key1');
     storage.confirmFabric();
@@ -141,7 +141,7 @@ describe('storage of the fabric', () => {
     expect(readdirSync(join(stateDir, 'quarantine', '1'))).toEqual(['storage.db-wal']);
   });
 
-  test('another fabric in place of ours is refused while running too', () => {
+  test('another fabric in place of ours is refused, also while the hub runs', () => {
     storage.prepare();
     writeDatabase('key1');
     storage.confirmFabric();
@@ -177,7 +177,7 @@ describe('storage of the fabric', () => {
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });
 
-  test('locks of a process that is gone do not stop the start', () => {
+  test('locks of an ended process do not stop the start', () => {
     storage.prepare();
     writeFileSync(join(stateDir, NODE_FOLDER, 'matter.pid'), '1 token');
     writeFileSync(join(stateDir, NODE_FOLDER, 'matter.lock'), '');

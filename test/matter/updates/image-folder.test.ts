@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 const put = (name: string, bytes: Uint8Array | string) => writeFileSync(join(dir, name), bytes);
 
-test('an image is told with what its header says', async () => {
+test('an image has the values of its header', async () => {
   const facts = { minApplicableSoftwareVersion: 1, maxApplicableSoftwareVersion: 4, releaseNotesUrl: 'https://example.com/a?b' };
   put('a.ota', await imageBytes({ ...facts, softwareVersion: 5, softwareVersionString: 'five \u001b[31m' }));
   const { images, broken } = await folder.read();
@@ -26,12 +26,12 @@ test('an image is told with what its header says', async () => {
   expect(images[0]?.version).toEqual({ number: 5, text: 'five [31m' });
 });
 
-test('notes that are no web page of the kind that Matter allows are left out', async () => {
+test('release notes that are no valid https address are omitted', async () => {
   put('a.ota', await imageBytes({ releaseNotesUrl: 'javascript:alert(1)' }));
   expect((await folder.read()).images[0]).not.toHaveProperty('notesUrl');
 });
 
-test('every kind of damage is told with the name of the file, and the others are read all the same', async () => {
+test('every damaged image is listed with its file name, and the others are read', async () => {
   const good = await imageBytes();
   put('good.ota', good);
   put('cut.ota', good.subarray(0, good.length - 10));
@@ -61,7 +61,7 @@ test('every kind of damage is told with the name of the file, and the others are
   });
 });
 
-test('only files of the folder itself can be named', async () => {
+test('only files directly in the folder can be read', async () => {
   put('a.ota', await imageBytes());
   mkdirSync(join(dir, 'sub.ota'));
   symlinkSync('/etc/passwd', join(dir, 'link.ota'));
@@ -77,7 +77,7 @@ test('a file that changes after it was checked cannot be read any more', async (
   await expect(blob.arrayBuffer()).rejects.toThrow();
 });
 
-test('a folder that is not there is an empty one', async () => {
+test('a missing folder counts as empty', async () => {
   const absent = new ImageFolder(join(dir, 'absent'), new StandardCrypto());
   expect(await absent.read()).toEqual({ images: [], broken: [] });
 });

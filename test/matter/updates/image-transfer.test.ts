@@ -26,7 +26,7 @@ function nodeWithFailingTransfer(scopes: Set<unknown>): ServerNode {
   return { env: { get: () => bdx } } as unknown as ServerNode;
 }
 
-test('a transfer that fails as it is ended ends quietly, and its scope is closed', async () => {
+test('a transfer that fails while it is closed throws no error, and its scope is closed', async () => {
   const scopes = new Set<unknown>();
   const transfer = openTransfer(nodeWithFailingTransfer(scopes), peer, course);
   expect(scopes.size).toBe(1);

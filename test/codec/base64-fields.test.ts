@@ -5,8 +5,8 @@ import type { Json, JsonSchema } from '../../src/core/json.ts';
 const BYTES = { type: 'string', contentEncoding: 'base64' };
 const pathsOf = (schema: JsonSchema, value: Json) => base64Fields(schema, value).map(({ path }) => path.join('/'));
 
-describe('texts that stand for bytes', () => {
-  test('are those of which the schema says so, and no others', () => {
+describe('base64 fields', () => {
+  test('are the texts with base64 in the schema, and no others', () => {
     const schema = { type: 'object', properties: { image: BYTES, name: { type: 'string' } } };
     expect(base64Fields(schema, { image: 'AAEC', name: 'AAEC', other: 'AAEC' })).toEqual([{ path: ['image'], text: 'AAEC' }]);
     expect(base64Fields({ type: 'object' }, { image: 'AAEC' })).toEqual([]);
@@ -22,7 +22,7 @@ describe('texts that stand for bytes', () => {
     expect(pathsOf(mail, { files: [{ name: 'a', content: 'AAEC' }, { name: 'b' }] })).toEqual(['files/0/content']);
   });
 
-  test('are found in whatever branch says so', () => {
+  test('are found in any branch of the schema', () => {
     const image = { oneOf: [{ type: 'string', format: 'uri' }, BYTES] };
     expect(pathsOf({ properties: { image } }, { image: 'AAEC' })).toEqual(['image']);
     expect(pathsOf({ properties: { image } }, { image: 'https://example.org/a.png' })).toEqual([]);
@@ -31,23 +31,23 @@ describe('texts that stand for bytes', () => {
     expect(isBase64Schema({ properties: { image } })).toBe(false);
   });
 
-  test('come in the order in which RFC 8785 writes them', () => {
+  test('have the order of RFC 8785', () => {
     const schema = { additionalProperties: { additionalProperties: BYTES, items: BYTES } };
     const value = { b: { '10': 'AAAA', '9': 'BBBB' }, a: ['CCCC', 'DDDD'], é: { x: 'EEEE' } };
     expect(pathsOf(schema, value)).toEqual(['a/0', 'a/1', 'b/10', 'b/9', 'é/x']);
   });
 
-  test.each(['', 'AB==', 'AA', 'AA-_', 'AA==\n'])('text that its bytes would not give back, such as %j, is text', (text) => {
+  test.each(['', 'AB==', 'AA', 'AA-_', 'AA==\n'])('do not include text that its bytes do not encode to, such as %j', (text) => {
     expect(base64Fields(BYTES, text)).toEqual([]);
   });
 
-  test('names of the prototype are names like others', () => {
+  test('may have names of the prototype', () => {
     const value = JSON.parse('{"__proto__":"AAEC","constructor":"AAEC"}') as Json;
     expect(pathsOf({ properties: { image: BYTES } }, value)).toEqual([]);
     expect(pathsOf({ additionalProperties: BYTES }, value)).toEqual(['__proto__', 'constructor']);
   });
 
-  test('a schema that says nothing of base64 costs no look at the value', () => {
+  test('a schema without base64 leaves the value unread', () => {
     expect(mentionsBase64({ properties: { image: { description: 'in base64' } } })).toBe(false);
     expect(mentionsBase64({ properties: { image: BYTES } })).toBe(true);
   });

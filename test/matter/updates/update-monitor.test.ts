@@ -9,7 +9,7 @@ const QUERY = { vendorId: 0xfff1, productId: 0x8000, softwareVersion: 1, protoco
 const TOKEN = Buffer.alloc(32, 1);
 const old = (state: string): SoftwareState => ({ version: { number: 1, text: 'v1' }, state });
 
-/** An update of a device that answers `says`; nothing when it throws. */
+/** An update of a device whose reads return the result of `says`, or fail when it throws. */
 function update(says: () => SoftwareState = () => old('Idle')) {
   const clock = new ManualClock();
   const told: UpdateProgress[] = [];
@@ -35,7 +35,7 @@ const silence = (): SoftwareState => {
   throw new AtmoError('DEVICE_UNREACHABLE', 'no answer');
 };
 
-test('the outcome is what the device says of itself after its restart', async () => {
+test('the outcome is the version that the device reports after its restart', async () => {
   let says: () => SoftwareState = () => old('Idle');
   const { course, told, outcome, pass } = update(() => says());
   expect(course.query(QUERY)).toBe('offered');
@@ -56,20 +56,20 @@ test('the outcome is what the device says of itself after its restart', async ()
   ]);
 });
 
-test('a device that does not come for the image is waited for as long as Matter lets it wait', async () => {
+test('a device that does not query the image times out after the longest wait that Matter allows', async () => {
   const { outcome, pass } = update();
   await pass(11 * 60 + 5);
-  expect(await outcome).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('did not come for it'), atMs: 11 * 60_000 });
+  expect(await outcome).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('did not query it'), atMs: 11 * 60_000 });
 });
 
-test('a device that loses power while it downloads is told within half a minute, with how far it came', async () => {
+test('a device that loses power during the download is reported within half a minute, with its progress', async () => {
   const { course, outcome, pass } = update(silence);
   course.downloaded(400);
   await pass(30);
   expect(await outcome).toMatchObject({ code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('after 400 of 1000 bytes') });
 });
 
-test('a device that is silent for a while and goes on downloading is left alone', async () => {
+test('a device that pauses and continues its download does not fail', async () => {
   const { course, outcome, pass } = update(silence);
   for (const bytes of [100, 200, 300]) {
     course.downloaded(bytes);
@@ -81,7 +81,7 @@ test('a device that is silent for a while and goes on downloading is left alone'
   expect(await Promise.race([outcome, 'still going'])).toBe('still going');
 });
 
-test('a device that gives up the download says what it runs', async () => {
+test('the error of an abandoned download names the present version', async () => {
   const { course, outcome, pass } = update(() => old('Idle'));
   course.downloaded(400);
   await pass(30);
@@ -91,7 +91,7 @@ test('a device that gives up the download says what it runs', async () => {
   });
 });
 
-test('a device that answers and neither downloads nor gives up has six minutes', async () => {
+test('a device that answers without downloading times out after six minutes', async () => {
   const { course, outcome, pass } = update(() => old('Downloading'));
   course.downloaded(400);
   await pass(6 * 60 + 10);
@@ -105,7 +105,7 @@ test('a device that restarts with its old software has not installed the image',
   expect(await outcome).toMatchObject({ code: 'CLUSTER_STATUS', message: expect.stringContaining('did not install it') });
 });
 
-test('a device that does not come back leaves the outcome open', async () => {
+test('the outcome of a device that does not return is unknown', async () => {
   const { course, outcome, pass } = update(silence);
   course.apply(TOKEN);
   await pass(15 * 60 + 10);
@@ -130,13 +130,13 @@ test.each([
   expect(await outcome).toMatchObject({ code });
 });
 
-test('only the device that was given the token may install', () => {
+test('only a device with the token may install the image', () => {
   const { course } = update();
   expect(course.apply(Buffer.alloc(32, 2))).toBe('discontinue');
   expect(course.step).toBe('querying');
 });
 
-test('a device that asks again with its old version after it began to install has failed', async () => {
+test('a device that queries again with its old version after it began to install has failed', async () => {
   const { course, outcome, pass } = update(silence);
   course.apply(TOKEN);
   expect(course.query(QUERY)).toBe('none');

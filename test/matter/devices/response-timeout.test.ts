@@ -15,7 +15,7 @@ function makeLimit() {
   return { clock, limit, isOver, answer };
 }
 
-test('a node that answers nobody is given up after the limit, in line or not', () => {
+test('a call to a node that never answers fails after the limit, queued or not', () => {
   for (const leavesAtMs of [0, 2_000, LIMIT_MS]) {
     const { clock, limit, isOver } = makeLimit();
     clock.advance(leavesAtMs - 1);
@@ -27,7 +27,7 @@ test('a node that answers nobody is given up after the limit, in line or not', (
   }
 });
 
-test('a call in line waits for as long as the node answers others', () => {
+test('a queued call waits while the node answers other calls', () => {
   const { clock, isOver, answer } = makeLimit();
   for (let round = 0; round < 5; round++) {
     clock.advance(4_000);
@@ -40,7 +40,7 @@ test('a call in line waits for as long as the node answers others', () => {
   expect(isOver()).toBe(true);
 });
 
-test('a call that is sent has its own answer to wait for, and the limit for that', () => {
+test('a sent call waits for its own answer, up to the limit', () => {
   const { clock, limit, isOver, answer } = makeLimit();
   clock.advance(4_000);
   answer();
@@ -53,7 +53,7 @@ test('a call that is sent has its own answer to wait for, and the limit for that
   expect(isOver()).toBe(true);
 });
 
-test('a call that has ended is not ended again', () => {
+test('an ended call is not aborted', () => {
   const { clock, limit, isOver } = makeLimit();
   limit[Symbol.dispose]();
   clock.advance(LIMIT_MS);

@@ -4,7 +4,7 @@ import { image } from './test-image.ts';
 
 const node = (number: number) => ({ vendorId: 0xfff1, productId: 0x8000, version: { number, text: `v${number}` } });
 
-test('an image fits a device of its product that runs something older', () => {
+test('an image fits a device of its product with an older version', () => {
   expect(incompatibilityOf(image(), node(1))).toBeUndefined();
   expect(incompatibilityOf(image({ vendorId: 0, productId: 0 }), node(1))).toBeUndefined();
 });
@@ -21,11 +21,11 @@ test.each([
   expect(incompatibilityOf(unfit, node(number))).toMatch(why);
 });
 
-test('bounds of versions include their ends', () => {
+test('the range of versions includes its ends', () => {
   const bounded = image({ version: { number: 9, text: '' }, minVersion: 5, maxVersion: 7 });
   expect([5, 6, 7].map((number) => incompatibilityOf(bounded, node(number)))).toEqual([undefined, undefined, undefined]);
 });
 
-test('whose product it is does not depend on the version', () => {
+test('the product of an image does not depend on the version', () => {
   expect([isForProduct(image(), node(9)), isForProduct(image({ vendorId: 1 }), node(1))]).toEqual([true, false]);
 });

@@ -15,7 +15,7 @@ async function blocks(image: AbortableImage, onBlock: (count: number) => void = 
   return Buffer.concat(taken);
 }
 
-test('an image, or the rest of it, goes out as it is', async () => {
+test('an image, or the rest of it, is sent unchanged', async () => {
   const image = new AbortableImage(new Blob([BYTES]), new AbortController().signal);
   expect(image.size).toBe(20_000);
   expect((await blocks(image)).equals(BYTES)).toBe(true);
@@ -24,7 +24,7 @@ test('an image, or the rest of it, goes out as it is', async () => {
   expect((await blocks(rest)).equals(BYTES.subarray(5000, 9096))).toBe(true);
 });
 
-test('one that is withdrawn ends within a few blocks, with an error that the device is told', async () => {
+test('a withdrawn image ends within a few blocks, with an error for the device', async () => {
   const end = new AbortController();
   let sent = 0;
   const image = new AbortableImage(new Blob([BYTES]), end.signal);
@@ -36,7 +36,7 @@ test('one that is withdrawn ends within a few blocks, with an error that the dev
   expect(sent).toBeLessThanOrEqual(6);
 });
 
-test('its stream can be cancelled after the withdrawal without an error, which nobody would wait for', async () => {
+test('the stream of a withdrawn image can be cancelled without a rejection', async () => {
   const end = new AbortController();
   const stream = new AbortableImage(new Blob([BYTES]), end.signal).stream();
   end.abort();

@@ -11,7 +11,7 @@ function changed(key: number, value: CborValue): Uint8Array {
 }
 
 describe('a sealed box', () => {
-  test('opens with its passphrase and gives the bytes back', async () => {
+  test('opens with its passphrase to the same bytes', async () => {
     expect(await openBox(BOX, 'correct horse')).toEqual(SECRET);
   });
 
@@ -19,20 +19,20 @@ describe('a sealed box', () => {
     expect(await openBox(await sealBox(SECRET, 'schl\u00fcssel'), 'schlu\u0308ssel')).toEqual(SECRET);
   });
 
-  test('does not show its content, and is another one each time', async () => {
+  test('hides its content, and differs each time', async () => {
     const again = await sealBox(SECRET, 'correct horse');
     expect(Buffer.from(BOX).includes(Buffer.from(SECRET.subarray(0, 8)))).toBe(false);
     expect(Buffer.compare(BOX, again)).not.toBe(0);
   });
 
-  test('stays closed for another passphrase and says so', async () => {
+  test('is refused with another passphrase', async () => {
     await expect(openBox(BOX, 'correct horse ')).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
       message: expect.stringContaining('passphrase'),
     });
   });
 
-  test('stays closed when any byte of its content, nonce or salt was changed', async () => {
+  test('is refused when any byte of its content, nonce or salt was changed', async () => {
     const members = decodeCbor(BOX) as Map<number, Uint8Array>;
     for (const key of [5, 6, 7]) {
       const bytes = Uint8Array.from(members.get(key) ?? []);
@@ -60,7 +60,7 @@ describe('a sealed box', () => {
     await expect(sealBox(SECRET, '')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('is not made of more than it holds', async () => {
+  test('is not made of more bytes than the limit', async () => {
     await expect(sealBox(new Uint8Array(4_097), 'correct horse')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 });

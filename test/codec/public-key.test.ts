@@ -41,7 +41,7 @@ describe('a public key', () => {
     expect(rawPublicKey(publicKeyOf(rawPublicKey(key)))).toBe(rawPublicKey(key));
   });
 
-  test('that was checked once is the same object again', () => {
+  test('is the same object after its first check', () => {
     const raw = rawPublicKey(generatePrivateKey());
     expect(publicKeyOf(raw)).toBe(publicKeyOf(raw));
   });
@@ -54,7 +54,7 @@ describe('a public key is refused', () => {
     expect(() => publicKeyOf(rawOf(hex))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  test('when y is not below p, though the point is sound', () => {
+  test('when y is not below p, though the point is valid', () => {
     // y = 3 is on the curve, and 3 + p is its other encoding.
     expect(Point.fromHex(`03${ZEROS}00`).isSmallOrder()).toBe(false);
     expect(publicKeyOf(rawOf(`03${ZEROS}00`)).asymmetricKeyType).toBe('ed25519');
@@ -66,7 +66,7 @@ describe('a public key is refused', () => {
     expect(() => publicKeyOf(rawOf(`02${ZEROS}00`))).toThrow(/canonical encoding of a point/);
   });
 
-  test('in any but the one text of its bytes', () => {
+  test('in any other text of its bytes', () => {
     const raw = rawPublicKey(generatePrivateKey());
     const last = raw.at(-1) ?? '';
     // The last character carries four bits: the next three of the alphabet decode to the same bytes.

@@ -9,7 +9,7 @@ const PLACE = { within: undefined, step: 'Message' };
 const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64');
 
 describe('JSON with bytes in it', () => {
-  test('has them where the schema says base64, and nowhere else', () => {
+  test('has them where the schema has base64, and nowhere else', () => {
     const schema = { properties: { image: BYTES } };
     const value = { note: 'AAEC', image: 'AAEC', zoom: 1.5 };
     const { text, pieces } = writtenJson(value, schema);
@@ -18,7 +18,7 @@ describe('JSON with bytes in it', () => {
     expect(writtenJson(value, {})).toEqual({ text, pieces: text });
   });
 
-  test('keeps as text what its bytes would not give back, and what is too much', () => {
+  test('keeps text that its bytes do not encode to, and text beyond the limit', () => {
     const odd = { image: 'AB==' };
     expect(writtenJson(odd, { properties: { image: BYTES } }).pieces).toBe(canonicalJson(odd));
     const many = Array.from({ length: MAX_BYTE_STRINGS + 3 }, (_, index) => base64(index));
@@ -26,11 +26,11 @@ describe('JSON with bytes in it', () => {
     expect([text, pieces.length, joinedJson(pieces)]).toEqual([canonicalJson(many), 2 * MAX_BYTE_STRINGS + 1, text]);
   });
 
-  test('a whole result that is bytes is one', () => {
+  test('may be one byte string as a whole', () => {
     expect(writtenJson('AAEC', BYTES)).toEqual({ text: '"AAEC"', pieces: ['"', Uint8Array.of(0, 1, 2), '"'] });
   });
 
-  test('whatever the value and the schema, the text is that of RFC 8785, and comes back from the pieces', () => {
+  test('has the RFC 8785 text of any value and schema, and the pieces join to it', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.base64String(),
@@ -65,7 +65,7 @@ describe('JSON with bytes in it', () => {
     );
   });
 
-  test('is bounded by what travels, and who passes it on has bytes of its own', () => {
+  test('is bounded by its length on the wire, and is copied by a hub that forwards it', () => {
     const { pieces } = writtenJson(base64(1, 2, 3, 4, 5, 6), BYTES);
     const type = (max: number) => jsonPieces({ max, arrives: 'in pieces' });
     expect(() => type(7).toCbor(pieces, PLACE)).toThrow('Message refused: it is more than 7 bytes');

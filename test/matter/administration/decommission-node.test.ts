@@ -6,7 +6,7 @@ import { FakeNode } from './fake-node.ts';
 
 const REMOVE_FABRIC = '0/OperationalCredentials/RemoveFabric';
 
-describe('a node that is to leave the fabric', () => {
+describe('the removal of a node from the fabric', () => {
   let node: FakeNode;
   let deleted: number;
   const forget = async (): Promise<void> => {
@@ -20,7 +20,7 @@ describe('a node that is to leave the fabric', () => {
     node.attributes.set('0/OperationalCredentials/CurrentFabricIndex', 3);
   });
 
-  test('is told to forget our fabric, then forgotten', async () => {
+  test('removes our fabric from the node, then the node from the hub', async () => {
     const asked: unknown[] = [];
     node.commands.set(REMOVE_FABRIC, (fields) => {
       asked.push(fields);
@@ -31,7 +31,7 @@ describe('a node that is to leave the fabric', () => {
     expect(deleted).toBe(1);
   });
 
-  test('has left when it closes the session instead of answering', async () => {
+  test('succeeds when the node closes the session instead of answering', async () => {
     node.commands.set(REMOVE_FABRIC, () => {
       throw new AtmoError('OUTCOME_UNKNOWN', 'sent', {}, { cause: new PeerInitiatedCloseError() });
     });
@@ -39,7 +39,7 @@ describe('a node that is to leave the fabric', () => {
     expect(deleted).toBe(1);
   });
 
-  test('stays known when it does not answer, unless it is forgotten by force', async () => {
+  test('fails when the node does not answer, unless it is forced', async () => {
     node.commands.set(REMOVE_FABRIC, () => {
       throw new AtmoError('DEVICE_UNREACHABLE', 'no answer');
     });
@@ -49,7 +49,7 @@ describe('a node that is to leave the fabric', () => {
     expect(deleted).toBe(1);
   });
 
-  test('stays known when it refuses, also by force, and when the caller gives up', async () => {
+  test('fails when the node refuses, also by force, and when the caller cancels', async () => {
     node.commands.set(REMOVE_FABRIC, () => ({ statusCode: 'InvalidFabricIndex' }));
     await expect(leave(true)).rejects.toMatchObject({ code: 'CLUSTER_STATUS' });
     node.commands.set(REMOVE_FABRIC, () => {

@@ -45,7 +45,7 @@ const summary = (snapshot: NodeSnapshot): unknown =>
   planDevices(snapshot).map(({ key, kind, endpoints, label }) => [key, kind, endpoints, label]);
 const structure = (snapshot: NodeSnapshot): unknown => planDevices(snapshot).map(({ key, kind, endpoints }) => [key, kind, endpoints]);
 
-describe('the devices that a node makes', () => {
+describe('the devices of a node', () => {
   test('a plain device is one device, its power source and meter included', () => {
     const plug = node('Plug', endpoint(1, ['OnOffPlugInUnit']), endpoint(2, ['ElectricalSensor']), endpoint(3, ['PowerSource']));
     expect(summary(plug)).toEqual([['7', 'node', [0, 1, 2, 3], 'Plug']]);
@@ -61,7 +61,7 @@ describe('the devices that a node makes', () => {
     ]);
   });
 
-  test('an appliance holds its own endpoint and its cabinets are parts, told apart by their tags', () => {
+  test('an appliance has its own endpoint, and its cabinets are parts, distinguished by their tags', () => {
     const cold = { namespace: 0x41, tag: 0 };
     const frozen = { namespace: 0x41, tag: 1 };
     const fridge = node(
@@ -80,7 +80,7 @@ describe('the devices that a node makes', () => {
     expect(names[2]).toBe('Fridge cabinet freezer');
   });
 
-  test('likes are called what people wrote into them, where that tells them apart', () => {
+  test('similar parts are named by their user labels, where those differ', () => {
     const outlet = (number: number, userLabel: string) => endpoint(number, ['OnOffPlugInUnit'], { userLabel });
     const strip = node('Strip', outlet(1, 'Kettle'), outlet(2, 'Toaster'));
     expect(planDevices(strip).map(({ label }) => label)).toEqual([
@@ -96,12 +96,12 @@ describe('the devices that a node makes', () => {
     ).toBe('Strip on off plug in unit 2');
   });
 
-  test('likes without tags are numbered', () => {
+  test('similar parts without tags are numbered', () => {
     const gang = node('Switch', endpoint(1, ['OnOffLight']), endpoint(2, ['OnOffLight']));
     expect(planDevices(gang).map(({ label }) => label)).toEqual(['Switch', 'Switch on off light 1', 'Switch on off light 2']);
   });
 
-  test('a bridge is a device and so is each thing behind it', () => {
+  test('a bridge is a device, and each bridged device is one', () => {
     const bridge = node(
       'Bridge',
       endpoint(1, ['Aggregator']),
