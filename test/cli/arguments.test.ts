@@ -30,16 +30,16 @@ describe('the help', () => {
     for (const operand of command?.operands ?? []) expect(out).toContain(operand.help);
   });
 
-  test('goes with the exit codes', async () => {
+  test('has the exit codes', async () => {
     expect((await atmo(['help'])).out).toMatch(/Exit codes: 0 success, 2 wrong usage/);
   });
 
-  test('of a group tells all its commands; help WORD works too', async () => {
+  test('of a group has all its commands; help WORD works too', async () => {
     expect((await atmo(['device', '--help'])).out).toMatch(/device rename[\s\S]*device ping/);
     expect((await atmo(['help', 'call'])).out).toContain('KEY=VALUE');
   });
 
-  test('--version tells the version', async () => {
+  test('--version prints the version', async () => {
     expect((await atmo(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((await atmo(['--version', '--json'])).json()).toHaveProperty('version');
   });

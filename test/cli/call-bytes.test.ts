@@ -28,7 +28,7 @@ function makeHome() {
 }
 
 describe('atmo call --output', () => {
-  test('writes the bytes of the answer into a new file, and tells people where they are', () =>
+  test('writes the bytes of the answer into a new file, and prints its name', () =>
     withDirectory(async (dir) => {
       const { run } = makeHome();
       const file = `${dir}/door.jpg`;
@@ -40,7 +40,7 @@ describe('atmo call --output', () => {
       expect(whole.result).toEqual({ format: 'jpeg', image: PICTURE.toString('base64') });
     }));
 
-  test('does nothing where the file is there, the tool answers no bytes, or there will be only a job', () =>
+  test('makes no call where the file exists, the tool returns no bytes, or the answer is a job', () =>
     withDirectory(async (dir) => {
       const { run, taken } = makeHome();
       writeFileSync(`${dir}/kept`, 'kept');
@@ -54,7 +54,7 @@ describe('atmo call --output', () => {
       expect([taken(), existsSync(`${dir}/new`)]).toEqual([0, false]);
     }));
 
-  test('says so where the answer had no bytes this time, or several', () =>
+  test('fails where the answer has no bytes, or several', () =>
     withDirectory(async (dir) => {
       const { run } = makeHome();
       const none = await run('call', 'snap', 'small=false', '--output', `${dir}/new`);
@@ -70,7 +70,7 @@ describe('atmo call --output', () => {
   });
 });
 
-test('without --output people see how many bytes there are, and short ones as they are', async () => {
+test('without --output people see the number of bytes, and short ones unchanged', async () => {
   const { run } = makeHome();
   const { out } = await run('call', 'snap', 'small=true');
   expect(out).toMatch(/^format +jpeg\nimage +900 bytes; --output FILE writes them into a file\nthumb +AAEC\n$/);
@@ -90,7 +90,7 @@ test('atmo jobs ID --output writes the bytes of a job', () =>
     expect((await run('jobs', '--output', `${dir}/all`)).code).toBe(2);
   }));
 
-test('a file goes into a parameter by its name', () =>
+test('a file fills a parameter by its name', () =>
   withDirectory(async (dir) => {
     const room = makeGateway();
     const parameters = { type: 'object', properties: { image: BYTES, note: { type: 'string' } } };

@@ -5,13 +5,13 @@ import { makeDevice, makeGateway } from '../http/http-fixture.ts';
 import { atmo, fetchFrom } from './cli-fixture.ts';
 
 describe('atmo alone', () => {
-  test('tells where to begin without a hub', async () => {
+  test('prints the first steps without a hub', async () => {
     const { code, out } = await atmo([]);
     expect(code).toBe(2);
     expect(out).toMatch(/No hub answers at http:\/\/127\.0\.0\.1:8081\.[\s\S]*atmo serve/);
   });
 
-  test('tells how to get a token, and how the first device comes', async () => {
+  test('prints the steps to a token, and to the first device', async () => {
     const { gateway, directory } = makeGateway();
     const fetch = fetchFrom(gateway);
     expect((await atmo([], { fetch, env: { ATMO_TOKEN: 'guess' } })).out).toMatch(/not to you[\s\S]*sudo atmo login/);
@@ -19,7 +19,7 @@ describe('atmo alone', () => {
     expect((await atmo([], { fetch })).out).toMatch(/no devices yet[\s\S]*atmo commission CODE/);
   });
 
-  test('tells what is at home and what waits', async () => {
+  test('prints the state of the home and waiting approvals', async () => {
     const { gateway, directory, addTool } = makeGateway();
     directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
     addTool({
@@ -33,7 +33,7 @@ describe('atmo alone', () => {
     expect((await atmo(['--json'], { fetch: fetchFrom(gateway) })).json()).toMatchObject({ standing: 'home' });
   });
 
-  test('names only commands that there are', () => {
+  test('names only existing commands', () => {
     const standings = [
       { kind: 'no-hub' },
       { kind: 'no-token', problem: '' },

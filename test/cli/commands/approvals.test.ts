@@ -26,7 +26,7 @@ describe('a dangerous call', () => {
     });
   });
 
-  test('of an agent is refused with exit code 3 and the id, whatever keys lie on the machine', async () => {
+  test('of an agent is refused with exit code 3 and the id, whatever keys are on the machine', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = { ...(await hub.makeOwner(dir)), ATMO_TOKEN: CALLER_TOKEN };
@@ -48,7 +48,7 @@ describe('a dangerous call', () => {
     });
   });
 
-  test('that takes two persons gets one from the owner, the other from somebody else', async () => {
+  test('that needs two persons gets one approval from the owner, the other from another person', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub({ persons: 2 });
       const env = await hub.makeOwner(dir);
@@ -63,7 +63,7 @@ describe('a dangerous call', () => {
     });
   });
 
-  test('waits for the others where the owner is an approver no more', async () => {
+  test('waits for the others where the owner is no approver any more', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -75,7 +75,7 @@ describe('a dangerous call', () => {
 });
 
 describe('a person', () => {
-  test('sees who asks for what, approves in words, and the call goes through once', async () => {
+  test('sees the agent and the action, approves it, and the call runs once', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -97,7 +97,7 @@ describe('a person', () => {
     });
   });
 
-  test('reads what is done to which device in which room, and finds ids and paths of Matter in the JSON', async () => {
+  test('reads the effect, device and room, and finds ids and Matter paths in the JSON', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -114,7 +114,7 @@ describe('a person', () => {
     });
   });
 
-  test('denies, and the agent is told by whom', async () => {
+  test('denies, and the agent gets the name of the person', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -143,7 +143,7 @@ describe('a person', () => {
     });
   });
 
-  test('with a strange, foreign or open key signs nothing', async () => {
+  test('with an unknown, invalid or readable key signs nothing', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);

@@ -47,7 +47,7 @@ describe('areas', () => {
     expect(heard).toEqual([]);
   });
 
-  test('get another name with all that is in them, and the old one goes on meaning them', async () => {
+  test('get another name with all their devices, and the old one stays valid', async () => {
     const { names, run, written } = makeHome();
     await run('area', 'floor', 'Bedroom', 'Upstairs');
     written.push({ kind: 'rule', id: 'quiet', content: { area: 'bedroom' } });
@@ -64,7 +64,7 @@ describe('areas', () => {
     expect(names.areaNames('Guest room').floor).toBe('Attic');
   });
 
-  test('get no name of which nobody sees anything, and none that looks like that of another room', async () => {
+  test('cannot get an invisible name, or one that looks like that of another room', async () => {
     const { names, run } = makeHome();
     expect((await run('area', 'rename', 'Bedroom', '\u200b\u200b')).err).toContain('no character that anybody sees');
     expect((await run('area', 'rename', 'Bedroom', 'Ba\u200bth\u{e0041}')).err).toContain('There is a room Bath already');
@@ -78,7 +78,7 @@ describe('areas', () => {
     expect((await run('area', 'rename', 'the den', 'Bedroom')).out).toBe('The room is called Bedroom already\n');
   });
 
-  test('become one only where that is asked for, and not while something names the one that goes', async () => {
+  test('are merged only with --merge, and not while something names the room that ends', async () => {
     const { names, run, written } = makeHome();
     const devicesOf = async () => (await run('areas', '--json')).json().areas;
     expect((await run('area', 'rename', 'Bath', 'bedroom')).err).toMatch(/There is a room Bedroom already\..*with merge/s);
@@ -109,7 +109,7 @@ describe('areas', () => {
     ]);
   });
 
-  test('keep a former name while something of the board is configured in it, which moves along with the room', async () => {
+  test('keep a former name while the configuration uses it, and its devices move with the room', async () => {
     const { run, written } = makeHome();
     const placed = { kind: 'setting', id: 'sensors.devices.probe.area', content: 'Guest Bath', isPlace: true } as const;
     await run('area', 'rename', 'Bath', 'Guest Bath');
@@ -134,7 +134,7 @@ describe('areas', () => {
     expect(names.areaNames('Bath')).toEqual({ aliases: [] });
   });
 
-  test('that no device is in are an error that suggests', async () => {
+  test('without devices are an error with a suggestion', async () => {
     const { run } = makeHome();
     expect(await run('area', 'floor', 'Bat', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('there is "Bath"') });
     expect(await run('area', 'alias', 'Bath', '')).toMatchObject({ code: 2, err: expect.stringContaining('cannot be empty') });

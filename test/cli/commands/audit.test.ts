@@ -35,7 +35,7 @@ describe('atmo audit tail', () => {
     expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
   });
 
-  test('names what was done to which device in which room', async () => {
+  test('names the effect of a call, its device and room', async () => {
     await using fixture = new AuditFixture();
     const { run, room } = await hubWith(fixture, 1);
     room.directory.devices = [makeDevice('lamp', { name: 'Reading lamp', area: 'Den' })];
@@ -83,7 +83,7 @@ describe('atmo audit verify', () => {
 });
 
 describe('atmo audit export', () => {
-  test('as JSON lines tells every row in order and the head at the end, page by page', async () => {
+  test('as JSON lines has every row in order and the head at the end, page by page', async () => {
     await using fixture = new AuditFixture();
     const { audit, run } = await hubWith(fixture, 450);
     const head = audit.head();
@@ -117,7 +117,7 @@ describe('atmo audit export', () => {
     });
   });
 
-  test('keeps to the time that is asked for', async () => {
+  test('has only rows of the given time', async () => {
     await using fixture = new AuditFixture();
     const { audit, run } = await hubWith(fixture, 2);
     fixture.journal.clock.advance(60_000);
@@ -127,7 +127,7 @@ describe('atmo audit export', () => {
   });
 });
 
-test('atmo audit head tells what verify --head takes', async () => {
+test('atmo audit head prints the text that verify --head takes', async () => {
   await using fixture = new AuditFixture();
   const { audit, run } = await hubWith(fixture, 1);
   const { seq, hash } = audit.head();

@@ -19,7 +19,7 @@ function makeHub() {
   return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) }) };
 }
 
-test('atmo clock tells the time and whether it is trusted, atmo clock set sets it', async () => {
+test('atmo clock prints the time and whether it is trusted, atmo clock set sets it', async () => {
   const { run, asked } = makeHub();
   expect((await run(['clock'])).out).toContain('the hub does not trust this time');
   expect((await run(['clock', 'set', '2026-05-01T18:30:00+02:00'])).out).toBe(

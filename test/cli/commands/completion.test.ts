@@ -28,7 +28,7 @@ function makeHome() {
   return { ...room, words };
 }
 
-describe('what may come next', () => {
+describe('the completion of a word', () => {
   test('is a command, a verb or an option of the table', async () => {
     const { words } = makeHome();
     expect(await words('comm')).toEqual(['commission']);
@@ -38,7 +38,7 @@ describe('what may come next', () => {
     expect(await words('no-such', 'x')).toEqual([]);
   });
 
-  test('is a name that the hub knows', async () => {
+  test('is a name from the hub', async () => {
     const { words } = makeHome();
     expect(await words('devices', '')).toEqual(['hall-lamp', 'heater']);
     expect(await words('device', 'rename', 'hal')).toEqual(['hall-lamp']);
@@ -50,7 +50,7 @@ describe('what may come next', () => {
     expect(await words('group', 'create', 'evening', 'hall-lamp', 'hea')).toEqual(['heater']);
   });
 
-  test('is a tool by its name where one has it, and a parameter that is not given yet', async () => {
+  test('is a tool by its unique name, and a parameter that is not given yet', async () => {
     const { words } = makeHome();
     expect(await words('call', 'd')).toEqual(['dim']);
     expect(await words('call', '')).toEqual(expect.arrayContaining(['matter:twin@1.0.0', 'core:twin@1.0.0']));
@@ -68,7 +68,7 @@ describe('what may come next', () => {
     expect(await words('profile', 'check', '')).toEqual([':files']);
   });
 
-  test('is nothing without a hub, and no error', async () => {
+  test('is empty without a hub, and no error', async () => {
     expect(await atmo(['completion', 'words', 'atmo\ndevices\n'])).toEqual(expect.objectContaining({ code: 0, out: '', err: '' }));
   });
 
@@ -181,12 +181,12 @@ describe.each(['bash', 'zsh', 'fish'] as const)('a TAB in %s', (shell) => {
 });
 
 describe('a TAB in bash', () => {
-  test('completes behind the colon and the equals sign, where readline breaks words', async () => {
+  test('completes after the colon and the equals sign, where readline splits words', async () => {
     expect((await tab('bash', 'atmo call matter:t', 'matter:twin@1.0.0\tTwin\n')).offered).toEqual(['twin@1.0.0']);
     expect((await tab('bash', 'atmo call dim fade=f', 'fade=false\tSlowly\n')).offered).toEqual(['false']);
   });
 
-  test('quotes spaces, and offers files where files are meant', async () => {
+  test('quotes spaces, and completes files', async () => {
     expect((await tab('bash', 'atmo sensors --area F', 'Front hall\tarea\n')).offered).toEqual(['Front\\ hall']);
     expect((await tab('bash', 'atmo profile check scr', ':files\n')).offered).toEqual(['script']);
   });

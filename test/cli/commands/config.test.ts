@@ -4,7 +4,7 @@ import { atmo } from '../cli-fixture.ts';
 const configCheck = async (file = '/etc/atmosphere-edge/config.yaml') =>
   file.includes('wrong') ? { file, problem: `${file}, line 3: http.port must be integer` } : { file };
 
-test('a checked file is told with its first mistake, and the exit code says so', async () => {
+test('a check prints the first mistake of a file, and exits with 2', async () => {
   expect(await atmo(['config', 'check'], { configCheck })).toMatchObject({
     code: 0,
     out: '/etc/atmosphere-edge/config.yaml: no mistakes\n',
@@ -16,7 +16,7 @@ test('a checked file is told with its first mistake, and the exit code says so',
   });
 });
 
-test('a reload tells what holds now and what waits for a restart', async () => {
+test('a reload prints the keys that are applied and those that wait for a restart', async () => {
   const result = { applied: ['log'], needs_restart: ['http.port'] };
   const fetch = () => Promise.resolve(Response.json({ status: 'success', result }));
   const { out } = await atmo(['config', 'reload'], { fetch });

@@ -17,7 +17,7 @@ const LAMP = makeDevice('lamp');
 const V1 = { number: 1, text: '' };
 const V2 = { number: 2, text: 'v2' };
 
-test('a hub without Matter says so to its owner, and names no tool', async () => {
+test('the owner of a hub without Matter gets that reason, without the name of a tool', async () => {
   await withDirectory(async (dir) => {
     writeFileSync(join(dir, 'owner.token'), TOKEN, { mode: 0o600 });
     const { code, err } = await atmo(['device', 'updates'], { fetch: fetchFrom(makeGateway().gateway), env: { ATMO_STATE_DIR: dir } });
@@ -160,7 +160,7 @@ describe('administration of devices', () => {
     expect((await run(['device', 'share', 'lamp', '--json'])).json()).toMatchObject({ manual_code: '34970112332' });
   });
 
-  test('what is behind a bridge is shared and removed with the bridge only, and people are told how many devices that are', async () => {
+  test('devices behind a bridge are shared and removed with the bridge only, with their number', async () => {
     const { run, asked } = makeHub({ decommission: async () => ['bridge', 'door', 'lamp'] as unknown as readonly DeviceId[] }, [
       'bridge',
       'door',
@@ -179,7 +179,7 @@ describe('administration of devices', () => {
     expect((await run(['device', 'remove', 'bridge'])).out).toBe('bridge is removed: 3 devices are gone (bridge, door, lamp)\n');
   });
 
-  test('a rename tells how the tools are called now, what uses the former names and who else has the new one', async () => {
+  test('a rename prints the new tool names, the users of the former names, and other devices with the new one', async () => {
     const kept = { device: LAMP.id, names: ['Sun', 'Lamp'], prefixes: ['sun_2', 'lamp'], tools: ['sun_2_on', 'lamp_on'] };
     const register = { ...NO_NAMING.register, namesOf: () => kept, all: () => [kept], holderOfWanted: () => 'star' as DeviceId };
     const uses = { of: () => [{ kind: 'automation', id: 'night', as: ['lamp_on'] } as const] };
@@ -199,7 +199,7 @@ describe('administration of devices', () => {
     expect((await run(['device', 'free-name', 'lamp'])).err).toContain('lamp is still used by automation night');
   });
 
-  test('an update is a job whose steps people see, and ends with what the device tells', async () => {
+  test('an update is a job with visible steps, and ends with the version of the device', async () => {
     const asked: unknown[] = [];
     const update: DeviceAdministration['update'] = async (device, { file, onProgress }) => {
       asked.push([device, file]);
@@ -216,13 +216,13 @@ describe('administration of devices', () => {
     ]);
   });
 
-  test('updates are a table of those that fit and one of those that do not', async () => {
+  test('updates are a table of images that fit and one of images that do not', async () => {
     const { out } = await makeHub().run(['device', 'updates']);
     expect(out).toMatch(/lamp +1 +v2 \(2\) +lamp\.ota +https:\/\/example\.com\/n/);
     expect(out).toMatch(/x\.ota +no device here is vendor/);
   });
 
-  test('a group that is not there sends people to the list', async () => {
+  test('the error for an unknown group names the list of groups', async () => {
     const { run } = makeHub();
     expect(await run(['group', 'remove', 'Nobody'])).toMatchObject({ code: 2, err: expect.stringContaining('"atmo groups" lists them') });
   });
@@ -271,7 +271,7 @@ describe('commission', () => {
     return { ...hub, requests };
   }
 
-  test('takes the code as argument, from stdin and from a file, tells each step and then the tools', async () => {
+  test('takes the code as argument, from stdin and from a file, prints each step and then the tools', async () => {
     const { requests, run, addTool } = makeCommissioner(async () => ({ nodeId: '7', devices: [LAMP], findings: [], recognised: [] }));
     addTool({ name: 'lamp_on', namespace: 'matter', metadata: { title: 'Turn the lamp on', device: 'lamp' } });
     const { code, out, err } = await run(['commission', CODE, '--name', 'Sun', '--area', 'Hall', '--wifi', 'home']);
@@ -294,7 +294,7 @@ describe('commission', () => {
     ]);
   });
 
-  test('a failure exits with 4 and tells step and reason, without the code', async () => {
+  test('a failure exits with 4 and prints step and reason, without the code', async () => {
     const { run } = makeCommissioner(async () => {
       throw new AtmoError('COMMISSIONING_FAILED', 'The device did not accept the code; check it', { step: 'connect' });
     });
@@ -305,7 +305,7 @@ describe('commission', () => {
 });
 
 describe('profiles', () => {
-  test('check tells each mistake and exits with 2', async () => {
+  test('check prints each mistake and exits with 2', async () => {
     const mistake = { file: 'a.json', pointer: '/risk', problem: '"huge" does not exist', fix: 'use low' };
     const profileCheck = async (files: readonly string[]) => (files.length === 0 ? [] : [mistake]);
     expect(await atmo(['profile', 'check'], { profileCheck })).toMatchObject({ code: 0, out: 'all profiles are fine\n' });
@@ -316,7 +316,7 @@ describe('profiles', () => {
     expect((await atmo(['profile', 'check', 'a.json', '--json'], { profileCheck })).json()).toEqual({ ok: false, problems: [mistake] });
   });
 
-  test('draft hands the full description of the device over', async () => {
+  test('draft gets the full description of the device', async () => {
     const { run, directory } = makeHub();
     directory.descriptions.set('lamp', { device: LAMP, endpoints: [] });
     const profileDraft = async ({ device }: DeviceDescription) => [{ path: 'devices/x.json', content: { product: device.product.name } }];
@@ -327,6 +327,6 @@ describe('profiles', () => {
   });
 });
 
-test('serve runs the hub and answers its exit code', async () => {
+test('serve runs the hub and returns its exit code', async () => {
   expect((await atmo(['serve'], { serve: async () => 7 })).code).toBe(7);
 });

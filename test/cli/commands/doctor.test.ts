@@ -22,7 +22,7 @@ function stateOf(checks: readonly CheckResult[], name: string): string | undefin
 }
 
 describe('checks of the machine', () => {
-  test('an old Node and a clock before this version was made are told', () => {
+  test('an old Node and a clock before the release of this version are failures', () => {
     expect([nodeCheck('24.1.0').state, nodeCheck('20.19.1').state]).toEqual(['ok', 'failed']);
     expect([clockCheck(Date.UTC(2027, 0)).state, clockCheck(5_000).state]).toEqual(['ok', 'failed']);
   });
@@ -33,7 +33,7 @@ describe('checks of the machine', () => {
     expect([await stateFor('yes\n'), await stateFor('no\n'), await stateFor(undefined)]).toEqual(['ok', 'warning', 'ok']);
   });
 
-  test('a kernel that holds nobody to a bound of memory is told, as that of Raspberry Pi OS is at first', async () => {
+  test('a kernel that enforces no memory limits is a warning, as on a new Raspberry Pi OS', async () => {
     await withDirectory(async (dir) => {
       expect(memoryBoundCheck(dir).state).toBe('ok');
       writeFileSync(`${dir}/cgroup.controllers`, 'cpuset cpu io pids\n');
@@ -43,7 +43,7 @@ describe('checks of the machine', () => {
     });
   });
 
-  test('a missing token, and one that others can read, is told', async () => {
+  test('a missing token, and one that others can read, is a failure', async () => {
     await withDirectory(async (dir) => {
       const env = { ATMO_STATE_DIR: dir, HOME: dir };
       expect(tokenCheck(env).state).toBe('failed');
@@ -59,7 +59,7 @@ describe('checks of the state directory', () => {
   const states = async (dir: string) =>
     Object.fromEntries((await stateChecks({ ATMO_STATE_DIR: dir })).map(({ check, state }) => [check, state]));
 
-  test('nothing is wrong with one as a hub leaves it', async () => {
+  test('a directory as a hub creates it is ok', async () => {
     await withDirectory(async (dir) => {
       using database = new DatabaseSync(`${dir}/state.db`);
       database.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)');
@@ -73,7 +73,7 @@ describe('checks of the state directory', () => {
     expect(await states('/no/such/dir')).toEqual({ 'state directory': 'failed' });
   });
 
-  test('a directory or file that others can read, and files of another user, are told', async () => {
+  test('a directory or file that others can read, and files of another user, are failures', async () => {
     await withDirectory(async (dir) => {
       writeFileSync(`${dir}/hub.key`, 'x', { mode: 0o644 });
       chmodSync(dir, 0o755);
@@ -94,7 +94,7 @@ describe('checks of the state directory', () => {
     });
   });
 
-  test('a database that is damaged is told', async () => {
+  test('a damaged database is a failure', async () => {
     await withDirectory(async (dir) => {
       const database = new DatabaseSync(`${dir}/journal.db`);
       database.exec(
@@ -111,14 +111,14 @@ describe('checks of the state directory', () => {
 });
 
 describe('doctor', () => {
-  test('without a hub exits with 5 and says how to start one', async () => {
+  test('without a hub exits with 5 and prints how to start one', async () => {
     const { code, out } = await atmo(['doctor']);
     expect(code).toBe(5);
     expect(out).toMatch(/✗ hub +No hub answers.*\n +→ start one: atmo serve/);
     expect(out).toMatch(/\d+ failed, \d+ to look at, \d+ well\.\n$/);
   });
 
-  test('with a hub tells half commissioned devices and tools that models cannot use well', async () => {
+  test('with a hub reports half commissioned devices and tools that models cannot use well', async () => {
     const { gateway, addTool } = makeGateway();
     addTool({ name: 'half_commissioned', namespace: 'hub', handler: async () => [{ id: 'h1', advice: 'reset the lamp' }] });
     addTool({ name: 'vague', parameters: { type: 'object', properties: { x: {} } } });
@@ -139,7 +139,7 @@ describe('doctor', () => {
     });
   });
 
-  test('the check list of a tool tells name, schema, execution and results', async () => {
+  test('the check list of a tool has name, schema, execution and results', async () => {
     const { gateway, addTool } = makeGateway();
     let runs = 0;
     addTool({
@@ -165,7 +165,7 @@ describe('doctor', () => {
     expect(stateOf(await checksOf('flakey'), 'tool is registered')).toBe('failed');
   });
 
-  test('a schema without root object or descriptions is told', () => {
+  test('a schema without root object or descriptions is reported', () => {
     const states = (parameters: object) => schemaChecks({ parameters } as never).map(({ state }) => state);
     expect(states({ type: 'object', properties: { a: { type: 'string', description: 'x' } } })).toEqual(['ok', 'ok']);
     expect(states({ type: 'array' })).toEqual(['failed', 'ok']);
@@ -174,7 +174,7 @@ describe('doctor', () => {
 });
 
 describe('a hub without Matter', () => {
-  test('is told as one: no token could ask for what only Matter has', async () => {
+  test('is reported as such: no token could call the tools of Matter', async () => {
     const { gateway, capabilities } = makeGateway();
     const found = async () => {
       const io = { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
@@ -186,7 +186,7 @@ describe('a hub without Matter', () => {
     expect(await found()).toMatchObject({ state: 'warning', found: 'this token may not ask' });
   });
 
-  test('and in no mesh looks for nobody at its mesh port', async () => {
+  test('in no mesh skips the check of its mesh port', async () => {
     const asked: object[] = [];
     const networkChecks = async (ports: object) => {
       asked.push(ports);
@@ -220,7 +220,7 @@ describe('agents', () => {
     return checks.find(({ check }: CheckResult) => check === 'agents');
   }
 
-  test('that were killed, ended long ago or have time left are no business of anybody', async () => {
+  test('that were killed, ended long ago or have time left are not reported', async () => {
     const problem = { last_error: { code: 'CONFLICT', message: 'busy' } };
     expect(
       await told([
@@ -232,7 +232,7 @@ describe('agents', () => {
     ).toMatchObject({ state: 'ok', found: '2 at work' });
   });
 
-  test('that end soon or have ended by themselves are told with what to do', async () => {
+  test('that expire soon or have expired are reported with advice', async () => {
     const check = await told([
       agentOf('day', 'active', [-20, 4]),
       agentOf('month', 'active', [-28 * 24, 2 * 24]),
@@ -265,8 +265,8 @@ function makeHubSaying(answers: Readonly<Record<string, unknown>>) {
 const DAY_MS = 86_400_000;
 const at = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
 
-describe('what decides about calls', () => {
-  test('is well when the clock is trusted, somebody approves, the journal is whole and the rules are loaded', async () => {
+describe('the checks of decisions', () => {
+  test('are ok when the clock is trusted, an approver exists, the audit log is intact and the rules are loaded', async () => {
     const { checksOf } = makeHubSaying({
       clock_status: { trusted: true, now: at(0), source: 'network' },
       list_approvers: { approvers: [{ person: 'ann' }, { person: 'ann' }, { person: 'bob' }] },
@@ -280,7 +280,7 @@ describe('what decides about calls', () => {
     expect(checks.find(({ check }) => check === 'approvers')?.found).toBe('ann, bob');
   });
 
-  test('is told with what to do when it is not', async () => {
+  test('fail with advice otherwise', async () => {
     const { checksOf } = makeHubSaying({
       clock_status: { trusted: false, now: at(0), source: 'nothing', advice: 'connect it' },
       list_approvers: { approvers: [] },
@@ -296,7 +296,7 @@ describe('what decides about calls', () => {
     );
   });
 
-  test('is no business of a narrow token, which is told so', async () => {
+  test('are warnings for a token without the permissions', async () => {
     const { checksOf } = makeHubSaying({ clock_status: { trusted: true } });
     expect(stateOf(await checksOf([], 'narrow'), 'clock is trusted')).toBe('warning');
   });
@@ -307,7 +307,7 @@ describe('a tool that an agent cannot use', () => {
     show_token: { state: 'valid', agent_id: 'a', expires_at: 'then', permissions, needs_proof: false, ...extra },
   });
 
-  test('because its token lacks a permission, which is named', async () => {
+  test('is reported with the permission that its token lacks', async () => {
     const { checksOf, addTool } = makeHubSaying(facts(['sensor:read']));
     addTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });
     const checks = await checksOf(['lamp_on', '--as', 'narrow']);
@@ -319,7 +319,7 @@ describe('a tool that an agent cannot use', () => {
     expect(stateOf(checks, 'the agent sees it')).toBe('warning');
   });
 
-  test('is none when token, permission and risk are as they should be', async () => {
+  test('is not reported when token, permission and risk are right', async () => {
     const { checksOf, addTool } = makeHubSaying(facts(['device:control:lamp']));
     addTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });
     addTool({
@@ -334,7 +334,7 @@ describe('a tool that an agent cannot use', () => {
     }
   });
 
-  test('because its token has ended, is bound to a key, or people have to agree', async () => {
+  test('is reported when its token has expired or is bound to a key, or people have to approve', async () => {
     const ended = makeHubSaying(facts([], { state: 'revoked', reason: 'by the owner' }));
     expect(stateOf(await ended.checksOf(['probe', '--as', 'x']), "the agent's token")).toBe('failed');
     const bound = makeHubSaying(facts(['device:control:lamp'], { needs_proof: true }));
@@ -364,10 +364,10 @@ function doorsOf(answers: Readonly<Record<string, object | string>>) {
   return endpointChecks(new HubClient({ env: { ATMO_TOKEN: TOKEN }, fetch }), Date.now());
 }
 
-describe('the doors', () => {
+describe('the endpoints', () => {
   const page = '<script src="/assets/main-1.js"></script><link href="/assets/style-1.css">';
 
-  test('are well when the certificate lasts, the page is whole, and MCP tells its tools', async () => {
+  test('are ok when the certificate is valid for long, the page is complete, and MCP lists its tools', async () => {
     const checks = await doorsOf({
       '/api/v1/tls': { enabled: true, url: 'https://hub.local:8081', certificate_ends_at: at(300) },
       '/': page,
@@ -379,7 +379,7 @@ describe('the doors', () => {
     expect(checks.map(({ found }) => found).join()).toMatch(/hub\.local.*with 2 files.*with 2 tools/);
   });
 
-  test('tell what is wrong: a certificate that ends, a file that is missing, a refusal', async () => {
+  test('fail for an expiring certificate, a missing file, or a refused request', async () => {
     const checks = await doorsOf({
       '/api/v1/tls': { enabled: true, url: 'https://hub.local:8081', certificate_ends_at: at(3) },
       '/': page,
@@ -394,7 +394,7 @@ describe('the doors', () => {
 });
 
 describe('the network', () => {
-  test('is looked at with the ports of this hub', async () => {
+  test('is checked with the ports of this hub', async () => {
     const asked: object[] = [];
     const networkChecks = async (ports: object) => {
       asked.push(ports);
@@ -411,7 +411,7 @@ describe('the network', () => {
 });
 
 describe('the home', () => {
-  test('is told with devices that do not answer and agents that fail', async () => {
+  test('is checked for unreachable devices and failing agents', async () => {
     const { gateway, addTool, directory } = makeGateway();
     directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
     addTool({

@@ -24,7 +24,7 @@ test('an event is one line with its facts in words; programs that read lines get
   expect(eventLine(FAILURE).render(plain)).toMatch(/matter:dim@1\.0\.0 {2}agent_id=owner code=CONFLICT params=\(level=4\)$/);
 });
 
-test('a terminal gets the time of day, colours, and no more than fits', () => {
+test('a terminal gets the time of day, colours, and a line that fits', () => {
   const line = eventLine(FAILURE).render({ columns: 60, ink: (text) => text });
   expect(line).toMatch(/^\d\d:\d\d:\d\d {2}agi\.tool\.failed/);
   expect(textWidth(line)).toBeLessThanOrEqual(60);
@@ -33,7 +33,7 @@ test('a terminal gets the time of day, colours, and no more than fits', () => {
   expect(eventLine(waits).render({ columns: 90, ink: marked })).toContain('<warning:agi.tool.failed>');
 });
 
-test('what a device says in an event steers no terminal, and a broken event is still told', () => {
+test('texts of a device in an event cannot control the terminal, and a malformed event is still printed', () => {
   const hostile = { ...READING, subject: 'a\u001b[2J', data: { text: '\u202e\u0007', deep: { er: '\u001b' } } };
   expect(eventLine(hostile).render(plain)).not.toMatch(/\p{Cc}|\u202e/u);
   expect(eventLine({}).render({ columns: 80, ink: (text) => text })).toMatch(/^- {2}-/);

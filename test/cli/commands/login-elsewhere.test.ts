@@ -16,7 +16,7 @@ function makeHub(facts: object = { state: 'valid', agent_id: 'ann', expires_at: 
   return { asked, fetch };
 }
 
-test('a token is kept for the hub of another machine, and from then on nothing has to be set', () =>
+test('a token is stored for the hub of another machine, and later commands need no setting', () =>
   withDirectory(async (dir) => {
     const { asked, fetch } = makeHub();
     writeFileSync(join(dir, 'ann.token'), 'at1.ann\n');
@@ -46,7 +46,7 @@ test.each([
   }),
 );
 
-test('a token that the hub does not take is not kept', () =>
+test('a token that the hub rejects is not stored', () =>
   withDirectory(async (dir) => {
     const { fetch } = makeHub({ state: 'revoked', agent_id: 'ann' });
     const env = { HOME: dir, ATMO_URL: URL_THERE };

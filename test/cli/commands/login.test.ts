@@ -25,7 +25,7 @@ describe('atmo login', () => {
     });
   });
 
-  test('remembers the key of the hub, so that the token is sent to no other', async () => {
+  test('stores the key of the hub, so that the token is sent to no other', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -42,7 +42,7 @@ describe('atmo login', () => {
     });
   });
 
-  test('makes a person who approves for others and not for herself', async () => {
+  test('makes a person who can approve calls of others but not her own', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -59,7 +59,7 @@ describe('atmo login', () => {
     });
   });
 
-  test('a second time keeps the key, and needs the owner still', async () => {
+  test('keeps the key the second time, and still needs the owner', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -72,7 +72,7 @@ describe('atmo login', () => {
     });
   });
 
-  test('refuses names that are none', async () => {
+  test('rejects invalid names', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -83,7 +83,7 @@ describe('atmo login', () => {
 });
 
 describe('which credential is used', () => {
-  test('ATMO_TOKEN before the login before the owner, and a login only at its own hub', async () => {
+  test("is ATMO_TOKEN, then the login, then the owner's, and a login only at its own hub", async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();
       const env = await hub.makeOwner(dir);
@@ -98,7 +98,7 @@ describe('which credential is used', () => {
   });
 });
 
-test('after a logout the owner speaks again', async () => {
+test("after a logout the owner's token is used again", async () => {
   await withDirectory(async (dir) => {
     const hub = await makeApprovalHub();
     const env = await hub.makeOwner(dir);
@@ -113,14 +113,14 @@ describe('behind sudo', () => {
   const SUDO = { SUDO_UID: '65534', SUDO_GID: '65534', SUDO_USER: 'ann', HOME: '/root', USER: 'root' };
   const isRoot = process.geteuid?.() === 0;
 
-  test.runIf(isRoot)('the user is who typed it, with the home of the user database', () => {
+  test.runIf(isRoot)('the user is the one who ran sudo, with the home of the user database', () => {
     const user = loginUser(SUDO, (uid) => `ann:x:${uid}:65534:Ann:/home/ann:/bin/sh\n`);
     expect(user).toEqual({ name: 'ann', home: '/home/ann', ids: { uid: 65534, gid: 65534 } });
     expect(loginUser({ ...SUDO, SUDO_UID: '0' })).toEqual({ name: 'root', home: '/root' });
     expect(() => loginUser({ ...SUDO, SUDO_UID: '4294900000' })).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
   });
 
-  test.runIf(isRoot)('a user who may not look into the state directory is told of sudo and login', async () => {
+  test.runIf(isRoot)('the error for a user without access to the state directory names sudo and login', async () => {
     await withDirectory(async (dir) => {
       const user = { name: 'ann', home: dir, ids: { uid: 65534, gid: 65534 } };
       expect(() => asUser(user, () => findCredential({ ATMO_STATE_DIR: dir, HOME: '/nonexistent' }))).toThrow(
@@ -129,7 +129,7 @@ describe('behind sudo', () => {
     });
   });
 
-  test.runIf(isRoot)('files belong to the user, and a link in the home leads no further than the user could go', async () => {
+  test.runIf(isRoot)('files belong to the user, and a link in the home reaches only files of the user', async () => {
     await withDirectory(async (dir) => {
       chmodSync(dir, 0o755);
       const home = join(dir, 'home');

@@ -35,7 +35,7 @@ function legacyHub() {
 }
 
 describe('the bridge, for clients with a handshake', () => {
-  test('keeps the session and its revision in the headers, and ends it with the client', async () => {
+  test('sends the session and its version in the headers, and ends it with the client', async () => {
     const hub = legacyHub();
     const { say, read, seen, hangUp } = makeBridge(hub.answer);
     await say(INITIALIZE, INITIALIZED, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -52,7 +52,7 @@ describe('the bridge, for clients with a handshake', () => {
     expect(seen.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 
-  test('passes on what the hub says unasked, and goes on after the last of it when the stream is cut', async () => {
+  test('forwards notifications of the hub, and resumes a cut stream after the last one', async () => {
     const hub = legacyHub();
     const { say, read, seen, clock, hangUp } = makeBridge(hub.answer);
     await say(INITIALIZE, INITIALIZED);
@@ -67,7 +67,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('makes the session again on a hub that has started anew, with the subscriptions, and says that all may have changed', async () => {
+  test('makes the session again on a restarted hub, with the subscriptions, and notifies that everything may have changed', async () => {
     const hub = legacyHub();
     const { say, read, seen, hangUp } = makeBridge(hub.answer);
     const subscribe = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'atmo://sensors/a/b' } };
@@ -84,7 +84,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('says again that all may have changed when the stream is open, since nobody heard what changed before', async () => {
+  test('notifies again that everything may have changed once the stream is open, since earlier changes were missed', async () => {
     const hub = legacyHub();
     const { say, read, clock, hangUp } = makeBridge(hub.answer);
     const uri = 'atmo://sensors/a/b';
@@ -103,7 +103,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('asks again for a subscription that a hub refuses which has only just started', async () => {
+  test('repeats a subscription that a hub refuses just after its start', async () => {
     const hub = legacyHub();
     let refusals = 0;
     const refuse = ({ message }: Seen) => Response.json({ jsonrpc: '2.0', id: message?.id, error: { code: -32_602, message: 'not yet' } });
@@ -124,7 +124,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('says at once that the hub is gone, and works when it is back', async () => {
+  test('reports at once that the hub is gone, and works when it is back', async () => {
     const hub = legacyHub();
     let isUp = true;
     const { say, read, hangUp } = makeBridge((seen) => (isUp ? hub.answer(seen) : gone()));
@@ -139,7 +139,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('says how to trust a hub whose certificate nobody has vouched for', async () => {
+  test('reports an untrusted certificate with the command to trust it', async () => {
     const cause = Object.assign(new Error('self-signed certificate in certificate chain'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
     const { say, read, hangUp } = makeBridge(() => Promise.reject(new TypeError('fetch failed', { cause })));
     await say(INITIALIZE);
@@ -147,7 +147,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('a refusal at the door is an answer that names its code, and the stream is not asked for again', async () => {
+  test('a refused request is an error response with its code, and the stream is not opened again', async () => {
     const refuse = () => Response.json({ code: 'TOKEN_INVALID', detail: 'revoked', details: {} }, { status: 401 });
     const hub = legacyHub();
     let isRevoked = false;
@@ -165,7 +165,7 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
-  test('a call that was cut off may have been done, and says so', async () => {
+  test('a call that was cut off is reported as possibly done', async () => {
     const hub = legacyHub();
     const stream = new Stream();
     const { say, read, hangUp } = makeBridge((seen) => (seen.message?.id === 5 ? stream.response : hub.answer(seen)));
@@ -179,7 +179,7 @@ describe('the bridge, for clients with a handshake', () => {
 });
 
 describe('the bridge, for clients of 2026-07-28', () => {
-  test('repeats revision, method and name in the headers, in base64 what no header can hold', async () => {
+  test('repeats version, method and name in the headers, in base64 where a header cannot hold them', async () => {
     const { say, read, seen, hangUp } = makeBridge((request) => result(request, { resultType: 'complete' }));
     await say(statement('a', 'tools/list'), statement('b', 'tools/call', { name: 'home_overview', arguments: {} }));
     await say(statement('c', 'resources/read', { uri: 'atmo://areas/Küche' }));
@@ -195,7 +195,7 @@ describe('the bridge, for clients of 2026-07-28', () => {
     expect(seen.some(({ method }) => method === 'DELETE')).toBe(false);
   });
 
-  test('cancelling a request ends it on the hub, and nothing more is said of it', async () => {
+  test('cancelling a request ends it on the hub, and no response is written', async () => {
     const { say, read, seen, hangUp } = makeBridge((request) => new Stream(request.signal).response);
     await say(statement('slow', 'tools/call', { name: 'wait' }));
     await say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'slow' } });
@@ -205,7 +205,7 @@ describe('the bridge, for clients of 2026-07-28', () => {
     await hangUp();
   });
 
-  test('a subscription outlives the hub; the client is told what it may have missed', async () => {
+  test('a subscription survives a restart of the hub; the client is notified of changes that it may have missed', async () => {
     const streams: Stream[] = [];
     let isUp = true;
     const acknowledged = { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: {} };
@@ -235,7 +235,7 @@ describe('the bridge, for clients of 2026-07-28', () => {
     expect(streams).toHaveLength(2);
   });
 
-  test('a subscription that the hub refuses, or whose hub is not there, is answered so', async () => {
+  test('a subscription that the hub refuses, or without a hub, is an error response', async () => {
     const { say, read, hangUp } = makeBridge(gone);
     await say(statement('s', 'subscriptions/listen', { notifications: {} }));
     expect(read()).toMatchObject([{ id: 's', error: { data: { code: 'HUB_UNREACHABLE' } } }]);
@@ -243,7 +243,7 @@ describe('the bridge, for clients of 2026-07-28', () => {
   });
 });
 
-describe('the bridge, for what is no message', () => {
+describe('the bridge, for lines that are no messages', () => {
   test('answers with the codes of JSON-RPC and goes on', async () => {
     const { say, read, seen, hangUp } = makeBridge((request) => result(request));
     await say('{', '[]', '{"id":1}', '', statement(1, 'server/discover'));
@@ -271,7 +271,7 @@ describe('the bridge, for what is no message', () => {
   });
 });
 
-test('a line that is longer than any message is refused, and the next one is taken', async () => {
+test('a line that is longer than any message is rejected, and the next one is accepted', async () => {
   const { say, type, read, seen, hangUp } = makeBridge((request) => result(request));
   const [head = '', tail = ''] = JSON.stringify(statement(1, 'ping', { padding: '|' })).split('|');
   await type(head);

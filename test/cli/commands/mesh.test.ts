@@ -39,7 +39,7 @@ function makeHub(answers: Readonly<Record<string, Json>> = {}) {
 }
 
 describe('atmo mesh peers', () => {
-  test('tells people which hubs there are and how fast each is', async () => {
+  test('prints the hubs with their round trips for people', async () => {
     const { run } = makeHub();
     const { out, code } = await run(['mesh', 'peers']);
     expect(code).toBe(0);
@@ -51,7 +51,7 @@ describe('atmo mesh peers', () => {
     ]);
   });
 
-  test('says what to do where there are none, and how many definitions have not come', async () => {
+  test('prints advice without other hubs, and the number of missing definitions', async () => {
     const alone = await makeHub({ mesh_status: { state: 'none', hub_id: 'hub-1' }, mesh_peers: [] }).run(['mesh', 'peers']);
     expect(alone).toMatchObject({ code: 0, out: '(none)\n', err: expect.stringContaining('atmo mesh create') });
     const first = await makeHub({ mesh_peers: [] }).run(['mesh', 'peers']);
@@ -60,7 +60,7 @@ describe('atmo mesh peers', () => {
     expect(missing.out).toContain('12, 3 missing');
   });
 
-  test('tells programs id and reachable', async () => {
+  test('prints id and reachable for programs', async () => {
     const { run } = makeHub();
     expect((await run(['mesh', 'peers', '--json'])).json()).toMatchObject({
       mesh_id: 'mesh-1',
@@ -89,7 +89,7 @@ describe('atmo mesh invite', () => {
     });
   });
 
-  test('refuses a time that no invite may have in the words of the option', async () => {
+  test('rejects a time that no invite may have by the name of the option', async () => {
     const { run, asked } = makeHub(answer);
     for (const ttl of ['1s', '48h'])
       expect(await run(['mesh', 'invite', '--ttl', ttl])).toMatchObject({ code: 2, err: expect.stringContaining('--ttl takes 1m to 24h') });
@@ -102,7 +102,7 @@ describe('atmo mesh invite', () => {
     expect(out.endsWith('\natmo-join1.abc\n') || out.endsWith('atmo-join1.abc\n')).toBe(true);
   });
 
-  test('of a hub that may let others in takes the passphrase', async () => {
+  test('for a hub that may invite others needs the passphrase', async () => {
     const { run, asked } = makeHub(answer);
     expect((await run(['mesh', 'invite', '--may-invite'])).code).toBe(2);
     await run(['mesh', 'invite', '--may-invite'], { env: { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'five words' } });
@@ -111,7 +111,7 @@ describe('atmo mesh invite', () => {
 });
 
 describe('the passphrase', () => {
-  test('comes from a file, else the environment, else the terminal, where a new one is asked for twice', async () => {
+  test('comes from a file, else the environment, else the terminal, where a new one is typed twice', async () => {
     await withDirectory(async (dir) => {
       const file = join(dir, 'phrase');
       writeFileSync(file, 'from the file\n');
@@ -134,7 +134,7 @@ describe('the passphrase', () => {
     });
   });
 
-  test('of a new mesh is not asked for where the hub is in one', async () => {
+  test('of a new mesh is not needed where the hub is in one already', async () => {
     const { run, asked } = makeHub({ mesh_create: STATUS });
     const typed: string[] = [];
     const askSecret = async (prompt: string) => {
@@ -147,7 +147,7 @@ describe('the passphrase', () => {
     expect([typed, asked.some(([name]) => name === 'mesh_create')]).toEqual([[], false]);
   });
 
-  test('of a new mesh is refused before the hub makes one when it is short', async () => {
+  test('of a new mesh is rejected before the request when it is short', async () => {
     const { run, asked } = makeHub({ mesh_create: STATUS, mesh_status: { state: 'none' } });
     const { code, err } = await run(['mesh', 'create'], { env: { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'short' } });
     expect([code, err]).toEqual([2, expect.stringContaining('at least 10 characters')]);
@@ -190,20 +190,20 @@ describe('joining and leaving', () => {
     });
   });
 
-  test('what is no invite is refused as that, not by its length', async () => {
+  test('a text that is no invite is rejected as such, not by its length', async () => {
     const { run, asked } = makeHub({ mesh_join: STATUS });
     expect(await run(['mesh', 'join', 'garbage'])).toMatchObject({ code: 2, err: expect.stringContaining('atmo-join1.') });
     expect(asked).toEqual([]);
   });
 
-  test('leave keeps the root key unless it is told otherwise', async () => {
+  test('leave keeps the root key by default', async () => {
     const { run, asked } = makeHub({ mesh_leave: { success: true } });
     expect((await run(['mesh', 'leave'])).code).toBe(0);
     await run(['mesh', 'leave', '--delete-root-key']);
     expect(asked.map(([, params]) => params)).toEqual([{ delete_root_key: false }, { delete_root_key: true }]);
   });
 
-  test('status tells the membership without the other hubs', async () => {
+  test('status prints the membership without the other hubs', async () => {
     const { run } = makeHub();
     expect((await run(['mesh', 'status', '--json'])).json()).toEqual(STATUS);
     expect((await run(['mesh', 'status'])).out).toMatch(/mesh +mesh-1\nmembership +until 2026-04-01/);
@@ -212,7 +212,7 @@ describe('joining and leaving', () => {
   });
 });
 
-describe('what the holder of the root key decides', () => {
+describe('the commands of the holder of the root key', () => {
   test('revoke takes a name or an id, and the passphrase where there is one', async () => {
     const hub = 'hub-aaaaaaaaaaaaaaaa';
     const { run, asked } = makeHub({ mesh_revoke: { hub, also_ended: ['hub-cccccccccccccccc'] } });
@@ -225,7 +225,7 @@ describe('what the holder of the root key decides', () => {
     expect(await run(['mesh', 'revoke', 'moon'])).toMatchObject({ code: 2, err: expect.stringContaining('"moon"') });
   });
 
-  test('delegate tells when the hub will know', async () => {
+  test('delegate prints whether the hub has received it', async () => {
     const { run } = makeHub({ mesh_delegate: { hub: 'hub-bbbbbbbbbbbbbbbb', delivered: false } });
     const env = { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'five words' };
     expect((await run(['mesh', 'delegate', 'shed'], { env })).out).toContain('as soon as it connects');
@@ -259,7 +259,7 @@ describe('--hub', () => {
     return asked;
   }
 
-  test('goes with every request of the command, and asks for the definition of that hub', async () => {
+  test('is sent with every request of the command, and selects the definition of that hub', async () => {
     expect(await hubsAsked(['call', 'dim', 'level=4', '--hub', 'attic', '--max-hops', '2'])).toEqual([
       '/api/v1/tools/dim?node=attic attic',
       '/api/v1/tools/dim/invoke?hop_limit=2 attic',
@@ -272,7 +272,7 @@ describe('--hub', () => {
     expect(await hubsAsked(['sensors', '--hub', 'attic'])).toEqual(['/api/v1/tools/core%3Alist_sensors/invoke attic']);
   });
 
-  test('a call that waits for people of another hub says where to approve it, and the owner here does not answer for them', async () => {
+  test('a call that waits for approvers of another hub names them, and the owner here does not approve it', async () => {
     const details = { approval_id: 'a1', node_id: 'hub-2' };
     const asked: string[] = [];
     const fetch = async (url: string) => {

@@ -51,7 +51,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('gives a person who has logged in what is theirs', async () => {
+  test('uses the token and key of a person who has logged in', async () => {
     await withDirectory(async (dir) => {
       const { env, run } = await makeHubWithPage(dir);
       const home = env.HOME ?? '';
@@ -64,7 +64,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('takes ATMO_TOKEN as it is, with the key of this user where it is enrolled', async () => {
+  test('uses ATMO_TOKEN, with the key of this user where it is enrolled', async () => {
     await withDirectory(async (dir) => {
       const { hub, env, run } = await makeHubWithPage(dir);
       const own = { HOME: env.HOME, ATMO_STATE_DIR: join(dir, 'none'), ATMO_TOKEN: tokenOf('ann') };
@@ -74,7 +74,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('tells people at a terminal how to reach it over SSH', async () => {
+  test('prints the SSH command at a terminal over SSH', async () => {
     await withDirectory(async (dir) => {
       const { env, run } = await makeHubWithPage(dir);
       let shown = '';
@@ -87,7 +87,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('opens a browser without telling the link to the list of processes', async () => {
+  test('opens a browser without the link in the list of processes', async () => {
     await withDirectory(async (dir) => {
       const { env, run } = await makeHubWithPage(dir);
       const runtime = join(dir, 'run');
@@ -109,7 +109,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('shows a phone an address that it can reach, or says how to get one', async () => {
+  test('shows an address that a phone can reach, or the settings for one', async () => {
     await withDirectory(async (dir) => {
       const { run } = await makeHubWithPage(dir);
       expect(await run(['--qr'])).toMatchObject({ code: 2, err: expect.stringContaining('http.host') });
@@ -123,7 +123,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('shows a QR code where it has room, else how much it needs', async () => {
+  test('shows a QR code where it fits, else the width that it needs', async () => {
     await withDirectory(async (dir) => {
       const { run } = await makeHubWithPage(dir, { enabled: true, url: 'https://hub.local:8081' });
       const shownAt = async (columns: number) => {
@@ -139,7 +139,7 @@ describe('atmo monitor', () => {
     });
   });
 
-  test('says what is missing: a token, the page, the hub', async () => {
+  test('reports a missing token, page or hub', async () => {
     await withDirectory(async (dir) => {
       const { hub, env, run } = await makeHubWithPage(dir);
       expect(await run([], { fetch: hub.fetch })).toMatchObject({ code: 2, err: expect.stringContaining('npm run build') });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { atmo } from '../cli-fixture.ts';
 
-test('what became of outputs is one line, and none where there are none; the exit code is that of success', async () => {
+test('the outcome of outputs is one line, or none without outputs; the exit code is 0', async () => {
   const told = async (safe: readonly string[], missed: readonly string[]) =>
     atmo(['outputs', 'safe'], { safeOutputs: async () => ({ safe, missed }) });
   expect(await told(['pump off', 'fan on'], ['siren (in use)'])).toMatchObject({

@@ -64,7 +64,7 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
 }
 
 describe('atmo rules', () => {
-  test('lists them with what may be wrong', () =>
+  test('prints the rules with their warnings', () =>
     withHub(async (run) => {
       const { code, out } = await run('rules');
       expect(code).toBe(0);
@@ -77,7 +77,7 @@ describe('atmo rules', () => {
 });
 
 describe('atmo rules test', () => {
-  test('exits with 0 for what is allowed and 3 for what is not, and says why', () =>
+  test('exits with 0 for an allowed call and 3 for another, and prints the reason', () =>
     withHub(async (run) => {
       const allowed = await run('rules', 'test', 'dim', 'brightness=80');
       expect([allowed.code, allowed.out]).toEqual([0, expect.stringContaining('core:dim@1.0.0 at thu 00:00 is allowed')]);
@@ -106,7 +106,7 @@ describe('atmo rules test', () => {
 });
 
 describe('atmo rules check', () => {
-  test('says of a file of the hub what may be wrong', () =>
+  test('prints the warnings about a file of the hub', () =>
     withHub(async (run, file) => {
       const { code, out, err } = await run('rules', 'check', file);
       expect([code, err]).toEqual([0, '']);
@@ -114,7 +114,7 @@ describe('atmo rules check', () => {
       expect(out).toContain('2 rules, fine');
     }));
 
-  test('needs no hub, and says then what it did not check', () =>
+  test('needs no hub, and then prints what it did not check', () =>
     withDirectory(async (dir) => {
       writeFileSync(join(dir, 'rules.yaml'), RULES);
       const io = { rulesCheck, env: { ATMO_STATE_DIR: dir } };
@@ -131,7 +131,7 @@ describe('atmo rules check', () => {
       expect(json.json()).toMatchObject({ ok: false, problem: expect.stringContaining('line 2') });
     }));
 
-  test('names the places where it looked, and files that are not there', () =>
+  test('names the paths without a rules file, and a missing file', () =>
     withDirectory(async (dir) => {
       const io = { rulesCheck, env: { ATMO_STATE_DIR: dir } };
       expect(await atmo(['rules', 'check'], io)).toMatchObject({

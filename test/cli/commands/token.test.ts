@@ -46,7 +46,7 @@ describe('atmo token mint', () => {
     expect((await run(['token', 'mint', '--agent', 'helper', '--allow', 'a:b', '--json'])).json()).toEqual(MINTED);
   });
 
-  test('tells what looks misspelled, and makes the token all the same', async () => {
+  test('makes the token, and prints grants that look misspelled', async () => {
     const { run } = makeHub();
     const { code, out, err } = await run(['token', 'mint', '--agent', 'helper', '--allow', 'device:control:lmp']);
     expect([code, out]).toEqual([0, 'at1.abc\n']);
@@ -122,7 +122,7 @@ describe('tokens that exist', () => {
   });
 });
 
-test('a command that the token does not reach says whose token it is, and whose to use', async () => {
+test('the error of a command without permission names the present token, and the one to use', async () => {
   const fetch = fetchFrom(makeGateway().gateway);
   for (const argv of [
     ['audit', 'tail'],
@@ -171,7 +171,7 @@ describe('atmo token check', () => {
     },
   );
 
-  test('a group may hold more than is known here, and that is said', async () => {
+  test('a note says that only a hub knows the devices of a group', async () => {
     const { code, err } = await check('device:control:@type/light', 'device:control:lamp');
     expect([code, err]).toEqual([3, expect.stringContaining('Only a hub knows')]);
   });
@@ -182,14 +182,14 @@ describe('atmo token check', () => {
 });
 
 describe('atmo whoami', () => {
-  test('tells the agent of a token with what it allows, and where the token is from', async () => {
+  test('prints the agent of a token, its permissions, and its source', async () => {
     const { run, asked } = makeHub();
     const { code, json } = await run(['whoami', '--json'], { env: { ATMO_TOKEN: AGENT_TOKEN } });
     expect([code, json()]).toEqual([0, { hub: expect.stringContaining('http'), by: 'ATMO_TOKEN', state: 'revoked', agent_id: 'helper' }]);
     expect(asked).toEqual([['show_token', { token: AGENT_TOKEN }]]);
   });
 
-  test('says that there is no token where there is none', async () => {
+  test('fails without a token', async () => {
     const { run } = makeHub();
     const { code, err } = await run(['whoami'], { env: { ATMO_URL: 'http://10.0.0.9:8081' } });
     expect([code, err]).toEqual([3, expect.stringContaining('atmo login')]);

@@ -22,7 +22,7 @@ test('the tools of a device are found by its id and by its name', async () => {
   for (const device of ['lamp', 'Hall lamp']) expect((await run(device, 'narrow')).json().tools).toHaveLength(1);
 });
 
-test('a device that is not there is an error, and one that the token may not see is the same one', async () => {
+test('an unknown device is the same error as one that the token may not read', async () => {
   const { run } = makeHouse();
   const [absent, hidden] = [await run('doom', 'narrow'), await run('door', 'narrow')];
   expect([absent.code, absent.json().error.code]).toEqual([2, 'DEVICE_NOT_FOUND']);
@@ -30,7 +30,7 @@ test('a device that is not there is an error, and one that the token may not see
   expect(hidden.code).toBe(2);
 });
 
-test('a search tells the score, why, and what almost fits', async () => {
+test('a search prints the confidence, the reasons, and near misses', async () => {
   const found = {
     tools: [
       {
@@ -56,7 +56,7 @@ test('a search tells the score, why, and what almost fits', async () => {
   expect((await search({ tools: [], near_misses: [] })).out).toBe('Nothing fits; "atmo tools" lists all there are\n');
 });
 
-test('the devices of another hub are told from its tools', async () => {
+test('the devices of another hub are listed from its tools', async () => {
   const tools = [
     { id: 'matter:lamp_on@1.0.0', metadata: { device: 'lamp', area: 'Shed' } },
     { id: 'matter:lamp_off@1.0.0', metadata: { device: 'lamp', area: 'Shed' } },

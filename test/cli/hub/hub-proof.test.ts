@@ -26,7 +26,7 @@ async function runAgainst(key: KeyObject | undefined, argv: readonly string[], e
 }
 
 describe("the owner's token", () => {
-  test('goes to the hub that proves itself, which it does once for a command', async () => {
+  test('is sent to a hub that proves its identity, once for a command', async () => {
     const { code, sent } = await runAgainst(hubKey, ['status']);
     expect(code).toBe(0);
     expect(sent.filter(([path]) => path === '/healthz')).toEqual(Array(2).fill(['/healthz', null]));
@@ -43,7 +43,7 @@ describe("the owner's token", () => {
     expect(err).not.toContain(TOKEN);
   });
 
-  test('never crosses a network in clear, from wherever it comes', async () => {
+  test('never crosses a network without TLS, whatever its source', async () => {
     const { code, err, sent } = await runAgainst(hubKey, ['devices'], {
       ATMO_TOKEN: `at0.${'x'.repeat(43)}`,
       ATMO_URL: 'http://192.168.1.9:8081',
@@ -52,7 +52,7 @@ describe("the owner's token", () => {
     expect(err).toMatch(/is not sent to http:\/\/192\.168\.1\.9:8081 in clear/);
   });
 
-  test('a token of the environment is sent as it is told to', async () => {
+  test('a token of the environment is sent without a proof', async () => {
     const { code, sent } = await runAgainst(undefined, ['devices'], { ATMO_TOKEN: TOKEN });
     expect([code, sent]).toEqual([0, [['/api/v1/devices', `Bearer ${TOKEN}`]]]);
   });
@@ -71,7 +71,7 @@ describe('the token of a login', () => {
     });
   }
 
-  test('goes to the hub at which it was made', async () => {
+  test('is sent to the hub that made it', async () => {
     expect(await asAnn(hubKey)).toMatchObject({
       code: 0,
       sent: [
@@ -81,13 +81,13 @@ describe('the token of a login', () => {
     });
   });
 
-  test('never goes to what took the port of that hub', async () => {
+  test('is never sent to a process that took the port of that hub', async () => {
     const { code, err, sent } = await asAnn(generateKeyPairSync('ed25519').privateKey);
     expect([code, sent]).toEqual([5, [['/healthz', null]]]);
     expect(err).toMatch(/is not the hub whose key is .*login\.json; the token was not sent/);
   });
 
-  test('goes nowhere when the file holds no key of a hub, or other users can read it', async () => {
+  test('is not sent when the file holds no key of a hub, or other users can read it', async () => {
     expect(await asAnn(hubKey, { file: { ...login, hub_key: 'short' } })).toMatchObject({
       code: 4,
       sent: [],
@@ -98,7 +98,7 @@ describe('the token of a login', () => {
 });
 
 describe('the challenge', () => {
-  test('is signed together with the port, so that a listener elsewhere cannot pass it on', async () => {
+  test('is signed together with the port, so that a listener at another port cannot forward it', async () => {
     const signed: string[] = [];
     const signChallenge = (statement: Uint8Array) => {
       signed.push(Buffer.from(statement).toString());

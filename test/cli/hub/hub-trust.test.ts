@@ -26,7 +26,7 @@ describe('the address of a hub on this machine', () => {
   });
 });
 
-test('the authority of a hub of this machine is trusted without asking, that of another is not known', () => {
+test('the authority of a hub of this machine is trusted at once, that of another machine is unknown', () => {
   const stateDir = join(home, 'state');
   const { authority } = new OwnCertificates(new TlsFiles(join(stateDir, 'tls'), () => {}), {
     all: () => ['hub.local'],
@@ -37,7 +37,7 @@ test('the authority of a hub of this machine is trusted without asking, that of 
   expect(trustedAuthority({ HOME: home, ATMO_STATE_DIR: join(home, 'none') }, url)).toBeUndefined();
 });
 
-test('a fingerprint that is none is wrong usage, and an address without TLS is refused', async () => {
+test('an invalid fingerprint is wrong usage, and an address without TLS is rejected', async () => {
   const trust = tlsCommands.find(({ name }) => name === 'tls trust');
   const run = (fingerprint: string, env: object) => trust?.run({ io: { env }, operands: [fingerprint] } as never);
   await expect(run('AB:CD', {})).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('hexadecimal') });

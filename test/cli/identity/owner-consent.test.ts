@@ -15,7 +15,7 @@ const REQUEST = {
   approved_by: [],
 };
 
-test("the owner's key signs what the owner asks for, and never what an answer to the owner says that somebody else does", async () => {
+test("the owner's key signs the owner's own requests, and never a request of another agent", async () => {
   await withDirectory(async (dir) => {
     expect(ownerDecision(REQUEST, dir)).toBeUndefined();
     const { privateKey } = generateKeyPairSync('ed25519');

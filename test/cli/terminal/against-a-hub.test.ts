@@ -34,7 +34,7 @@ function makeHome() {
 }
 
 describe('reading commands', () => {
-  test('devices lists for people and for programs', async () => {
+  test('devices prints a list for people and for programs', async () => {
     const { run } = makeHome();
     const { code, out } = await run(['devices']);
     expect(code).toBe(0);
@@ -44,7 +44,7 @@ describe('reading commands', () => {
     expect((await run(['devices', 'hall-lamp'])).out).toMatch(/temperature +21\.5 °C +9 s[\s\S]*matter:dim@1\.0\.0/);
   });
 
-  test('what a device says cannot steer the terminal', async () => {
+  test('texts of a device cannot control the terminal', async () => {
     const { run } = makeHome();
     for (const argv of [['devices'], ['devices', 'hall-lamp']]) expect((await run(argv)).out).not.toContain('\u001b');
   });
@@ -61,7 +61,7 @@ describe('reading commands', () => {
     expect((await run(['tools', '--search', 'dim', '--json'])).json().tools[0].reasons).toContain('name: dim');
   });
 
-  test('sensors and read tell value, unit and age; options make it a history', async () => {
+  test('sensors and read print value, unit and age; options make it a history', async () => {
     const { run, readings, clock } = makeHome();
     expect((await run(['sensors'])).out).toMatch(/hall-lamp\/temperature +21\.5 °C +9 s/);
     expect((await run(['read', 'hall-lamp/temperature'])).out).toBe('21.5 °C  (9 s old, device reachable)\n');
@@ -70,7 +70,7 @@ describe('reading commands', () => {
     expect(readings.asked).toMatchObject({ aggregation: 'max', everyMs: 300_000 });
   });
 
-  test('a sensor of a removed device is told to be removed, and its history can still be read', async () => {
+  test('a sensor of a removed device is reported as removed, and its history can still be read', async () => {
     const { run, readings, clock } = makeHome();
     readings.readings = [];
     readings.points = [{ atMs: clock.now() - 1_000, value: 20 }];
@@ -81,7 +81,7 @@ describe('reading commands', () => {
     expect((await run(['read', 'hall-lamp/temperature', '--since', '24h'])).out).toMatch(/20/);
   });
 
-  test('status sums up', async () => {
+  test('status prints a summary', async () => {
     const { run } = makeHome();
     const { out, code } = await run(['status']);
     expect(code).toBe(0);
@@ -90,7 +90,7 @@ describe('reading commands', () => {
     expect(out).not.toContain('mesh');
   });
 
-  test('status tells of the mesh and which hubs are away', async () => {
+  test('status prints the mesh and the hubs that are not reachable', async () => {
     const { run, addTool } = makeHome();
     const peers = [{ hub_id: 'hub-a', name: 'shed', reachable: false }];
     addTool({ namespace: 'hub', name: 'mesh_status', handler: async () => ({ state: 'member', mesh_id: 'mesh-1' }) });
@@ -102,7 +102,7 @@ describe('reading commands', () => {
 });
 
 describe('a hub that is stopping', () => {
-  test('still tells its status', async () => {
+  test('still reports its status', async () => {
     const health = {
       health: () => ({ status: 'stopping' as const, nodeId: 'hub-9', version: '1.2.3', startedAtMs: 0, problems: ['disk full'] }),
     };
@@ -125,7 +125,7 @@ describe('calling', () => {
     expect((await run(['call', 'dim', '--params', '-', '--json'], { stdin: '{"level":2}\n' })).json().result.level).toBe(2);
   });
 
-  test('--async answers a job, jobs tells its result', async () => {
+  test('--async returns a job, jobs prints its result', async () => {
     const { run } = makeHome();
     const started = (await run(['call', 'dim', 'level=7', '--async', '--json'])).json();
     expect((await run(['jobs', started.job_id, '--json'])).json()).toMatchObject({ status: 'succeeded', result: { level: 7 } });
@@ -133,7 +133,7 @@ describe('calling', () => {
     expect((await run(['job', 'cancel', started.job_id])).code).toBe(0);
   });
 
-  test('an idempotency key and a deadline travel with the call', async () => {
+  test('an idempotency key and a deadline are sent with the call', async () => {
     let runs = 0;
     const { run, addTool } = makeHome();
     addTool({ name: 'count', handler: async () => ({ run: ++runs }) });
@@ -168,7 +168,7 @@ describe('exit codes', () => {
     expect(answer.err).toMatch(new RegExp(`^${code}: It went wrong`));
   });
 
-  test('no token and a wrong one exit with 3, no hub with 5, something that is no hub with 5', async () => {
+  test('no token and a wrong one exit with 3, no hub and another server with 5', async () => {
     const { run } = makeHome();
     expect((await run(['devices'], { env: { ATMO_STATE_DIR: '/no/such/dir' } })).code).toBe(3);
     expect((await run(['devices'], { env: { ATMO_TOKEN: 'guess' } })).code).toBe(3);
@@ -231,7 +231,7 @@ describe('events', () => {
   const frame = (id: string, type: string) =>
     `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, type, subject: 'lamp', time: 'now', data: {} })}\n\n`;
 
-  test('come one a line; a cut connection is resumed after the last one', async () => {
+  test('are printed one a line; a cut connection is resumed after the last one', async () => {
     const asked: (string | null)[] = [];
     const streams = [`retry: 2000\n\n: hello\n\n${frame('1', 'device.added')}`, `event: gap\ndata: {}\n\n${frame('2', 'device.removed')}`];
     const fetch = async (_url: string, init: RequestInit) => {

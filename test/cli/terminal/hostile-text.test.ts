@@ -11,7 +11,7 @@ function printed(isJson: boolean, print: (output: Output) => void): string {
   return text;
 }
 
-describe('what a device or a hub says cannot steer the terminal', () => {
+describe('texts of a device or a hub cannot control the terminal', () => {
   test.each([true, false])('in answers, lines, notes and errors (json: %s)', (isJson) => {
     const text = printed(isJson, (output) => {
       output.answer({ name: HOSTILE }, () => HOSTILE);
@@ -23,7 +23,7 @@ describe('what a device or a hub says cannot steer the terminal', () => {
     expect(text).toContain('\\u009b2J');
   });
 
-  test('JSON still means the same, and other text stays as it is', () => {
+  test('JSON has the same meaning, and other text is unchanged', () => {
     const text = printed(true, (output) => output.answer({ name: HOSTILE, other: 'Küche 👩‍🍳\t1' }, () => ''));
     expect(JSON.parse(text)).toEqual({ name: HOSTILE, other: 'Küche 👩‍🍳\t1' });
     expect(printed(false, (output) => output.note('Küche 👩‍🍳\t1'))).toBe('Küche 👩‍🍳\t1\n');

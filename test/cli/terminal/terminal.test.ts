@@ -42,7 +42,7 @@ describe('the width of text', () => {
     expect(textWidth(text)).toBe(width);
   });
 
-  test('cutting tells that something is missing and halves no character', () => {
+  test('a cut text ends in … and splits no character', () => {
     expect([cutText('lamp', 4), cutText('lamps', 4), cutText('台所ランプ', 6), cutText('a👩‍🍳b', 3), cutText('x', 0)]).toEqual([
       'lamp',
       'lam…',
@@ -53,7 +53,7 @@ describe('the width of text', () => {
     expect(padText('台所', 6)).toBe('台所  ');
   });
 
-  test('whatever the text, what is cut or wrapped fits, and wrapping loses no letter', () => {
+  test('every cut or wrapped text fits, and wrapping loses no letter', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 4, max: 40 }), (text, columns) => {
         expect(textWidth(cutText(text, columns))).toBeLessThanOrEqual(columns);
@@ -87,7 +87,7 @@ describe('a table', () => {
     expect(lines[1]).toMatch(columns < 110 ? /^kitchen-lamp .*…$/ : /one line$/);
   });
 
-  test('leaves out, on a terminal, columns in which no row says anything', () => {
+  test('leaves out empty columns on a terminal', () => {
     const sparse = textTable(['A', 'HUB', 'B'], [['x', '', 'y']]);
     const { output, shown } = makeScreen({ env: { NO_COLOR: '1' } });
     output.answer({}, () => sparse);
@@ -95,7 +95,7 @@ describe('a table', () => {
     expect(String(sparse)).toBe('A  HUB  B\nx       y\n');
   });
 
-  test('columns stand under each other whatever letters are in them', () => {
+  test('columns are aligned whatever letters are in them', () => {
     const lines = String(table).split('\n');
     const at = (line = '', text: string) => textWidth(line.slice(0, line.indexOf(text)));
     expect(at(lines[1], LONG)).toBe(at(lines[0], 'WHAT'));
@@ -109,7 +109,7 @@ describe('a table', () => {
     expect(shown.out).not.toContain('\u001b');
   });
 
-  test('a device that is called like a colour stays a name', () => {
+  test('a device with the name of a colour is not coloured', () => {
     const { output, shown } = makeScreen({ columns: 60 });
     output.answer({}, () => [
       textTable(['N'], [['\u001b[31mred\u202e']]),
@@ -154,7 +154,7 @@ describe('colours', () => {
 });
 
 describe('work that takes long', () => {
-  test('shows a line that moves, and takes it away at the end', async () => {
+  test('shows a spinner, and removes it at the end', async () => {
     const { output, shown, tick } = makeScreen({ columns: 30 });
     await output.during('Calling a tool with a rather long name', async () => tick(25));
     expect(shown.err).toContain('⠸ Calling a tool with… (2 s)');
@@ -168,7 +168,7 @@ describe('work that takes long', () => {
     expect(shown.err).toBe('');
   });
 
-  test('tells each step in a line that stays, beside the one that moves', async () => {
+  test('prints each step in a line that stays, beside the spinner', async () => {
     const { output, shown, tick } = makeScreen();
     await output.during('Commissioning', async ({ step }) => {
       tick(15);
@@ -181,16 +181,19 @@ describe('work that takes long', () => {
     expect(shown.err).not.toContain('\u001b[2J');
   });
 
-  test.each([{ isPiped: true } as const, { env: { TERM: 'dumb' } }])('tells only the steps where nothing can move: %j', async (screen) => {
-    const { output, shown, tick } = makeScreen(screen);
-    await output.during('Commissioning', async ({ step }) => {
-      tick(15);
-      step('one');
-    });
-    expect(shown.err).toBe('one\n');
-  });
+  test.each([{ isPiped: true } as const, { env: { TERM: 'dumb' } }])(
+    'prints only the steps where no spinner can be shown: %j',
+    async (screen) => {
+      const { output, shown, tick } = makeScreen(screen);
+      await output.during('Commissioning', async ({ step }) => {
+        tick(15);
+        step('one');
+      });
+      expect(shown.err).toBe('one\n');
+    },
+  );
 
-  test('that fails takes its line away too', async () => {
+  test('that fails removes its spinner too', async () => {
     const { output, shown, tick } = makeScreen();
     const failing = output.during('Calling', async () => {
       tick(9);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ageText, cellText, textPairs, textTable } from '../../../src/cli/terminal/text-table.ts';
 
 describe('text for people', () => {
-  test('tables align, and say when there is nothing', () => {
+  test('tables align, and print (none) without rows', () => {
     expect(
       String(
         textTable(

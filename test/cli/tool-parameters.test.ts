@@ -53,7 +53,7 @@ describe('key=value words', () => {
     });
   });
 
-  test('what does not fit stays text, so that the hub explains it', () => {
+  test('a value of another type stays text, so that the hub reports it', () => {
     expect(typedValue('much', { type: 'integer' })).toBe('much');
     expect(typedValue('0x10', { type: 'number' })).toBe('0x10');
     expect(typedValue('maybe', { type: 'boolean' })).toBe('maybe');
@@ -72,7 +72,7 @@ describe('key=value words', () => {
     await expect(typed(['a=1', 'a=2'], {})).rejects.toThrow(/twice/);
   });
 
-  test('names of the prototype are names like others', async () => {
+  test('names of the prototype are ordinary names', async () => {
     expect(await typed(['constructor=1', 'toString=x'], { properties: {} })).toEqual({ constructor: 1, toString: 'x' });
   });
 });
@@ -99,7 +99,7 @@ describe('key=@FILE', () => {
       await run(dir);
     });
 
-  test('is base64 where the schema takes it, else text or what the schema makes of it', () =>
+  test('is base64 where the schema takes it, else text or the type of the schema', () =>
     inFolder(async (dir) => {
       const words = [`image=@${dir}/photo.jpg`, `text=@${dir}/text`, `level=@${dir}/number`, `state=@${dir}/on`, `data=@${dir}/data`];
       const expected = { image: '/9j/AA==', text: 'Grüß Gott\n', level: 40, state: 'on', data: { a: [1] } };
@@ -118,7 +118,7 @@ describe('key=@FILE', () => {
     expect(await typed(words, schema)).toEqual({ text: '@anna', image: '/9j/AA==', state: '@on' });
   });
 
-  test('what cannot be read, is no text, or is too large is told with the name of the file', () =>
+  test('an unreadable, binary or too large file is an error with its name', () =>
     inFolder(async (dir) => {
       const refused = (word: string, tool: JsonObject = {}) =>
         expect(typedParams([word], { parameters: schema, ...tool }, { stdin: stdinOf() })).rejects;

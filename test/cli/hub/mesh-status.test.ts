@@ -17,12 +17,12 @@ function hubWith(mesh: JsonObject) {
 }
 
 describe('the finding about the mesh', () => {
-  test('is fine in no mesh and where all hubs are there', () => {
+  test('is ok in no mesh and where all hubs are reachable', () => {
     expect(meshFinding({ state: 'none', peers: [] })).toEqual({ state: 'ok', found: 'none' });
     expect(meshFinding(meshOf(ATTIC))).toEqual({ state: 'ok', found: 'mesh-1 with 1 other hub' });
   });
 
-  test('names the hubs that are away; when it is all of them, this hub itself may be the cause', () => {
+  test('names the unreachable hubs; when no hub is reachable, this hub may be the cause', () => {
     const some = meshFinding(meshOf(ATTIC, SHED));
     expect(some).toMatchObject({ state: 'warning', found: 'mesh-1 with 2 other hubs (not reachable: shed)' });
     expect(some.advice).toContain('shed');
@@ -30,7 +30,7 @@ describe('the finding about the mesh', () => {
     expect(meshFinding({ ...meshOf(), members: 2 }).advice).toContain('sent away');
   });
 
-  test('tells an ended membership and names that several hubs have', () => {
+  test('reports an ended membership and names that several hubs have', () => {
     expect(meshFinding({ mesh_id: 'mesh-1', state: 'revoked', peers: [] })).toMatchObject({
       state: 'warning',
       found: expect.stringContaining('revoked'),
@@ -41,7 +41,7 @@ describe('the finding about the mesh', () => {
 });
 
 describe('a name of a hub', () => {
-  test('leads to its id; one that several have, or nobody, is refused', async () => {
+  test('is resolved to its id; a name of several hubs, or of none, is rejected', async () => {
     const hub = hubWith(meshOf(ATTIC, SHED));
     expect(await hubIdOf(hub, 'shed')).toBe('hub-b');
     expect(await hubIdOf(hub, 'hub-0123456789abcdef')).toBe('hub-0123456789abcdef');
@@ -49,7 +49,7 @@ describe('a name of a hub', () => {
     await expect(hubIdOf(hubWith(meshOf(ATTIC, TWIN)), 'attic')).rejects.toThrow('hub-a, hub-c');
   });
 
-  test('is what people see unless two hubs share it', () => {
+  test('is the label of a hub unless two hubs share it', () => {
     expect([...hubLabels(meshOf(ATTIC, SHED, TWIN))]).toEqual([
       ['hub-a', 'hub-a'],
       ['hub-b', 'shed'],
@@ -58,7 +58,7 @@ describe('a name of a hub', () => {
   });
 });
 
-test('a token that may not ask about the mesh hears nothing of it; other errors stay', async () => {
+test('a token without the permission gets no mesh; other errors are thrown', async () => {
   const refusing = (code: ErrorCode) => ({
     get: async () => {
       throw new AtmoError(code, 'no');
@@ -95,7 +95,7 @@ describe('a sensor that this hub does not have', () => {
   });
 });
 
-test('sensors of another hub are listed page by page, as those of this one are', async () => {
+test('sensors of another hub are listed page by page, in the form of those of this one', async () => {
   const offsets: unknown[] = [];
   const fetch = async (_url: string, init: RequestInit) => {
     const { offset, ...wish } = JSON.parse(String(init.body));

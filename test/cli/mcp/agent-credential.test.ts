@@ -49,7 +49,7 @@ function credentialIn(env: CliIo['env'], clock: ManualClock, hub = mintingHub(cl
 }
 
 describe('atmo mcp', () => {
-  test("never speaks with the owner's token, wherever it comes from", async () => {
+  test("never uses the owner's token, whatever its source", async () => {
     await withDirectory(async (dir) => {
       const env = ownerHome(dir);
       const requests: string[] = [];
@@ -65,7 +65,7 @@ describe('atmo mcp', () => {
     });
   });
 
-  test('says what is wrong with a view, a name, and rights without a name', async () => {
+  test('reports a wrong view, a wrong name, and permissions without a name', async () => {
     expect((await atmo(['mcp', '--view', 'kitchen'])).err).toContain('areas/AREA');
     expect((await atmo(['mcp', '--agent', 'No Name'])).err).toContain('cannot be the name of an agent');
     expect((await atmo(['mcp', '--allow', 'device:read:*'])).err).toContain('--allow says what --agent may do');
@@ -73,7 +73,7 @@ describe('atmo mcp', () => {
 });
 
 describe('the token of --agent', () => {
-  test('is made once with the owner’s right, narrow, and kept for this user alone', async () => {
+  test("is made once by the owner's token, with few permissions, and readable by this user alone", async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
       const hub = mintingHub(clock);
@@ -96,7 +96,7 @@ describe('the token of --agent', () => {
     });
   });
 
-  test('is another one where it is to do something else', async () => {
+  test('is a new one for other permissions', async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
       const hub = mintingHub(clock);
@@ -107,7 +107,7 @@ describe('the token of --agent', () => {
     });
   });
 
-  test('is replaced before it ends; where that fails the old one serves until its end', async () => {
+  test('is replaced before it expires; where that fails the old one is used until then', async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
       const hub = mintingHub(clock);
@@ -124,7 +124,7 @@ describe('the token of --agent', () => {
     });
   });
 
-  test('is made anew for a hub that was set up anew; where that is nothing of this user, it says which file is of the old one', async () => {
+  test('is made again for a hub that was set up again; a user who cannot make one gets the path of the old file', async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
       const env = ownerHome(dir);
@@ -139,7 +139,7 @@ describe('the token of --agent', () => {
     });
   });
 
-  test('comes out of the rights of a person who has a login, and is for the hub of that login', async () => {
+  test('has permissions of the person with the login, and is for the hub of that login', async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
       const hub = mintingHub(clock);
@@ -155,7 +155,7 @@ describe('the token of --agent', () => {
     });
   });
 
-  test('says how to get a login where there is none', async () => {
+  test('needs a login, and the error names the command for one', async () => {
     await withDirectory(async (dir) => {
       const none = await atmo(['mcp', '--agent', 'claude'], { env: { HOME: dir, ATMO_STATE_DIR: join(dir, 'none') } });
       expect(none).toMatchObject({ code: 3, out: '', err: expect.stringContaining('sudo atmo login') });

@@ -18,10 +18,10 @@ async function sentAfter(code: string) {
   return { status, tokens };
 }
 
-test('a token whose time is up is replaced, and what was asked is asked again', async () => {
+test('an expired token is replaced, and the request is repeated', async () => {
   expect(await sentAfter('TOKEN_EXPIRED')).toEqual({ status: 200, tokens: ['Bearer token-0', 'Bearer token-1'] });
 });
 
-test('one that was revoked is not made again behind the back of the owner', async () => {
+test('a revoked token is not made again', async () => {
   expect(await sentAfter('TOKEN_INVALID')).toEqual({ status: 401, tokens: ['Bearer token-0'] });
 });
