@@ -51,12 +51,12 @@ export interface SensorSource {
   /** All that is there now; a bus or driver that is missing has nothing. */
   find(): Promise<readonly FoundSensor[]>;
   /**
-   * Reads sensors that were found: `hear` gets one sample for each address, in any order, and none after the signal has aborted. Never
+   * Reads sensors that were found: `onSample` gets one sample for each address, in any order, and none after the signal has aborted. Never
    * blocks the loop, never rejects.
    */
-  read(request: ReadRequest, hear: SampleListener): Promise<void>;
+  read(request: ReadRequest, onSample: SampleListener): Promise<void>;
   /** What sensors say unasked, such as an edge of a line; the answer stops it. Such a sensor can be read as well. */
-  listen?(hear: SampleListener): () => void;
+  listen?(onSample: SampleListener): () => void;
 }
 
 /** What the owner knows better than the sensor: value × factor + offset, in the unit that is shown. */

@@ -57,9 +57,9 @@ export class ChardevChip implements GpioChip {
     });
   }
 
-  requestInput(request: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput {
+  requestInput(request: GpioInputRequest, onEdge: (edge: GpioEdge) => void): GpioInput {
     const line = this.#request(request.offset, inputRequest(request, CONSUMER));
-    line.listen(hear);
+    line.listen(onEdge);
     return line;
   }
 
@@ -116,8 +116,8 @@ class ChardevLine implements GpioInput, GpioOutput {
   }
 
   /** Tells every change from now on. */
-  listen(hear: (edge: GpioEdge) => void): void {
-    this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#tell(hear));
+  listen(onEdge: (edge: GpioEdge) => void): void {
+    this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#tell(onEdge));
   }
 
   isActive(): boolean {
@@ -144,7 +144,7 @@ class ChardevLine implements GpioInput, GpioOutput {
     throw new AtmoError('DEVICE_UNREACHABLE', `${this.#what} cannot be reached: ${why}`, { errno });
   }
 
-  #tell(hear: (edge: GpioEdge) => void): void {
+  #tell(onEdge: (edge: GpioEdge) => void): void {
     const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
     if (!bytes) {
       // A chip that was unplugged is readable for ever; whoever reads the line learns that it is gone.
@@ -153,7 +153,7 @@ class ChardevLine implements GpioInput, GpioOutput {
       return;
     }
     const nowNs = this.#kernel.monotonicNs();
-    for (const edge of readEdges(bytes)) hear(this.#toldAt(nowNs, edge));
+    for (const edge of readEdges(bytes)) onEdge(this.#toldAt(nowNs, edge));
   }
 
   #toldAt(nowNs: bigint, { edge, atNs, sequence }: KernelEdge): GpioEdge {

@@ -8,37 +8,29 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
 import type { GpioChip } from './gpio-chip.ts';
-import { checkGpioConfig, GPIO_DEVICE, type GpioConfig, type GpioInputConfig, type GpioLine, offsetOf, problemOf } from './gpio-config.ts';
+import { checkGpioConfig, type GpioConfig, type GpioInputConfig } from './gpio-config.ts';
 import { PulseInput, StateInput } from './gpio-inputs.ts';
+import { GPIO_DEVICE, type GpioLine, offsetOf, problemOf } from './gpio-line.ts';
 import { OutputLine, outputTools } from './gpio-outputs.ts';
 
-/** What a GPIO board is made from; tests bring their own chip and end. */
-export type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> &
-  Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
+/** Tests bring their own chip and end of the process. */
+type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
 
-/** A board's lines as the hub uses them. */
+/** The lines of a board. */
 export interface OpenGpio {
-  /** Takes the lines at its start and leaves outputs safe at its end; it is to be started before the source is read. */
+  /** Takes the lines at its start and leaves outputs safe at its end; it has to start before the source is read. */
   readonly service: Service;
   readonly source: SensorSource;
-  /** Those of the outputs, with their rooms as they are called today. */
+  /** Tools of the outputs, with the present names of their rooms. */
   readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
 }
 
-/** The lines of the configuration. Nothing is opened before the service starts. CONFIG_INVALID for lines that contradict each other. */
-export function openGpio(ground: GpioCollaborators, config: GpioConfig): OpenGpio {
+/** The lines of the configuration; the service opens their chip. CONFIG_INVALID for lines that contradict each other. */
+export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
-  const board = new GpioBoard(
-    {
-      openChip: ground.openChip ?? (() => openChip(ground.clock, config)),
-      onExit: ground.onExit ?? onProcessExit,
-      clock: ground.clock,
-      logger: ground.logger,
-      events: ground.events,
-      store: ground.store,
-    },
-    config,
-  );
+  const { clock, logger, events, store, onExit = onProcessExit } = parts;
+  const open = parts.openChip ?? (() => openChip(clock, config));
+  const board = new GpioBoard({ openChip: open, onExit, clock, logger, events, store }, config);
   const tools = (areas: Pick<AreaChanges, 'areaToday'>) =>
     board.outputs.flatMap((line) => {
       const settings = config.outputs[line.name];
@@ -48,7 +40,7 @@ export function openGpio(ground: GpioCollaborators, config: GpioConfig): OpenGpi
   return { service: board, source: board, tools };
 }
 
-/** The chip of the configuration, by its backend; loads what that needs, and nothing else. NOT_FOUND, NOT_CONFIGURED. */
+/** The chip of the configuration; loads only the modules of its backend. NOT_FOUND, NOT_CONFIGURED. */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');
@@ -57,42 +49,41 @@ export async function openChip(clock: Clock, { backend, chip, inputs, outputs }:
     return new SimulatedChip(clock, { names: [...offsets, ...names.filter((name) => !offsets.includes(name))] });
   }
   if (backend === 'sysfs') {
-    const [{ loadOnoff }, { SysfsChip }] = await Promise.all([import('./sysfs-chip.ts'), import('./sysfs-chip.ts')]);
+    const { loadOnoff, SysfsChip } = await import('./sysfs-chip.ts');
     return new SysfsChip(await loadOnoff(), chip);
   }
   const [{ linuxGpioKernel }, { findChip }] = await Promise.all([import('./gpio-kernel.ts'), import('./chardev-chip.ts')]);
   return findChip(chip, { kernel: linuxGpioKernel });
 }
 
-/** Runs after the last turn of the loop too, and after an exception that nobody caught; not after SIGKILL. */
+/** The callback also runs after the last turn of the loop and after an uncaught exception, but not after SIGKILL. */
 function onProcessExit(callback: () => void): () => void {
   process.on('exit', callback);
   return () => process.off('exit', callback);
 }
 
-/** A chip that is not there may come, such as one of an expander. */
+/** A missing chip may come, such as one of an expander. */
 const RETRY_MS = 30_000;
-/** What a cut of power may cost a meter; more often would wear the card. */
+/** The counts that a power cut may lose; more frequent writes would wear the card. */
 const SAVE_MS = 300_000;
-/** About one line people hear once in this time. */
+/** People receive at most one warning of a kind about a line in this time. */
 const WARNING_MS = 600_000;
 
-/** What the lines of a board are made from. */
 interface GpioBoardCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
   readonly openChip: () => Promise<GpioChip>;
-  /** Calls back when the process ends in whatever way it can still run code; the answer stops it. */
+  /** Calls back when the process ends while it can still run code; the returned function stops that. */
   readonly onExit: (callback: () => void) => () => void;
 }
 
-/** The named lines of the board's chip: sensors that are read, outputs that are set and left safe. */
+/** The named lines of a chip: inputs that are read, outputs that are set and left safe. */
 class GpioBoard implements Service, SensorSource {
   readonly name = GPIO_DEVICE;
   readonly outputs: readonly OutputLine[];
-  readonly #ports: GpioBoardCollaborators;
+  readonly #parts: GpioBoardCollaborators;
   readonly #lines: ReadonlyMap<string, GpioLine>;
   readonly #meters: readonly PulseInput[];
   readonly #warnedMs = new Map<string, number>();
@@ -101,19 +92,20 @@ class GpioBoard implements Service, SensorSource {
   #stops: (() => void)[] = [];
   #attaching: Promise<void> = Promise.resolve();
 
-  constructor(ports: GpioBoardCollaborators, { inputs, outputs }: GpioConfig) {
-    this.#ports = ports;
+  constructor(parts: GpioBoardCollaborators, { inputs, outputs }: GpioConfig) {
+    this.#parts = parts;
+    const { clock } = parts;
     const warn = (event: string, line: string, message: string) => this.#warn(event, line, message);
     const states = Object.entries(inputs).filter(([, config]) => !isMeter(config));
-    this.#meters = Object.entries(inputs).flatMap(([name, config]) => (isMeter(config) ? [new PulseInput(ports, name, config)] : []));
-    this.outputs = Object.entries(outputs).map(([name, config]) => new OutputLine(ports.clock, name, config));
-    const inputLines = states.map(([name, config]) => new StateInput({ clock: ports.clock, warn }, name, config));
+    this.#meters = Object.entries(inputs).flatMap(([name, config]) => (isMeter(config) ? [new PulseInput(parts, name, config)] : []));
+    this.outputs = Object.entries(outputs).map(([name, config]) => new OutputLine(clock, name, config));
+    const inputLines = states.map(([name, config]) => new StateInput({ clock, warn }, name, config));
     this.#lines = new Map([...inputLines, ...this.#meters, ...this.outputs].map((line) => [line.sensor.address, line]));
   }
 
-  /** A chip or a line that cannot be had is told, and tried again: the rest of the hub works without. */
+  /** A missing chip or line causes a warning and further attempts: the rest of the hub works without it. */
   async start(): Promise<void> {
-    const { clock, onExit } = this.#ports;
+    const { clock, onExit } = this.#parts;
     await this.#attach();
     this.#stops = [
       onExit(() => this.#makeSafe()),
@@ -134,15 +126,15 @@ class GpioBoard implements Service, SensorSource {
     return [...this.#lines.values()].map(({ sensor }) => sensor);
   }
 
-  async read({ addresses, signal }: ReadRequest, hear: SampleListener): Promise<void> {
+  async read({ addresses, signal }: ReadRequest, onSample: SampleListener): Promise<void> {
     for (const address of addresses) {
       if (signal.aborted) return;
-      hear(this.#lines.get(address)?.sample() ?? { address, fault: 'gone', detail: 'the configuration has no such line' });
+      onSample(this.#lines.get(address)?.sample() ?? { address, fault: 'gone', detail: 'the configuration has no such line' });
     }
   }
 
-  listen(hear: SampleListener): () => void {
-    const stops = [...this.#lines.values()].map((line) => line.listen(hear));
+  listen(onSample: SampleListener): () => void {
+    const stops = [...this.#lines.values()].map((line) => line.listen(onSample));
     return () => {
       for (const stop of stops) stop();
     };
@@ -151,9 +143,9 @@ class GpioBoard implements Service, SensorSource {
   async #attach(): Promise<void> {
     try {
       this.#dropLostChip();
-      this.#chip ??= await this.#ports.openChip();
+      this.#chip ??= await this.#parts.openChip();
     } catch (error) {
-      this.#chipIsAway(problemOf(error));
+      this.#onChipMissing(problemOf(error));
       return;
     }
     const chip = this.#chip;
@@ -164,7 +156,7 @@ class GpioBoard implements Service, SensorSource {
     }
   }
 
-  /** A chip that was unplugged answers nothing; its successor is another file. */
+  /** An unplugged chip fails every request; its successor is another file. */
   #dropLostChip(): void {
     try {
       this.#chip?.lines();
@@ -174,7 +166,7 @@ class GpioBoard implements Service, SensorSource {
     }
   }
 
-  #chipIsAway(problem: string): void {
+  #onChipMissing(problem: string): void {
     this.#detach(problem);
     if (problem !== this.#problem) this.#warn('gpio.chip_unusable', GPIO_DEVICE, problem);
     this.#problem = problem;
@@ -195,13 +187,13 @@ class GpioBoard implements Service, SensorSource {
     for (const meter of this.#meters) {
       attemptWrite(
         () => meter.save(),
-        (problem) => this.#ports.logger.error('gpio.count_not_kept', { line: meter.name, problem }),
+        (problem) => this.#parts.logger.error('gpio.count_not_kept', { line: meter.name, problem }),
       );
     }
   }
 
   #warn(event: string, line: string, message: string): void {
-    const { clock, logger, events } = this.#ports;
+    const { clock, logger, events } = this.#parts;
     const key = `${event} ${line}`;
     const lastMs = this.#warnedMs.get(key);
     if (lastMs !== undefined && clock.monotonic() - lastMs < WARNING_MS) return;
@@ -215,15 +207,15 @@ function isMeter(config: GpioInputConfig): config is GpioInputConfig & { readonl
   return config.countsPerUnit !== undefined;
 }
 
-/** What became of outputs that were to be made safe; each as text for people. */
+/** The result of `makeOutputsSafe`, each output as text for people. */
 export interface SafeOutputs {
   /** Such as `garden_pump off`. */
   readonly safe: readonly string[];
-  /** Those that could not be set, with the reason. */
+  /** Outputs that could not be set, with the reason. */
   readonly missed: readonly string[];
 }
 
-/** Sets the outputs to their safe state where nobody has their lines, and gives the lines back. Never throws. */
+/** Sets the outputs whose lines are free to their safe state, and gives the lines back. Never throws. */
 export function makeOutputsSafe(chip: GpioChip, outputs: GpioConfig['outputs']): SafeOutputs {
   const [safe, missed]: [string[], string[]] = [[], []];
   for (const [name, { line, activeLow: isActiveLow, safe: state }] of Object.entries(outputs)) {

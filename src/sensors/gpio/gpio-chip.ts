@@ -70,8 +70,8 @@ export interface GpioChip extends Disposable {
   /** What the driver calls it, such as `pinctrl-rp1`: the same after every start. */
   readonly label: string;
   lines(): readonly GpioLineInfo[];
-  /** `hear` gets every change from now on, oldest first, never from within this call. */
-  requestInput(request: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput;
+  /** `onEdge` gets every change from now on, oldest first, never from within this call. */
+  requestInput(request: GpioInputRequest, onEdge: (edge: GpioEdge) => void): GpioInput;
   requestOutput(request: GpioOutputRequest): GpioOutput;
 }
 

@@ -1,9 +1,8 @@
 import { optionalSection, type Settings } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/json.ts';
-import { ID_PATTERN, TITLE, UNIT } from '../device-config.ts';
-import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
-import { findLine, GPIO_BIASES, GPIO_EDGES, type GpioChip } from './gpio-chip.ts';
+import { ID_PATTERN, mapOf, TITLE, UNIT } from '../device-config.ts';
+import { GPIO_BIASES, GPIO_EDGES } from './gpio-chip.ts';
 
 const STATES = ['on', 'off'] as const;
 export type GpioState = (typeof STATES)[number];
@@ -50,15 +49,9 @@ const OUTPUT = optionalSection(
   ['line'],
 );
 
-/** Names are parts of tools' names, such as `pump` of `gpio:pump_turn_on`. */
+/** A name is a part of the names of tools, such as `pump` of `gpio:pump_turn_on`. */
 const namedLines = <const Line extends JsonSchema>(line: Line) =>
-  ({
-    type: 'object',
-    default: {},
-    maxProperties: 64,
-    propertyNames: { pattern: '^[a-z][a-z0-9_]{0,39}$' },
-    additionalProperties: line,
-  }) as const;
+  ({ ...mapOf(line), maxProperties: 64, propertyNames: { pattern: '^[a-z][a-z0-9_]{0,39}$' } }) as const;
 
 /** JSON Schema of `sensors.gpio` in the configuration file. */
 export const GPIO_SECTION = optionalSection({
@@ -77,7 +70,7 @@ export type GpioOutputConfig = Settings<typeof OUTPUT>;
 /** Lines of one chip by the names that people and tools use. */
 export type GpioConfig = Settings<typeof GPIO_SECTION>;
 
-/** CONFIG_INVALID for lines that contradict each other, which no schema can say. */
+/** Throws CONFIG_INVALID for contradictions that a schema cannot find. */
 export function checkGpioConfig({ inputs, outputs }: GpioConfig): void {
   const seen = new Map<number | string, string>();
   const entries = [...named('inputs', inputs), ...named('outputs', outputs)];
@@ -100,53 +93,4 @@ function named(part: string, lines: Readonly<Record<string, Pick<GpioInputConfig
 
 function invalid(message: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', message);
-}
-
-/** Device that all lines belong to: it is away while their chip is. */
-export const GPIO_DEVICE = 'gpio';
-
-/** A named line of the configuration, with or without a chip behind it. */
-export interface GpioLine {
-  readonly name: string;
-  /** How sensors are told of it. */
-  readonly sensor: FoundSensor;
-  /** Why it cannot be read or set; undefined while it can. */
-  readonly problem: string | undefined;
-  /** Takes the line; what goes wrong becomes its problem. Nothing where it is taken already. */
-  attach(chip: GpioChip): void;
-  /** Gives it back. */
-  detach(problem: string): void;
-  /** What it is now, or why nobody knows. */
-  sample(): SensorSample;
-  /** What it says unasked; the answer stops it. */
-  listen(hear: SampleListener): () => void;
-}
-
-type LineWords = Pick<GpioInputConfig, 'kind' | 'unit' | 'title' | 'area'>;
-
-/** The offset that the configuration means. NOT_FOUND says what the chip calls its lines. */
-export function offsetOf(chip: GpioChip, wanted: number | string): number {
-  const lines = chip.lines();
-  const offset = findLine(lines, wanted);
-  if (offset !== undefined) return offset;
-  const names = lines.map(({ name }) => name).filter((name) => name !== '');
-  const there = typeof wanted === 'number' || names.length === 0 ? `only 0 to ${lines.length - 1}` : `only ${names.join(', ')}`;
-  throw new AtmoError('NOT_FOUND', `${chip.label} has no line ${wanted}, ${there}`, { line: wanted });
-}
-
-/** What went wrong, for people. */
-export function problemOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** A line as a sensor. */
-export function lineSensor(name: string, { kind, unit, title = titleOf(name), area }: LineWords): FoundSensor {
-  const place = { address: `${GPIO_DEVICE}:${name}`, device: GPIO_DEVICE, reading: name };
-  return { ...place, kind, unit, title, ...(area !== undefined && { area }), isConfigured: true };
-}
-
-/** A name as a title: `front_door` is `Front door`. */
-function titleOf(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

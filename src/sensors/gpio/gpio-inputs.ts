@@ -1,212 +1,148 @@
 import type { Clock } from '../../core/clock.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
-import type { GpioChip, GpioEdge, GpioInput } from './gpio-chip.ts';
-import { type GpioInputConfig, type GpioLine, lineSensor, offsetOf, problemOf } from './gpio-config.ts';
+import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest } from './gpio-chip.ts';
+import type { GpioInputConfig } from './gpio-config.ts';
+import { GpioLine, offsetOf } from './gpio-line.ts';
 
-/** What inputs are made from. */
-export interface InputPorts {
+interface InputCollaborators {
   readonly clock: Clock;
-  /** Tells people of something that goes on at a line; the event is a word such as `gpio.flutters`. */
+  /** Warns people about a line; the event is a word such as `gpio.flutters`. */
   readonly warn: (event: string, line: string, message: string) => void;
 }
 
-/** An input that is a state, such as a door contact: each change is told. */
-export class StateInput implements GpioLine {
-  readonly name: string;
-  readonly sensor: FoundSensor;
-  readonly #ports: InputPorts;
+/** An input that is a state, such as a door contact: it emits each change. */
+export class StateInput extends GpioLine {
+  readonly #parts: InputCollaborators;
   readonly #config: GpioInputConfig;
-  readonly #listeners = new Set<SampleListener>();
   readonly #guard: EdgeRateLimit;
-  #input: GpioInput | undefined;
-  #problem = 'its chip was not opened yet';
 
-  constructor(ports: InputPorts, name: string, config: GpioInputConfig) {
-    this.name = name;
-    this.sensor = lineSensor(name, config);
-    this.#ports = ports;
+  constructor(parts: InputCollaborators, name: string, config: GpioInputConfig) {
+    super(name, config);
+    this.#parts = parts;
     this.#config = config;
-    const { clock, warn } = ports;
+    const { clock, warn } = parts;
     this.#guard = new EdgeRateLimit({
       clock,
-      emitState: () => this.#tell(this.sample()),
+      emitState: () => this.emit(),
       warn: () => warn('gpio.flutters', name, `${name} changes too fast to tell every change; is its wire connected, its bias set?`),
     });
   }
 
-  get problem(): string | undefined {
-    return this.#input ? undefined : this.#problem;
-  }
-
-  attach(chip: GpioChip): void {
-    if (this.#input) return;
-    const { line, activeLow: isActiveLow, bias, debounceMs, edge = 'both' } = this.#config;
-    try {
-      const request = { offset: offsetOf(chip, line), isActiveLow, bias, debounceMs, edge };
-      this.#input = chip.requestInput(request, (change) => this.#changed(change));
-    } catch (error) {
-      this.#problem = problemOf(error);
-    }
-  }
-
-  detach(problem: string): void {
+  override detach(problem: string): void {
     this.#guard.reset();
-    this.#input?.[Symbol.dispose]();
-    this.#input = undefined;
-    this.#problem = problem;
+    super.detach(problem);
   }
 
-  sample(): SensorSample {
-    const { address } = this.sensor;
-    try {
-      return this.#input ? { address, value: this.#input.isActive() } : { address, fault: 'gone', detail: this.#problem };
-    } catch (error) {
-      return { address, fault: 'gone', detail: problemOf(error) };
-    }
+  protected take(chip: GpioChip): GpioInput {
+    return chip.requestInput(inputRequest(chip, this.#config, 'both'), (change) => this.#onChange(change));
   }
 
-  listen(hear: SampleListener): () => void {
-    this.#listeners.add(hear);
-    return () => this.#listeners.delete(hear);
-  }
-
-  #changed({ edge, ageMs, missed }: GpioEdge): void {
-    const { clock, warn } = this.#ports;
+  #onChange({ edge, ageMs, missed }: GpioEdge): void {
+    const { clock, warn } = this.#parts;
     if (missed > 0) warn('gpio.changes_missed', this.name, `${this.name}: ${missed} changes came faster than they could be read`);
     const atMs = Math.round(clock.now() - ageMs);
-    this.#guard.pass(() => this.#tell({ address: this.sensor.address, value: edge === 'rising', atMs }));
+    this.#guard.pass(() => this.emit({ address: this.sensor.address, value: edge === 'rising', atMs }));
   }
+}
 
-  #tell(sample: SensorSample): void {
-    for (const hear of this.#listeners) hear(sample);
-  }
+function inputRequest(chip: GpioChip, config: GpioInputConfig, defaultEdge: 'both' | 'rising'): GpioInputRequest {
+  const { line, activeLow: isActiveLow, bias, debounceMs, edge = defaultEdge } = config;
+  return { offset: offsetOf(chip, line), isActiveLow, bias, debounceMs, edge };
 }
 
 const SPACE = 'gpio-pulses';
 
-/** What meters are made from. */
-interface PulsePorts {
-  readonly store: KeyValueStore;
-}
-
 /**
- * An input that counts the pulses of a meter. Its value is all that was ever counted, in the unit of the meter. Pulses that the
- * kernel saw and could not keep count too: it numbers them. Those of the time without a hub are nobody's.
+ * An input that counts the pulses of a meter. Its value is the sum of all counted pulses, in the unit of the meter. Pulses that the kernel
+ * dropped count too, since it numbers them; pulses while no hub runs do not. It emits no samples, but is read like a thermometer: a
+ * history of every pulse would wear the card out.
  */
-export class PulseInput implements GpioLine {
-  readonly name: string;
-  readonly sensor: FoundSensor;
+export class PulseInput extends GpioLine {
   readonly #store: KeyValueStore;
-  readonly #config: GpioInputConfig;
-  readonly #countsPerUnit: number;
-  #input: GpioInput | undefined;
-  #problem = 'its chip was not opened yet';
+  readonly #config: GpioInputConfig & { readonly countsPerUnit: number };
   #count: number;
   #savedCount: number;
 
-  constructor({ store }: PulsePorts, name: string, config: GpioInputConfig & { readonly countsPerUnit: number }) {
-    this.name = name;
-    this.sensor = lineSensor(name, config);
+  constructor({ store }: { readonly store: KeyValueStore }, name: string, config: GpioInputConfig & { readonly countsPerUnit: number }) {
+    super(name, config);
     this.#store = store;
     this.#config = config;
-    this.#countsPerUnit = config.countsPerUnit;
-    const kept = store.get(SPACE, name);
-    this.#count = typeof kept === 'number' ? kept : 0;
+    const saved = store.get(SPACE, name);
+    this.#count = typeof saved === 'number' ? saved : 0;
     this.#savedCount = this.#count;
   }
 
-  get problem(): string | undefined {
-    return this.#input ? undefined : this.#problem;
-  }
-
-  attach(chip: GpioChip): void {
-    if (this.#input) return;
-    const { line, activeLow: isActiveLow, bias, debounceMs, edge = 'rising' } = this.#config;
-    try {
-      const request = { offset: offsetOf(chip, line), isActiveLow, bias, debounceMs, edge };
-      this.#input = chip.requestInput(request, ({ missed }) => {
-        this.#count += 1 + missed;
-      });
-    } catch (error) {
-      this.#problem = problemOf(error);
-    }
-  }
-
-  detach(problem: string): void {
-    this.#input?.[Symbol.dispose]();
-    this.#input = undefined;
-    this.#problem = problem;
-    // What the disk does not take now, the board writes when it saves all meters.
+  override detach(problem: string): void {
+    super.detach(problem);
+    // After a failed write the count is saved with all meters.
     attemptWrite(() => this.save());
   }
 
-  /** Writes the count down where it has changed. */
+  /** Saves a count that changed. */
   save(): void {
     if (this.#count === this.#savedCount) return;
     this.#store.set(SPACE, this.name, this.#count);
     this.#savedCount = this.#count;
   }
 
-  sample(): SensorSample {
-    const { address } = this.sensor;
-    if (!this.#input) return { address, fault: 'gone', detail: this.#problem };
-    return { address, value: this.#count / this.#countsPerUnit };
+  protected take(chip: GpioChip): GpioInput {
+    return chip.requestInput(inputRequest(chip, this.#config, 'rising'), ({ missed }) => {
+      this.#count += 1 + missed;
+    });
   }
 
-  /** A meter is read like a thermometer: a history with every pulse would wear the card out. */
-  listen(): () => void {
-    return () => {};
+  protected override read(): number {
+    return this.#count / this.#config.countsPerUnit;
   }
 }
 
-/** A hand, a door and a relay stay far below; a wire that nobody holds does not. */
+/** A hand, a door and a relay stay far below; an unconnected wire does not. */
 const MOST_A_SECOND = 20;
 const SECOND_MS = 1000;
 
 interface EdgeRateLimitCollaborators {
   readonly clock: Clock;
-  /** Tells the state as it is when this is called. */
+  /** Emits the present state. */
   readonly emitState: () => void;
-  /** Says once in a while that changes come too fast. */
+  /** Warns of changes that come too fast. */
   readonly warn: () => void;
 }
 
-/** Lets changes through up to a rate; above it only the state at the end of each second is told. */
+/** Emits changes up to a rate; above it, only the state at the end of each second. */
 class EdgeRateLimit {
-  readonly #ports: EdgeRateLimitCollaborators;
-  #told = 0;
+  readonly #parts: EdgeRateLimitCollaborators;
+  #emitted = 0;
   #hasMore = false;
   #cancel: (() => void) | undefined;
 
-  constructor(ports: EdgeRateLimitCollaborators) {
-    this.#ports = ports;
+  constructor(parts: EdgeRateLimitCollaborators) {
+    this.#parts = parts;
   }
 
-  /** Tells a change, or keeps it back. */
-  pass(tell: () => void): void {
-    this.#cancel ??= this.#ports.clock.after(SECOND_MS, () => this.#endSecond());
-    this.#told += 1;
-    if (this.#told <= MOST_A_SECOND) {
-      tell();
+  /** Emits a change, or drops it above the rate. */
+  pass(emit: () => void): void {
+    this.#cancel ??= this.#parts.clock.after(SECOND_MS, () => this.#endSecond());
+    this.#emitted += 1;
+    if (this.#emitted <= MOST_A_SECOND) {
+      emit();
       return;
     }
-    if (!this.#hasMore) this.#ports.warn();
+    if (!this.#hasMore) this.#parts.warn();
     this.#hasMore = true;
   }
 
-  /** Forgets what was kept back; changes may come again later. */
+  /** Starts anew, without the state at the end of the second. */
   reset(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#told = 0;
+    this.#emitted = 0;
     this.#hasMore = false;
   }
 
   #endSecond(): void {
     const isBehind = this.#hasMore;
     this.reset();
-    if (isBehind) this.#ports.emitState();
+    if (isBehind) this.#parts.emitState();
   }
 }

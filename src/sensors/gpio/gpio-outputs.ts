@@ -3,79 +3,62 @@ import { AtmoError } from '../../core/errors.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioOutput } from './gpio-chip.ts';
-import { type GpioLine, type GpioOutputConfig, lineSensor, offsetOf, problemOf } from './gpio-config.ts';
+import type { GpioOutputConfig } from './gpio-config.ts';
+import { GpioLine, offsetOf } from './gpio-line.ts';
 
-/** An output: set by tools, safe whenever the hub stops or a time is over. */
-export class OutputLine implements GpioLine {
-  readonly name: string;
-  readonly sensor: FoundSensor;
+/** An output: tools set it, and it goes to its safe state when the hub stops or a time is over. */
+export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
-  readonly #listeners = new Set<SampleListener>();
-  #output: GpioOutput | undefined;
-  #problem = 'its chip was not opened yet';
   #isFirst = true;
-  /** Ends what set the output before: its timer, its pulse. */
+  /** Aborts the timer or pulse of the last change. */
   #turn = new AbortController();
 
   constructor(clock: Clock, name: string, config: GpioOutputConfig) {
-    this.name = name;
-    this.sensor = lineSensor(name, { ...config, kind: 'switch', unit: '' });
+    super(name, { ...config, kind: 'switch', unit: '' });
     this.#clock = clock;
     this.#config = config;
   }
 
-  get problem(): string | undefined {
-    return this.#output ? undefined : this.#problem;
+  override detach(problem: string): void {
+    this.makeSafe();
+    super.detach(problem);
   }
 
-  /** At the start of the hub with its first state; a chip that comes back finds the safe one. */
-  attach(chip: GpioChip): void {
-    if (this.#output) return;
+  /** Takes the line in its initial state at the start of the hub, and in the safe state when the chip returns. */
+  protected take(chip: GpioChip): GpioOutput {
     const { line, activeLow: isActiveLow, initial, safe } = this.#config;
     const state = this.#isFirst ? (initial ?? safe) : safe;
-    try {
-      this.#output = chip.requestOutput({ offset: offsetOf(chip, line), isActiveLow, isActive: state === 'on' });
-    } catch (error) {
-      this.#problem = problemOf(error);
-      return;
-    }
+    const output = chip.requestOutput({ offset: offsetOf(chip, line), isActiveLow, isActive: state === 'on' });
     this.#isFirst = false;
     if (state !== safe) this.#limit(undefined);
+    return output;
   }
 
-  detach(problem: string): void {
-    this.makeSafe();
-    this.#output?.[Symbol.dispose]();
-    this.#output = undefined;
-    this.#problem = problem;
-  }
-
-  /** For the last moment: never throws, and is in force when it returns. */
+  /** Sets the safe state before it returns, and never throws. */
   makeSafe(): void {
     this.#turn.abort();
     try {
-      this.#output?.set(this.#config.safe === 'on');
+      this.held?.set(this.#config.safe === 'on');
     } catch {
-      // A chip that is gone drives nothing.
+      // A lost chip drives nothing.
     }
   }
 
   /**
-   * Sets it, for `seconds` where they are given: then it goes back to the safe state. DEVICE_UNREACHABLE when its chip is away.
-   * A later call ends what an earlier one has begun.
+   * Sets the output; after `seconds`, where given, it returns to the safe state. A later call ends the timer or pulse of an earlier one.
+   * DEVICE_UNREACHABLE without its chip.
    */
   set(isOn: boolean, seconds?: number): void {
     const output = this.#taken();
     this.#turn.abort();
     output.set(isOn);
-    this.#tell();
+    this.emit();
     if (isOn !== this.#isSafeOn) this.#limit(seconds);
   }
 
-  /** Leaves the safe state for a moment; false when another call took over meanwhile. Ends early, and safe, when the signal aborts. */
+  /** Leaves the safe state for a moment. Returns false when another call took over meanwhile. An aborted signal ends the pulse early. */
   async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
     this.set(!this.#isSafeOn);
     const turn = this.#turn.signal;
@@ -90,51 +73,31 @@ export class OutputLine implements GpioLine {
     return this.#taken().isActive();
   }
 
-  sample(): SensorSample {
-    const { address } = this.sensor;
-    try {
-      return { address, value: this.isOn() };
-    } catch (error) {
-      return { address, fault: 'gone', detail: problemOf(error) };
-    }
-  }
-
-  listen(hear: SampleListener): () => void {
-    this.#listeners.add(hear);
-    return () => this.#listeners.delete(hear);
-  }
-
   get #isSafeOn(): boolean {
     return this.#config.safe === 'on';
   }
 
-  /** Goes back to the safe state when its time is over. */
+  /** Returns to the safe state when the time is over. */
   #limit(seconds = Number.POSITIVE_INFINITY): void {
     const turn = new AbortController();
     this.#turn = turn;
     const limitMs = Math.min(seconds, this.#config.maxSeconds ?? Number.POSITIVE_INFINITY) * 1000;
     if (limitMs === Number.POSITIVE_INFINITY) return;
-    const cancel = this.#clock.after(limitMs, () => this.#timeIsOver());
+    const cancel = this.#clock.after(limitMs, () => {
+      this.makeSafe();
+      this.emit();
+    });
     turn.signal.addEventListener('abort', cancel, { once: true });
   }
 
-  #timeIsOver(): void {
-    this.makeSafe();
-    this.#tell();
-  }
-
   #taken(): GpioOutput {
-    if (this.#output) return this.#output;
-    throw new AtmoError('DEVICE_UNREACHABLE', `The output ${this.name} cannot be reached: ${this.#problem}`, { output: this.name });
-  }
-
-  #tell(): void {
-    for (const hear of this.#listeners) hear(this.sample());
+    if (this.held) return this.held;
+    throw new AtmoError('DEVICE_UNREACHABLE', `The output ${this.name} cannot be reached: ${this.problem}`, { output: this.name });
   }
 }
 
 const LONGEST_PULSE_MS = 10_000;
-/** Over the longest pulse: a call that waits for nothing else. */
+/** Longer than the longest pulse; the call waits for nothing else. */
 const TIMEOUT_MS = 15_000;
 
 const RETURNS = {
@@ -145,8 +108,8 @@ const RETURNS = {
 };
 
 /**
- * `gpio:<name>_turn_on`, `_turn_off` and `_pulse`; what leads away from a dangerous output's safe state needs an approval. `area` of
- * the configuration is what the room is called today.
+ * `gpio:<name>_turn_on`, `_turn_off` and `_pulse`. A call that leaves the safe state of a dangerous output needs an approval. `area` of the
+ * configuration is the present name of the room.
  */
 export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
   return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({

@@ -64,11 +64,11 @@ export class SimulatedChip implements GpioChip {
     }));
   }
 
-  requestInput(request: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput {
+  requestInput(request: GpioInputRequest, onEdge: (edge: GpioEdge) => void): GpioInput {
     const line = this.#take(request.offset, 'input');
     if (request.bias === 'pull-up') line.isHigh = true;
     const input = new SimInput(this.#clock, line, request);
-    line.changed = () => input.settle(hear);
+    line.changed = () => input.settle(onEdge);
     return input;
   }
 
@@ -125,7 +125,7 @@ class SimInput implements GpioInput {
     return this.#isStableHigh !== this.#request.isActiveLow;
   }
 
-  settle(hear: (edge: GpioEdge) => void): void {
+  settle(onEdge: (edge: GpioEdge) => void): void {
     this.#cancel();
     const changedMs = this.#clock.monotonic();
     this.#cancel = this.#clock.after(this.#request.debounceMs, () => {
@@ -133,7 +133,7 @@ class SimInput implements GpioInput {
       this.#isStableHigh = this.#line.isHigh;
       const edge = this.isActive() ? 'rising' : 'falling';
       const isWanted = this.#request.edge === 'both' || this.#request.edge === edge;
-      if (isWanted) hear({ edge, ageMs: this.#clock.monotonic() - changedMs, missed: 0 });
+      if (isWanted) onEdge({ edge, ageMs: this.#clock.monotonic() - changedMs, missed: 0 });
     });
   }
 

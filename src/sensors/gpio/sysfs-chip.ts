@@ -53,7 +53,7 @@ export class SysfsChip implements GpioChip {
     });
   }
 
-  requestInput({ offset, isActiveLow, bias, edge, debounceMs }: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput {
+  requestInput({ offset, isActiveLow, bias, edge, debounceMs }: GpioInputRequest, onEdge: (edge: GpioEdge) => void): GpioInput {
     if (bias !== 'as-is') {
       throw new AtmoError('NOT_SUPPORTED', `Line ${offset}: this interface of the kernel knows no bias; set backend: chardev`, { offset });
     }
@@ -64,7 +64,7 @@ export class SysfsChip implements GpioChip {
     try {
       tell(`Line ${offset} of ${this.label}`, () =>
         line.watch((error, value) => {
-          if (!error) hear({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
+          if (!error) onEdge({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
         }),
       );
       return held;

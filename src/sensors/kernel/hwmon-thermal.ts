@@ -1,9 +1,9 @@
 import { slug } from '../../core/ids.ts';
-import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
-import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs, scaled } from './sysfs.ts';
+import type { FoundSensor } from '../sensor-source.ts';
+import { KernelSource, kernelNumber, type ReadOutcome, scaled } from './sysfs.ts';
 
 const HWMON_CLASS = 'class/hwmon';
-/** What the kernel shows a second time: thermal zones, and probes on 1-Wire, which would convert twice. */
+/** Devices that the kernel shows a second time: thermal zones, and probes on 1-Wire, which would convert twice. */
 const SHOWN_ELSEWHERE = /^(?:thermal_zone\d+|(?:10|22|28|3b|42)-[0-9a-f]{12})$/;
 
 interface HwmonLocation {
@@ -12,44 +12,34 @@ interface HwmonLocation {
 }
 
 /**
- * Monitoring chips: temperatures, voltages, fans, and alarms that they raise themselves. The number of `hwmon0` changes from start to
- * start (Documentation/ABI/testing/sysfs-class-hwmon), so a chip is known by its name and by the device that it belongs to.
+ * Monitoring chips: temperatures, voltages, fans, and their own alarms. The number of `hwmon0` changes from start to start
+ * (Documentation/ABI/testing/sysfs-class-hwmon), so the address of a chip has its name and the device that it belongs to.
  */
-export class HwmonSource implements SensorSource {
+export class HwmonSource extends KernelSource {
   readonly name = 'hwmon';
-  readonly #kernel: Sysfs;
-  readonly #lane = new ReadLock();
-  readonly #places = new Map<string, HwmonLocation>();
-
-  constructor({ kernel }: { readonly kernel: Sysfs }) {
-    this.#kernel = kernel;
-  }
+  readonly #locations = new Map<string, HwmonLocation>();
 
   async find(): Promise<readonly FoundSensor[]> {
-    const chips = await this.#kernel.list(HWMON_CLASS);
+    const chips = await this.kernel.list(HWMON_CLASS);
     const found = await Promise.all(chips.map((name) => this.#findChip(`${HWMON_CLASS}/${name}`)));
     return found.flat();
   }
 
-  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
-    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readChannel(this.#places.get(address)) }, hear);
-  }
-
   async #findChip(folder: string): Promise<readonly FoundSensor[]> {
-    const place = await this.#kernel.nameBehind(`${folder}/device`);
-    if (place !== undefined && SHOWN_ELSEWHERE.test(place)) return [];
-    const name = (await this.#kernel.maybe(`${folder}/name`)) ?? 'chip';
-    const chip = place === undefined ? name : `${name}@${place}`;
-    const channels = monitorChannels(await this.#kernel.list(folder));
-    return Promise.all(channels.map((channel) => this.#admit({ folder, channel }, { chip, name })));
+    const device = await this.kernel.nameBehind(`${folder}/device`);
+    if (device !== undefined && SHOWN_ELSEWHERE.test(device)) return [];
+    const name = (await this.kernel.maybe(`${folder}/name`)) ?? 'chip';
+    const chip = device === undefined ? name : `${name}@${device}`;
+    const channels = monitorChannels(await this.kernel.list(folder));
+    return Promise.all(channels.map((channel) => this.#add({ folder, channel }, { chip, name })));
   }
 
-  async #admit(place: HwmonLocation, { chip, name }: { readonly chip: string; readonly name: string }): Promise<FoundSensor> {
-    const { folder, channel } = place;
+  async #add(location: HwmonLocation, { chip, name }: { readonly chip: string; readonly name: string }): Promise<FoundSensor> {
+    const { folder, channel } = location;
     const address = `hwmon:${chip}/${channel.channel}`;
-    this.#places.set(address, place);
+    this.#locations.set(address, location);
     const [input = ''] = channel.channel.split('_');
-    const label = await this.#kernel.maybe(`${folder}/${input}_label`);
+    const label = await this.kernel.maybe(`${folder}/${input}_label`);
     return {
       address,
       device: slug(chip, '-') || 'chip',
@@ -60,14 +50,15 @@ export class HwmonSource implements SensorSource {
     };
   }
 
-  async #readChannel(place: HwmonLocation | undefined): Promise<ReadOutcome> {
-    if (!place) return { fault: 'gone', detail: 'is no channel that was found' };
-    const { folder, channel } = place;
-    // A chip says so when the diode of a channel is open or shorted; its value is then any number.
-    if ((await this.#kernel.maybe(`${folder}/${channel.channel}_fault`)) === '1') {
+  protected async readOne(address: string): Promise<ReadOutcome> {
+    const location = this.#locations.get(address);
+    if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
+    const { folder, channel } = location;
+    // The chip reports an open or shorted diode of a channel; its value is then any number.
+    if ((await this.kernel.maybe(`${folder}/${channel.channel}_fault`)) === '1') {
       return { fault: 'suspect', detail: 'the chip reports a fault of this channel' };
     }
-    const text = await this.#kernel.text(`${folder}/${channel.attribute}`);
+    const text = await this.kernel.text(`${folder}/${channel.attribute}`);
     return channel.factor === undefined ? { value: kernelNumber(text) === 1 } : scaled(text, channel.factor);
   }
 }
@@ -78,7 +69,7 @@ interface MonitorChannel {
   readonly attribute: string;
   readonly kind: string;
   readonly unit: string;
-  /** What one of the kernel's units is in ours; absent for an alarm, which is 0 or 1. */
+  /** Converts the kernel's unit to ours; absent for an alarm, which is 0 or 1. */
   readonly factor?: number;
 }
 
@@ -94,10 +85,10 @@ const KINDS: Readonly<Record<string, { readonly kind: string; readonly unit: str
 };
 
 const VALUE = /^((temp|in|curr|power|energy|humidity|fan)\d+)_input$/;
-/** A limit that the chip watches itself, such as `in0_lcrit_alarm`, the Raspberry Pi's word for too little voltage. */
+/** A limit that the chip watches itself, such as `in0_lcrit_alarm`, which on a Raspberry Pi means too low a voltage. */
 const ALARM = /^((?:temp|in|curr|power|humidity|fan)\d+(?:_[a-z]+)?_alarm)$/;
 
-/** What a chip's attributes measure. */
+/** The channels in the attributes of a chip. */
 function monitorChannels(attributes: readonly string[]): readonly MonitorChannel[] {
   return attributes.flatMap((attribute): readonly MonitorChannel[] => {
     const [, channel, type = ''] = VALUE.exec(attribute) ?? [];
@@ -112,24 +103,18 @@ const THERMAL_CLASS = 'class/thermal';
 const ABSOLUTE_ZERO = -273.15;
 
 /**
- * The kernel's thermal zones: how warm the board's own parts are (Documentation/ABI/testing/sysfs-class-thermal). Zones are known by
- * their type; those of one type, which nothing else tells apart, by their order.
+ * The kernel's thermal zones: temperatures of the board's own parts (Documentation/ABI/testing/sysfs-class-thermal). The address of a zone
+ * has its type, and for several zones of one type their order, since nothing else distinguishes them.
  */
-export class ThermalSource implements SensorSource {
+export class ThermalSource extends KernelSource {
   readonly name = 'thermal';
-  readonly #kernel: Sysfs;
-  readonly #lane = new ReadLock();
   #folders: ReadonlyMap<string, string> = new Map();
 
-  constructor({ kernel }: { readonly kernel: Sysfs }) {
-    this.#kernel = kernel;
-  }
-
   async find(): Promise<readonly FoundSensor[]> {
-    const zones = (await this.#kernel.list(THERMAL_CLASS)).filter((name) => /^thermal_zone\d+$/.test(name));
+    const zones = (await this.kernel.list(THERMAL_CLASS)).filter((name) => /^thermal_zone\d+$/.test(name));
     const folders = new Map<string, string>();
     for (const zone of zones) {
-      const type = (await this.#kernel.maybe(`${THERMAL_CLASS}/${zone}/type`)) ?? 'zone';
+      const type = (await this.kernel.maybe(`${THERMAL_CLASS}/${zone}/type`)) ?? 'zone';
       const alike = [...folders.keys()].filter((known) => known === `thermal:${type}` || known.startsWith(`thermal:${type}@`)).length;
       folders.set(alike === 0 ? `thermal:${type}` : `thermal:${type}@${alike + 1}`, `${THERMAL_CLASS}/${zone}`);
     }
@@ -137,14 +122,10 @@ export class ThermalSource implements SensorSource {
     return [...folders.keys()].map(zoneOf);
   }
 
-  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
-    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readZone(address) }, hear);
-  }
-
-  async #readZone(address: string): Promise<ReadOutcome> {
+  protected async readOne(address: string): Promise<ReadOutcome> {
     const folder = this.#folders.get(address);
     if (folder === undefined) return { fault: 'gone', detail: 'is no zone any more' };
-    const outcome = scaled(await this.#kernel.text(`${folder}/temp`), 1e-3);
+    const outcome = scaled(await this.kernel.text(`${folder}/temp`), 1e-3);
     // THERMAL_TEMP_INVALID of the kernel, -274000: no temperature yet.
     const isCold = 'value' in outcome && Number(outcome.value) < ABSOLUTE_ZERO;
     return isCold ? { fault: 'suspect', detail: 'the zone has no temperature yet' } : outcome;

@@ -1,6 +1,6 @@
 import { slug } from '../../core/ids.ts';
-import { type FoundSensor, type ReadRequest, roundedValue, type SampleListener, type SensorSource } from '../sensor-source.ts';
-import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs, scaled } from './sysfs.ts';
+import { type FoundSensor, roundedValue } from '../sensor-source.ts';
+import { KernelSource, kernelNumber, type ReadOutcome, scaled } from './sysfs.ts';
 
 const DEVICES = 'bus/iio/devices';
 
@@ -13,48 +13,38 @@ interface IioLocation {
 
 /**
  * Chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number of `iio:device0` changes from start to
- * start, so a chip is known by its name and where it sits.
+ * start, so the address of a chip has its name and its place on the bus.
  */
-export class IioSource implements SensorSource {
+export class IioSource extends KernelSource {
   readonly name = 'iio';
-  readonly #kernel: Sysfs;
-  readonly #lane = new ReadLock();
-  readonly #places = new Map<string, IioLocation>();
-
-  constructor({ kernel }: { readonly kernel: Sysfs }) {
-    this.#kernel = kernel;
-  }
+  readonly #locations = new Map<string, IioLocation>();
 
   async find(): Promise<readonly FoundSensor[]> {
-    const folders = (await this.#kernel.list(DEVICES)).filter((name) => name.startsWith('iio:device'));
+    const folders = (await this.kernel.list(DEVICES)).filter((name) => name.startsWith('iio:device'));
     const found = await Promise.all(folders.map((name) => this.#findChip(`${DEVICES}/${name}`)));
     return found.flat();
   }
 
-  async read(request: ReadRequest, hear: SampleListener): Promise<void> {
-    await readInSequence(request, { lane: this.#lane, read: (address) => this.#readChannel(this.#places.get(address)) }, hear);
-  }
-
   async #findChip(folder: string): Promise<readonly FoundSensor[]> {
-    const chip = (await this.#kernel.maybe(`${folder}/name`)) ?? 'chip';
-    const place = (await this.#kernel.placeOf(folder)).at(-2) ?? '';
-    const attributes = await this.#kernel.list(folder);
+    const chip = (await this.kernel.maybe(`${folder}/name`)) ?? 'chip';
+    const place = (await this.kernel.placeOf(folder)).at(-2) ?? '';
+    const attributes = await this.kernel.list(folder);
     const channels = channelsOf(attributes);
-    return Promise.all(channels.map((channel) => this.#admit({ folder, channel, attributes }, { chip, place })));
+    return Promise.all(channels.map((channel) => this.#add({ folder, channel, attributes }, { chip, place })));
   }
 
-  /** Scale and offset are looked up anew with each look around: they go with the range that somebody may set. */
-  async #admit(
+  /** Each search reads scale and offset anew: they depend on the range, which programs may change. */
+  async #add(
     { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
     { chip, place }: { readonly chip: string; readonly place: string },
   ): Promise<FoundSensor> {
     const shared = async (name: 'offset' | 'scale', absent: number) => {
       const attribute = sharedAttributes(channel.channel, name).find((candidate) => attributes.includes(candidate));
-      return attribute === undefined ? absent : (kernelNumber(await this.#kernel.maybe(`${folder}/${attribute}`)) ?? absent);
+      return attribute === undefined ? absent : (kernelNumber(await this.kernel.maybe(`${folder}/${attribute}`)) ?? absent);
     };
     const address = `iio:${chip}@${place}/${channel.channel}`;
-    this.#places.set(address, { folder, channel, offset: await shared('offset', 0), scale: await shared('scale', 1) });
-    const label = await this.#kernel.maybe(`${folder}/in_${channel.channel}_label`);
+    this.#locations.set(address, { folder, channel, offset: await shared('offset', 0), scale: await shared('scale', 1) });
+    const label = await this.kernel.maybe(`${folder}/in_${channel.channel}_label`);
     return {
       address,
       device: slug(`${chip}-${place}`, '-') || 'chip',
@@ -66,24 +56,25 @@ export class IioSource implements SensorSource {
   }
 
   /** (raw + offset) × scale, Documentation/ABI/testing/sysfs-bus-iio. */
-  async #readChannel(place: IioLocation | undefined): Promise<ReadOutcome> {
-    if (!place) return { fault: 'gone', detail: 'is no channel that was found' };
-    const { folder, channel, offset, scale } = place;
-    const text = await this.#kernel.text(`${folder}/in_${channel.channel}_${channel.isProcessed ? 'input' : 'raw'}`);
+  protected async readOne(address: string): Promise<ReadOutcome> {
+    const location = this.#locations.get(address);
+    if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
+    const { folder, channel, offset, scale } = location;
+    const text = await this.kernel.text(`${folder}/in_${channel.channel}_${channel.isProcessed ? 'input' : 'raw'}`);
     if (channel.isProcessed) return scaled(text, channel.factor);
     const raw = scaled(text, 1);
     return 'value' in raw ? { value: roundedValue((Number(raw.value) + offset) * scale * channel.factor) } : raw;
   }
 }
 
-/** What a channel measures, and what one of the kernel's units is in ours. */
-export interface ChannelKind {
+/** The measured quantity of a channel; `factor` converts the kernel's unit to ours. */
+interface ChannelKind {
   readonly kind: string;
   readonly unit: string;
   readonly factor: number;
 }
 
-/** A channel of a chip as its attributes name it, such as `temp`, `voltage0` or `concentration_co2`. */
+/** A channel of a chip with the name in its attributes, such as `temp`, `voltage0` or `concentration_co2`. */
 interface Channel extends ChannelKind {
   readonly channel: string;
   readonly reading: string;
@@ -119,7 +110,7 @@ const KINDS: Readonly<Record<string, ChannelKind>> = {
   angl: kindOf('angle', 'rad'),
 };
 
-/** Channels whose modifier says more than their type, in the words of the capability files. */
+/** Channels whose modifier is more exact than their type, in the words of the capability files. */
 const MODIFIED: Readonly<Record<string, ChannelKind>> = {
   concentration_co2: kindOf('co2', 'ppm', 1e4),
   concentration_voc: kindOf('tvoc', 'ppb', 1e7),
@@ -130,7 +121,7 @@ const MODIFIED: Readonly<Record<string, ChannelKind>> = {
 
 const ATTRIBUTE = /^in_([a-z]+)((?:\d+)?(?:-[a-z]+\d+)?(?:_[a-z0-9]+)?)_(raw|input)$/;
 
-/** The channels that a chip's attributes show; those of a type that nobody knows are left out. */
+/** The channels in the attributes of a chip, without those of unknown types. */
 function channelsOf(attributes: readonly string[]): readonly Channel[] {
   const channels = attributes.flatMap((attribute) => {
     const [, type = '', rest = '', form] = ATTRIBUTE.exec(attribute) ?? [];
@@ -140,15 +131,15 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
     if (!known) return [];
     return [{ ...known, channel, reading: slug(modified ? modified.kind : known.kind + rest, '_'), isProcessed: form === 'input' }];
   });
-  // A chip with both computes better than we do.
+  // The value that the chip computes is better than ours.
   return channels.filter(
     ({ channel, isProcessed }) => isProcessed || !channels.some((other) => other.channel === channel && other.isProcessed),
   );
 }
 
 /**
- * Where `offset` and `scale` of a channel may stand, the nearest first: a chip shares them between channels of a type, or all
- * (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
+ * The attributes that may have `offset` and `scale` of a channel, the most exact first: a chip shares them between the channels of a type,
+ * or all (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
  */
 function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
   const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');

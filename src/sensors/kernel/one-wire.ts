@@ -3,24 +3,25 @@ import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../
 import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs } from './sysfs.ts';
 
 const DEVICES = 'bus/w1/devices';
-/** Families that measure temperatures (Documentation/w1/slaves/w1_therm.rst). */
+/** Families of temperature probes (Documentation/w1/slaves/w1_therm.rst). */
 const PROBE = /^(?:10|22|28|3b|42)-[0-9a-f]{12}$/;
 const SOURCE = 'w1:';
 const BULK = 'therm_bulk_read';
-/** One probe alone gains nothing. */
+/** With one probe a bulk conversion saves no time. */
 const BULK_FROM = 2;
 const BULK_LOOKS = 20;
 const BULK_LOOK_MS = 100;
 
 /**
- * Temperature probes on 1-Wire (driver w1_therm). A read starts a conversion, up to 750 ms: one at a time on a bus, or all of a bus at
- * once where the driver can (`therm_bulk_read`) and the hub may write it.
+ * Temperature probes on 1-Wire (driver w1_therm). A read starts a conversion of up to 750 ms: one at a time on a bus, or all of a bus at
+ * once where the driver supports it (`therm_bulk_read`) and the hub may write the attribute.
  */
 export class W1Source implements SensorSource {
   readonly name = 'w1';
   readonly #kernel: Sysfs;
   readonly #clock: Clock;
-  readonly #lanes = new Map<string, ReadLock>();
+  /** One for each bus. */
+  readonly #locks = new Map<string, ReadLock>();
   readonly #lastCelsius = new Map<string, number>();
 
   constructor({ kernel, clock }: { readonly kernel: Sysfs; readonly clock: Clock }) {
@@ -33,24 +34,24 @@ export class W1Source implements SensorSource {
     return names.filter((name) => PROBE.test(name)).map(probe);
   }
 
-  async read({ addresses, signal }: ReadRequest, hear: SampleListener): Promise<void> {
-    const buses = new Map<string, string[]>();
-    for (const address of addresses) {
-      const bus = await this.#busOf(address);
-      buses.set(bus, [...(buses.get(bus) ?? []), address]);
-    }
-    await Promise.all([...buses].map(([bus, ofBus]) => this.#readBus(bus, { addresses: ofBus, signal }, hear)));
+  async read({ addresses, signal }: ReadRequest, onSample: SampleListener): Promise<void> {
+    const located = await Promise.all(addresses.map(async (address) => ({ address, bus: await this.#busOf(address) })));
+    const buses = [...Map.groupBy(located, ({ bus }) => bus)];
+    const readings = buses.map(([bus, probes]) => {
+      return this.#readBus(bus, { addresses: probes.map(({ address }) => address), signal }, onSample);
+    });
+    await Promise.all(readings);
   }
 
-  async #readBus(bus: string, request: ReadRequest, hear: SampleListener): Promise<void> {
-    const lane = this.#lanes.get(bus) ?? new ReadLock();
-    this.#lanes.set(bus, lane);
-    if (request.addresses.length >= BULK_FROM && !lane.isTaken) await this.#convertAll(bus, lane, request.signal);
-    await readInSequence(request, { lane, read: (address) => this.#readProbe(address) }, hear);
+  async #readBus(bus: string, request: ReadRequest, onSample: SampleListener): Promise<void> {
+    const lock = this.#locks.get(bus) ?? new ReadLock();
+    this.#locks.set(bus, lock);
+    if (request.addresses.length >= BULK_FROM && !lock.isTaken) await this.#convertAll(bus, lock, request.signal);
+    await readInSequence(request, { lock, read: (address) => this.#readProbe(address) }, onSample);
   }
 
-  /** Whatever hinders it, each probe can still be asked alone. */
-  async #convertAll(bus: string, lane: ReadLock, signal: AbortSignal): Promise<void> {
+  /** After any failure each probe can still be read alone. */
+  async #convertAll(bus: string, lock: ReadLock, signal: AbortSignal): Promise<void> {
     const path = `${DEVICES}/${bus}/${BULK}`;
     if ((await this.#kernel.maybe(path)) === undefined) return;
     const convert = async () => {
@@ -58,7 +59,7 @@ export class W1Source implements SensorSource {
       for (let look = 0; look < BULK_LOOKS && !signal.aborted && (await this.#kernel.maybe(path)) === '-1'; look++)
         await pause(this.#clock, BULK_LOOK_MS, signal);
     };
-    await lane.run(convert, signal).catch(() => undefined);
+    await lock.run(convert, signal).catch(() => undefined);
   }
 
   async #readProbe(address: string): Promise<ReadOutcome> {
@@ -89,22 +90,21 @@ function probe(name: string): FoundSensor {
   };
 }
 
-/** What the chip has in its memory until the first conversion (Maxim DS18B20, "Memory"). */
+/** The value in the memory of the chip until the first conversion (Maxim DS18B20, "Memory"). */
 const POWER_ON = 85;
-/** What comes of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
+/** The value of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
 const NO_POWER = 127.94;
-/** Byte 6 of the memory while no conversion has been (the same). */
+/** Byte 6 of the memory before the first conversion (the same). */
 const NO_CONVERSION = 0x0c;
-/** A true 85 °C comes from near by. */
+/** Before a true 85 °C the temperature was near. */
 const NEAR_CELSIUS = 5;
-/** Thermocouples reach further than the chips that measure their own temperature. */
+/** Thermocouples have a greater range than the other chips. */
 const THERMOCOUPLES = '3b';
 
-/** What is known of a probe besides what it says. */
-export interface ProbeContext {
-  /** Family code, the first two digits of its id. */
+interface ProbeContext {
+  /** Family code, the first two digits of the id. */
   readonly family: string;
-  /** The last value that was believed, °C. */
+  /** The last accepted value, °C. */
   readonly lastCelsius?: number;
 }
 
@@ -115,18 +115,15 @@ export interface ProbeContext {
 export function parseProbe(text: string, context: ProbeContext): ReadOutcome {
   if (text.trim() === '') return { fault: 'busy', detail: 'a conversion is running' };
   const [first = '', second = ''] = text.split('\n');
-  if (!first.includes('crc=')) return believe(kernelNumber(first), { ...context, memory: [] });
-  // What stands behind a NO is the last value that was right, however old.
+  if (!first.includes('crc=')) return checkedValue(kernelNumber(first), { ...context, memory: [] });
+  // With NO the second line has the last correct value, however old.
   if (!first.endsWith('YES')) return { fault: 'garbled', detail: 'the checksum is wrong; look at the wires and the resistor' };
-  const memory =
-    first
-      .split(' : ')[0]
-      ?.split(' ')
-      .map((byte) => Number.parseInt(byte, 16)) ?? [];
-  return believe(kernelNumber(/t=(-?\d+)/.exec(second)?.[1]), { ...context, memory });
+  const [bytes = ''] = first.split(' : ');
+  const memory = bytes.split(' ').map((byte) => Number.parseInt(byte, 16));
+  return checkedValue(kernelNumber(/t=(-?\d+)/.exec(second)?.[1]), { ...context, memory });
 }
 
-function believe(
+function checkedValue(
   millidegrees: number | undefined,
   { family, lastCelsius, memory }: ProbeContext & { readonly memory: readonly number[] },
 ): ReadOutcome {

@@ -1,9 +1,17 @@
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { orAborted } from '../../core/clock.ts';
-import { type ReadRequest, roundedValue, type SampleListener, type SensorFault, type SensorSample } from '../sensor-source.ts';
+import {
+  type FoundSensor,
+  type ReadRequest,
+  roundedValue,
+  type SampleListener,
+  type SensorFault,
+  type SensorSample,
+  type SensorSource,
+} from '../sensor-source.ts';
 
-/** The kernel's sysfs, or a recording of one. What is missing is not there, never an error. */
+/** The kernel's sysfs, or a recording of one. A missing file is no error. */
 export class Sysfs {
   readonly #root: string;
 
@@ -11,23 +19,23 @@ export class Sysfs {
     this.#root = root;
   }
 
-  /** Names in a folder, sorted; none where there is no such folder. */
+  /** Names in a folder, sorted; none for a missing folder. */
   async list(path: string): Promise<readonly string[]> {
     const names = await readdir(join(this.#root, path)).catch(() => []);
     return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   }
 
-  /** The text of an attribute without its line end. Rejects as `readFile` does; a driver may take its time. */
+  /** The text of an attribute without its line end. Rejects as `readFile` does; a driver may need time. */
   async text(path: string): Promise<string> {
     return (await readFile(join(this.#root, path), 'utf8')).trimEnd();
   }
 
-  /** The same of an attribute that need not be there. */
+  /** The same; undefined for an attribute that cannot be read. */
   async maybe(path: string): Promise<string | undefined> {
     return this.text(path).catch(() => undefined);
   }
 
-  /** The text of the first of two attributes that is there. */
+  /** The text of the first of two attributes that exists. */
   async either(first: string, second: string): Promise<string> {
     return this.text(first).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -39,12 +47,12 @@ export class Sysfs {
     await writeFile(join(this.#root, path), text);
   }
 
-  /** The name of what a link leads to, such as `1-0076`; undefined where there is no such link. */
+  /** The name of the target of a link, such as `1-0076`; undefined without the link. */
   async nameBehind(path: string): Promise<string | undefined> {
     return realpath(join(this.#root, path)).then(basename, () => undefined);
   }
 
-  /** Names of the folders in which something really is, from the outside in. */
+  /** Names of the folders of the real path, the outermost first. */
   async placeOf(path: string): Promise<readonly string[]> {
     return realpath(join(this.#root, path)).then(
       (real) => real.split('/'),
@@ -53,32 +61,47 @@ export class Sysfs {
   }
 }
 
-/** A value in the unit of its sensor, or why there is none. */
+/** Sensors of the kernel that are read one after the other. */
+export abstract class KernelSource implements SensorSource {
+  abstract readonly name: string;
+  protected readonly kernel: Sysfs;
+  readonly #lock = new ReadLock();
+
+  constructor({ kernel }: { readonly kernel: Sysfs }) {
+    this.kernel = kernel;
+  }
+
+  abstract find(): Promise<readonly FoundSensor[]>;
+
+  async read(request: ReadRequest, onSample: SampleListener): Promise<void> {
+    await readInSequence(request, { lock: this.#lock, read: (address) => this.readOne(address) }, onSample);
+  }
+
+  protected abstract readOne(address: string): Promise<ReadOutcome>;
+}
+
+/** A value in the unit of its sensor, or the reason for its absence. */
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
-/** Reads one sensor; what it throws is an error of the kernel. */
-export type ReadOne = (address: string) => Promise<ReadOutcome>;
-
-/** Reads sensors one after the other in a lane and tells each; `busy` for all while an earlier read still hangs there. */
+/**
+ * Reads sensors one after the other under a lock and emits each sample; `busy` for all while an earlier read still hangs. `read` rejects
+ * with errors of the kernel.
+ */
 export async function readInSequence(
   { addresses, signal }: ReadRequest,
-  { lane, read }: { lane: ReadLock; read: ReadOne },
-  hear: SampleListener,
+  { lock, read }: { readonly lock: ReadLock; readonly read: (address: string) => Promise<ReadOutcome> },
+  onSample: SampleListener,
 ) {
   for (const address of addresses) {
     if (signal.aborted) return;
-    const sample = lane.isTaken ? BUSY : await outcomeOf(lane, () => read(address), signal);
-    if (!signal.aborted) hear({ address, ...sample } satisfies SensorSample);
+    const sample = lock.isTaken ? BUSY : await lock.run(() => read(address), signal).catch(readFault);
+    if (!signal.aborted) onSample({ address, ...sample } satisfies SensorSample);
   }
 }
 
 const BUSY: ReadFault = { fault: 'busy', detail: 'an earlier read has not come back yet' };
 
-async function outcomeOf(lane: ReadLock, read: () => Promise<ReadOutcome>, signal: AbortSignal): Promise<ReadOutcome> {
-  return lane.run(read, signal).catch(readFault);
-}
-
-/** A number as drivers write it; undefined for anything else. */
+/** A number in the format of drivers; undefined for any other text. */
 export function kernelNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,2})?$/i.test(text.trim()) ? Number(text) : undefined;
 }
@@ -91,7 +114,7 @@ export function scaled(text: string, factor: number): ReadOutcome {
   return { fault: 'garbled', detail: `${JSON.stringify(text.slice(0, 40))} is no number` };
 }
 
-/** Why a reading failed, for people and for the count of misses. */
+/** The reason for a failed reading, for people and for the count of failures. */
 interface ReadFault {
   readonly fault: SensorFault;
   readonly detail: string;
@@ -99,7 +122,7 @@ interface ReadFault {
 
 const GONE = 'does not answer; is it still connected?';
 
-/** What drivers mean by their errors (errno(3)). */
+/** Meaning of the errors of drivers (errno(3)). */
 const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EIO: { fault: 'garbled', detail: 'the driver got no sound answer (I/O error)' },
   EAGAIN: { fault: 'busy', detail: 'the driver has no value now' },
@@ -108,15 +131,15 @@ const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EPERM: { fault: 'gone', detail: 'may not be read; give the user of the hub the right to' },
 };
 
-/** The meaning of what reading an attribute threw. */
+/** The meaning of an error from reading an attribute. */
 function readFault(error: unknown): ReadFault {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return MEANINGS[code] ?? { fault: 'gone', detail: code === '' || code === 'ENOENT' ? GONE : `${GONE} (${code})` };
 }
 
 /**
- * A way that only one goes at a time. A read of the kernel cannot be called back: whoever gives up waiting leaves the lane taken until
- * the kernel lets go, so that a bus that hangs costs one thread and never all of them.
+ * A lock for one read at a time. A read of the kernel cannot be cancelled: after an abort the lock stays taken until the kernel returns, so
+ * that a bus that hangs blocks one thread and never all of them.
  */
 export class ReadLock {
   #isTaken = false;
@@ -125,7 +148,7 @@ export class ReadLock {
     return this.#isTaken;
   }
 
-  /** Does the work, or rejects with the signal's reason when that aborts first. */
+  /** Runs the work, or rejects with the reason of the signal when it aborts first. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#isTaken = true;
     const done = work().finally(() => {

@@ -3,35 +3,35 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { SerialPortConfig } from '../sensor-config.ts';
 
-/** What a port tells while it is open. */
+/** Events of an open port. */
 export interface PortListener {
   data(chunk: Buffer): void;
-  /** It is gone, pulled or failed; said once. */
+  /** Is called once, when the port is unplugged or fails. */
   closed(reason: string): void;
 }
 
-/** Port: opens a serial port for reading. DEVICE_UNREACHABLE, or NOT_CONFIGURED without the package that it takes. */
+/** Port: opens a serial port for reading. DEVICE_UNREACHABLE, or NOT_CONFIGURED without the package. */
 export type OpenSerialPort = (
   settings: Pick<SerialPortConfig, 'path' | 'baud' | 'parity' | 'dataBits' | 'stopBits'>,
   listener: PortListener,
 ) => Promise<AsyncDisposable>;
 
-/** The part of the package `serialport` that is used. */
+/** The used part of the package `serialport`. */
 interface SerialModule {
   readonly SerialPort: new (options: object, opened: (error: Error | null) => void) => SerialStream;
 }
 
 interface SerialStream {
   readonly isOpen: boolean;
-  on(event: 'data', hear: (chunk: Buffer) => void): unknown;
-  on(event: 'error', hear: (error: Error) => void): unknown;
-  on(event: 'close', hear: (error?: Error) => void): unknown;
+  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'close', listener: (error?: Error) => void): unknown;
   close(closed: () => void): void;
 }
 
 const PACKAGE = 'serialport';
 
-/** Opens ports through the package `serialport`, which the owner installs: most hubs have no such port. */
+/** Opens ports with the package `serialport`, which the owner installs: most hubs have no such port. */
 export function serialPorts(load: () => Promise<unknown> = () => import(PACKAGE)): OpenSerialPort {
   return async ({ path, baud, parity, dataBits, stopBits }, listener) => {
     const { SerialPort } = await loadModule(load);
@@ -65,26 +65,26 @@ async function loadModule(load: () => Promise<unknown>): Promise<SerialModule> {
 interface SerialConnectionCollaborators {
   readonly clock: Clock;
   readonly open: OpenSerialPort;
-  readonly hear: (line: string) => void;
+  readonly onLine: (line: string) => void;
 }
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 
-/** Keeps one serial port open: an instrument that is pulled is heard again after it was plugged in. */
+/** Keeps one serial port open, and reopens it after an instrument was plugged in again. */
 export class SerialConnection implements Service {
-  readonly #ports: SerialConnectionCollaborators;
+  readonly #parts: SerialConnectionCollaborators;
   readonly #config: SerialPortConfig;
   readonly #stop = new AbortController();
   #problem: string | undefined = 'has not been opened yet';
   #running: Promise<void> = Promise.resolve();
 
-  constructor(ports: SerialConnectionCollaborators, config: SerialPortConfig) {
-    this.#ports = ports;
+  constructor(parts: SerialConnectionCollaborators, config: SerialPortConfig) {
+    this.#parts = parts;
     this.#config = config;
   }
 
-  /** Why nothing can be heard now; undefined while the port is open. */
+  /** The reason why the port is closed; undefined while it is open. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -103,18 +103,18 @@ export class SerialConnection implements Service {
     while (!stop.aborted) {
       const wasOpen = await this.#listen(stop);
       retryMs = wasOpen ? FIRST_RETRY_MS : Math.min(LAST_RETRY_MS, retryMs * 2);
-      await pause(this.#ports.clock, retryMs, stop);
+      await pause(this.#parts.clock, retryMs, stop);
     }
   }
 
-  /** Until the port closes or the hub stops; false where it could not be opened. */
+  /** Lasts until the port closes or the hub stops. Returns false where the port could not be opened. */
   async #listen(stop: AbortSignal): Promise<boolean> {
     const closed = Promise.withResolvers<string>();
-    const lines = new LineSplitter(this.#ports.hear);
+    const lines = new LineSplitter(this.#parts.onLine);
     const end = () => closed.resolve('the hub stops');
     stop.addEventListener('abort', end);
     try {
-      await using _port = await this.#ports.open(this.#config, { data: (chunk) => lines.add(chunk), closed: closed.resolve });
+      await using _port = await this.#parts.open(this.#config, { data: (chunk) => lines.add(chunk), closed: closed.resolve });
       this.#problem = undefined;
       if (!stop.aborted) this.#problem = await closed.promise;
       return true;
@@ -127,17 +127,17 @@ export class SerialConnection implements Service {
   }
 }
 
-/** No instrument says more in a line; noise without line ends must not fill the memory. */
+/** No instrument sends longer lines; noise without line ends must not fill the memory. */
 const MAX_LINE = 1024;
 
-/** Makes lines of chunks; what is longer than any line of an instrument is dropped up to its end. */
+/** Splits chunks into lines, and drops lines that are too long. */
 class LineSplitter {
-  readonly #hear: (line: string) => void;
+  readonly #onLine: (line: string) => void;
   #begun = '';
   #isDropping = false;
 
-  constructor(hear: (line: string) => void) {
-    this.#hear = hear;
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
   }
 
   add(chunk: Buffer): void {
@@ -157,6 +157,6 @@ class LineSplitter {
     const isWhole = !this.#isDropping && line !== '' && line.length <= MAX_LINE;
     this.#begun = '';
     this.#isDropping = false;
-    if (isWhole) this.#hear(line);
+    if (isWhole) this.#onLine(line);
   }
 }

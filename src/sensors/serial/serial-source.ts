@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { tryParseJson } from '../../core/json.ts';
+import { tryParseJson, valueAt } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { SerialPortConfig, SerialReadingConfig } from '../sensor-config.ts';
 import {
@@ -13,11 +13,6 @@ import {
 } from '../sensor-source.ts';
 import { type OpenSerialPort, SerialConnection } from './serial-port.ts';
 
-interface LatestValue {
-  readonly value: number;
-  readonly atMs: number;
-}
-
 interface Port {
   readonly device: string;
   readonly config: SerialPortConfig;
@@ -25,15 +20,15 @@ interface Port {
   readonly instrument: SerialConnection;
 }
 
-/** Instruments that send lines over serial ports: they speak when they want, and are asked for what they said last. */
+/** Instruments that send lines over serial ports at any time; a read returns the last value. */
 export class SerialSource implements SensorSource, Service {
   readonly name = 'serial';
   readonly #clock: Clock;
   readonly #ports: readonly Port[];
-  readonly #heard = new Map<string, LatestValue>();
+  readonly #latest = new Map<string, { readonly value: number; readonly atMs: number }>();
   readonly #listeners = new Set<SampleListener>();
 
-  /** CONFIG_INVALID for a pattern that cannot be. */
+  /** CONFIG_INVALID for a malformed pattern. */
   constructor(
     { clock, open }: { readonly clock: Clock; readonly open: OpenSerialPort },
     ports: Readonly<Record<string, SerialPortConfig>>,
@@ -45,7 +40,7 @@ export class SerialSource implements SensorSource, Service {
         device,
         config,
         fieldsOf,
-        instrument: new SerialConnection({ clock, open, hear: (line) => this.#take(port, line) }, config),
+        instrument: new SerialConnection({ clock, open, onLine: (line) => this.#onLine(port, line) }, config),
       };
       return port;
     });
@@ -65,33 +60,33 @@ export class SerialSource implements SensorSource, Service {
     );
   }
 
-  async read({ addresses, signal }: ReadRequest, hear: SampleListener): Promise<void> {
-    for (const address of addresses) if (!signal.aborted) hear(this.#lastOf(address));
+  async read({ addresses, signal }: ReadRequest, onSample: SampleListener): Promise<void> {
+    for (const address of addresses) if (!signal.aborted) onSample(this.#lastOf(address));
   }
 
-  listen(hear: SampleListener): () => void {
-    this.#listeners.add(hear);
-    return () => this.#listeners.delete(hear);
+  listen(onSample: SampleListener): () => void {
+    this.#listeners.add(onSample);
+    return () => this.#listeners.delete(onSample);
   }
 
   #lastOf(address: string): SensorSample {
-    const heard = this.#heard.get(address);
+    const latest = this.#latest.get(address);
     const port = this.#ports.find(({ device }) => address.startsWith(`serial:${device}/`));
     const problem = port ? port.instrument.problem : 'is no instrument of the configuration';
     if (problem !== undefined) return { address, fault: 'gone', detail: problem };
-    const isFresh = heard && this.#clock.now() - heard.atMs <= (port?.config.silentAfterSeconds ?? 0) * 1000;
-    return isFresh ? { address, ...heard } : { address, fault: 'gone', detail: 'says nothing that the settings know' };
+    const isFresh = latest && this.#clock.now() - latest.atMs <= (port?.config.silentAfterSeconds ?? 0) * 1000;
+    return isFresh ? { address, ...latest } : { address, fault: 'gone', detail: 'says nothing that the settings know' };
   }
 
-  #take({ device, config, fieldsOf }: Port, line: string): void {
+  #onLine({ device, config, fieldsOf }: Port, line: string): void {
     const fieldOf = fieldsOf(line);
     const atMs = this.#clock.now();
     for (const [name, reading] of Object.entries(config.readings)) {
       const value = measured(fieldOf(reading.field ?? name), reading);
       if (value === undefined) continue;
       const address = `serial:${device}/${name}`;
-      this.#heard.set(address, { value, atMs });
-      for (const hear of this.#listeners) hear({ address, value, atMs });
+      this.#latest.set(address, { value, atMs });
+      for (const onSample of this.#listeners) onSample({ address, value, atMs });
     }
   }
 }
@@ -110,7 +105,7 @@ function serialSensor(device: string, config: SerialPortConfig, [name, reading]:
   };
 }
 
-/** Numbers alone: what else an instrument says is no measurement. */
+/** The number of a field; other texts are no measurement. */
 function measured(text: string | undefined, reading: SerialReadingConfig): number | undefined {
   const number = text === undefined || text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
   return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
@@ -122,7 +117,7 @@ type FieldsOf = (line: string) => (field: string) => string | undefined;
 const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
 const NOTHING = () => undefined;
 
-/** How lines of a port are read. CONFIG_INVALID for a pattern that is none or names nothing. */
+/** The parser for the lines of a port. CONFIG_INVALID for a malformed pattern and for one without named groups. */
 function lineReader({ format, pattern }: Pick<SerialPortConfig, 'format' | 'pattern'>, setting: string): FieldsOf {
   if (format === 'json') return jsonFields;
   if (format === 'pairs') return pairFields;
@@ -142,17 +137,13 @@ function patternOf(pattern: string, setting: string): RegExp {
   throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
 }
 
-/** Members of objects inside have dots in their names. */
+/** Names of members of nested objects have dots. */
 function jsonFields(line: string) {
   const root = tryParseJson(line);
   return (field: string) => {
-    const value = field.split('.').reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
+    const value = root === undefined ? undefined : valueAt(root, field.split('.'));
     return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string' ? String(value) : undefined;
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function pairFields(line: string) {
@@ -167,7 +158,7 @@ interface Conversion {
 
 const times = (unit: string, factor: number): Conversion => ({ unit, convert: (value) => value * factor });
 
-/** Units that instruments speak, and the one in which the hub keeps such values: that of the tools and of other sensors of the kind. */
+/** Units of instruments, each with the unit that the hub stores, which tools and other sensors of the kind use. */
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   '°F': { unit: '°C', convert: (value) => ((value - 32) * 5) / 9 },
   K: { unit: '°C', convert: (value) => value - 273.15 },
@@ -190,7 +181,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   cm: times('m', 1e-2),
 };
 
-/** How values in `unit` are kept; a unit that the table lacks stays as it is. */
+/** The stored unit for `unit`, with the conversion; a unit that is not in the table stays. */
 export function storedUnit(unit: string): Conversion {
   return (Object.hasOwn(CONVERSIONS, unit) ? CONVERSIONS[unit] : undefined) ?? times(unit, 1);
 }

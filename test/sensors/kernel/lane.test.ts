@@ -8,7 +8,7 @@ const rounds = async (
   signal: AbortSignal,
 ): Promise<readonly SensorSample[]> => {
   const samples: SensorSample[] = [];
-  await readInSequence({ addresses: ['a', 'b'], signal }, { lane, read }, (sample) => samples.push(sample));
+  await readInSequence({ addresses: ['a', 'b'], signal }, { lock: lane, read }, (sample) => samples.push(sample));
   return samples;
 };
 const patient = () => new AbortController().signal;
