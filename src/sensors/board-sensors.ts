@@ -19,69 +19,68 @@ interface BoardSensorsCollaborators extends SensorRecorderCollaborators {
   readonly random?: () => number;
 }
 
-/** Makes readings, history and events of the board's own sensors; those that come later are there within a poll interval. */
+/** Makes readings, history and events of the board's own sensors. A new sensor is listed within a poll interval. */
 export class BoardSensors implements Service {
-  readonly #polls: readonly SourcePoller[];
-  readonly #feed: SensorRecorder;
-  readonly #areas: SensorRecorderCollaborators['areas'];
-  #stopHearing: () => void = () => {};
+  readonly #pollers: readonly SourcePoller[];
+  readonly #recorder: SensorRecorder;
+  readonly #areas: AreaChanges;
+  #stopListening: () => void = () => {};
 
-  constructor(ports: BoardSensorsCollaborators, settings: SensorsConfig) {
-    const feed = new SensorRecorder(ports);
-    this.#feed = feed;
-    this.#areas = ports.areas;
-    const { clock, logger, random = Math.random } = ports;
-    this.#polls = ports.sources.map((source) => new SourcePoller({ clock, logger, random, feed, source }, settings));
+  constructor(parts: BoardSensorsCollaborators, settings: SensorsConfig) {
+    const { clock, logger, random = Math.random } = parts;
+    const recorder = new SensorRecorder(parts);
+    this.#recorder = recorder;
+    this.#areas = parts.areas;
+    this.#pollers = parts.sources.map((source) => new SourcePoller({ clock, logger, random, recorder, source }, settings));
   }
 
-  /** Resolves when what is there is listed; the first values follow. */
+  /** Resolves when the present sensors are listed; the first values follow. */
   async start(): Promise<void> {
-    this.#stopHearing = this.#areas.onAreaRenamed(() => this.#feed.relocate());
-    await Promise.all(this.#polls.map((poll) => poll.start()));
+    this.#stopListening = this.#areas.onAreaRenamed(() => this.#recorder.relocate());
+    await Promise.all(this.#pollers.map((poller) => poller.start()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopHearing();
-    await Promise.all(this.#polls.map((poll) => poll[Symbol.asyncDispose]()));
+    this.#stopListening();
+    await Promise.all(this.#pollers.map((poller) => poller[Symbol.asyncDispose]()));
   }
 }
 
-interface SourcePollerCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface SourcePollerCollaborators extends Pick<SensorRecorderCollaborators, 'clock' | 'logger'> {
   readonly random: () => number;
-  readonly feed: SensorRecorder;
+  readonly recorder: SensorRecorder;
   readonly source: SensorSource;
 }
 
-/** A slow bus with many probes needs its time; a driver that hangs has to end some day. */
+/** Enough for a slow bus with many probes; it also ends the read of a driver that hangs. */
 const READ_LIMIT_MS = 60_000;
 const SENSOR_LIMIT_MS = 3000;
-/** Hubs and sensors that were switched on together need not speak together. */
+/** Keeps hubs and sensors that were switched on together from reading in one moment. */
 const JITTER = 0.1;
 const SHORTEST_PAUSE_MS = 50;
 
-/** Looks for the sensors of one source and reads each when it is due, never two rounds at a time. */
+/** Searches the sensors of one source and reads each when it is due, never two rounds at a time. */
 class SourcePoller implements Service {
-  readonly #ports: SourcePollerCollaborators;
+  readonly #parts: SourcePollerCollaborators;
   readonly #settings: SensorsConfig;
   readonly #stop = new AbortController();
   readonly #sensors = new Map<string, { readonly sensor: BoardSensor; dueMs: number }>();
-  readonly #told = new Set<string>();
-  #lookedAtMs = 0;
+  /** Problems that were logged. */
+  readonly #logged = new Set<string>();
+  #searchedAtMs = 0;
   #unlisten: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  constructor(ports: SourcePollerCollaborators, settings: SensorsConfig) {
-    this.#ports = ports;
-    const own = Object.entries(settings.devices).filter(([, { source }]) => source.startsWith(`${ports.source.name}:`));
+  constructor(parts: SourcePollerCollaborators, settings: SensorsConfig) {
+    this.#parts = parts;
+    const own = Object.entries(settings.devices).filter(([, { source }]) => source.startsWith(`${parts.source.name}:`));
     this.#settings = { ...settings, devices: Object.fromEntries(own) };
   }
 
   async start(): Promise<void> {
-    const { source, feed } = this.#ports;
-    await this.#withstand(() => this.#look());
-    this.#unlisten = source.listen?.((sample) => feed.record(sample)) ?? this.#unlisten;
+    const { source, recorder } = this.#parts;
+    await this.#logErrors(() => this.#search());
+    this.#unlisten = source.listen?.((sample) => recorder.record(sample)) ?? this.#unlisten;
     this.#running = this.#run(this.#stop.signal);
   }
 
@@ -93,36 +92,36 @@ class SourcePoller implements Service {
 
   async #run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.#withstand(() => this.#readDue());
-      await pause(this.#ports.clock, this.#untilNextMs(), stop);
-      const isLookDue = this.#ports.clock.monotonic() >= this.#lookedAtMs + this.#lookMs;
-      if (!stop.aborted && isLookDue) await this.#withstand(() => this.#look());
+      await this.#logErrors(() => this.#readDue());
+      await pause(this.#parts.clock, this.#untilNextMs(), stop);
+      const isSearchDue = this.#parts.clock.monotonic() >= this.#nextSearchMs;
+      if (!stop.aborted && isSearchDue) await this.#logErrors(() => this.#search());
     }
   }
 
-  /** One driver that is wrong must not end the others, nor the hub. */
-  async #withstand(work: () => Promise<void>): Promise<void> {
+  /** A faulty driver must not end the others, nor the hub. */
+  async #logErrors(work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => this.#warn(error instanceof Error ? error.message : String(error)));
   }
 
-  get #lookMs(): number {
-    return this.#settings.pollSeconds * 1000;
+  get #nextSearchMs(): number {
+    return this.#searchedAtMs + this.#settings.pollSeconds * 1000;
   }
 
-  async #look(): Promise<void> {
-    const { source, feed, clock } = this.#ports;
-    this.#lookedAtMs = clock.monotonic();
+  async #search(): Promise<void> {
+    const { source, recorder, clock } = this.#parts;
+    this.#searchedAtMs = clock.monotonic();
     const { sensors, problems } = sensorRegistryOf(await source.find(), this.#settings);
     for (const problem of problems) this.#warn(problem);
     for (const sensor of sensors) {
       if (this.#sensors.has(sensor.address)) continue;
-      if (feed.admit(sensor)) this.#sensors.set(sensor.address, { sensor, dueMs: this.#lookedAtMs });
+      if (recorder.add(sensor)) this.#sensors.set(sensor.address, { sensor, dueMs: this.#searchedAtMs });
       else this.#warn(`${sensor.address} would be ${sensor.info.id}, which something else is; give it another name in sensors.devices`);
     }
   }
 
   async #readDue(): Promise<void> {
-    const { source, feed, clock, random } = this.#ports;
+    const { source, recorder, clock, random } = this.#parts;
     const nowMs = clock.monotonic();
     const due = [...this.#sensors.values()].filter(({ dueMs }) => dueMs <= nowMs);
     if (due.length === 0) return;
@@ -131,136 +130,133 @@ class SourcePoller implements Service {
     const cancel = clock.after(Math.max(READ_LIMIT_MS, due.length * SENSOR_LIMIT_MS), () => limit.abort());
     const signal = AbortSignal.any([limit.signal, this.#stop.signal]);
     const addresses = due.map(({ sensor }) => sensor.address);
-    await source.read({ addresses, signal }, (sample) => feed.record(sample)).finally(cancel);
+    await source.read({ addresses, signal }, (sample) => recorder.record(sample)).finally(cancel);
   }
 
   #untilNextMs(): number {
-    const next = Math.min(this.#lookedAtMs + this.#lookMs, ...[...this.#sensors.values()].map(({ dueMs }) => dueMs));
-    return Math.max(SHORTEST_PAUSE_MS, next - this.#ports.clock.monotonic());
+    const next = Math.min(this.#nextSearchMs, ...[...this.#sensors.values()].map(({ dueMs }) => dueMs));
+    return Math.max(SHORTEST_PAUSE_MS, next - this.#parts.clock.monotonic());
   }
 
   #warn(problem: string): void {
-    if (this.#told.has(problem)) return;
-    this.#told.add(problem);
-    this.#ports.logger.warn('sensors.problem', { source: this.#ports.source.name, problem });
+    if (this.#logged.has(problem)) return;
+    this.#logged.add(problem);
+    this.#parts.logger.warn('sensors.problem', { source: this.#parts.source.name, problem });
   }
 }
 
 /** After so many reads without a value a sensor counts as silent. */
 const MISSES = 3;
 
-/** Where readings go, and who is told of them. */
 interface SensorRecorderCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly readings: ReadingStore;
   readonly devices: BoardDevices;
-  /** What the rooms that the configuration names are called today. */
+  /** Present names of the rooms in the configuration. */
   readonly areas: AreaChanges;
 }
 
 interface RecordedSensor {
   readonly sensor: BoardSensor;
   misses: number;
-  hasSpoken: boolean;
-  /** When it measured what it told last, where it says so. */
+  hasValue: boolean;
+  /** Time of the last measurement, where the sensor reports it. */
   measuredAtMs?: number;
-  /** What people were told of it. */
-  told: SensorFault | undefined;
+  /** The last fault in a warning. */
+  warned: SensorFault | undefined;
 }
 
-/** Makes readings of samples: calibrated, recorded, told; values that mean an error are told once and never recorded. */
+/** Calibrates and records samples and emits events. It warns once of a value that means an error, and never records it. */
 class SensorRecorder {
-  readonly #ports: SensorRecorderCollaborators;
-  readonly #fed = new Map<string, RecordedSensor>();
+  readonly #parts: SensorRecorderCollaborators;
+  readonly #sensors = new Map<string, RecordedSensor>();
 
-  constructor(ports: SensorRecorderCollaborators) {
-    this.#ports = ports;
+  constructor(parts: SensorRecorderCollaborators) {
+    this.#parts = parts;
   }
 
-  /** Announces a sensor; false for an id that something else on this hub has. */
-  admit(sensor: BoardSensor): boolean {
-    const { readings, devices, logger } = this.#ports;
+  /** Adds a sensor; false for an id that exists already on this hub. */
+  add(sensor: BoardSensor): boolean {
+    const { readings, devices, logger } = this.#parts;
     if (readings.current(sensor.info.id)) return false;
-    devices.admit(this.#located(sensor.device));
+    devices.add(this.#located(sensor.device));
     readings.describe(sensor.info.id, this.#located(sensor.info));
-    this.#fed.set(sensor.address, { sensor, misses: 0, hasSpoken: false, told: undefined });
-    // The address is what an entry of the configuration needs.
+    this.#sensors.set(sensor.address, { sensor, misses: 0, hasValue: false, warned: undefined });
+    // An entry of the configuration needs the address.
     logger.info('sensor.found', { sensor: sensor.info.id, address: sensor.address });
     return true;
   }
 
-  /** Describes everything anew after rooms got other names. */
+  /** Describes all sensors again after rooms were renamed. */
   relocate(): void {
-    const { readings, devices } = this.#ports;
-    for (const { sensor } of this.#fed.values()) {
+    const { readings, devices } = this.#parts;
+    for (const { sensor } of this.#sensors.values()) {
       readings.describe(sensor.info.id, this.#located(sensor.info));
       devices.relocate(this.#located(sensor.device));
     }
   }
 
-  /** What a sensor said; nothing where it was not admitted. */
+  /** Records the sample of a sensor that was added; ignores any other. */
   record(sample: SensorSample): void {
-    const fed = this.#fed.get(sample.address);
-    if (!fed) return;
-    if ('value' in sample) this.#hear(fed, sample);
-    else this.#miss(fed, sample);
-    this.#updateReachability(fed.sensor.info.device);
+    const recorded = this.#sensors.get(sample.address);
+    if (!recorded) return;
+    if ('value' in sample) this.#onValue(recorded, sample);
+    else this.#onFault(recorded, sample);
+    this.#updateReachability(recorded.sensor.info.device);
   }
 
   #located<T extends { readonly area?: string }>(thing: T): T {
-    return thing.area === undefined ? thing : { ...thing, area: this.#ports.areas.areaToday(thing.area) };
+    return thing.area === undefined ? thing : { ...thing, area: this.#parts.areas.areaToday(thing.area) };
   }
 
-  #hear(fed: RecordedSensor, { value, atMs }: Extract<SensorSample, { readonly value: ReadingValue }>): void {
-    if (fed.told) this.#ports.logger.info('sensor.speaks_again', { sensor: fed.sensor.info.id });
-    const isNews = atMs === undefined || atMs !== fed.measuredAtMs || fed.misses >= MISSES;
-    Object.assign(fed, { misses: 0, hasSpoken: true, told: undefined, measuredAtMs: atMs });
-    if (isNews) this.#record(fed, value, atMs ?? this.#ports.clock.now());
-  }
-
-  #record(fed: RecordedSensor, said: ReadingValue, atMs: number): void {
-    const { readings, events, devices } = this.#ports;
-    const { id, device, unit, kind } = fed.sensor.info;
-    const value = fed.sensor.calibrate(said);
+  #onValue(recorded: RecordedSensor, sample: Extract<SensorSample, { readonly value: ReadingValue }>): void {
+    const { readings, events, devices, logger, clock } = this.#parts;
+    const { sensor, warned, measuredAtMs, misses } = recorded;
+    const { id, device, unit, kind } = sensor.info;
+    const { atMs = clock.now() } = sample;
+    if (warned) logger.info('sensor.speaks_again', { sensor: id });
+    const isNews = sample.atMs === undefined || sample.atMs !== measuredAtMs || misses >= MISSES;
+    Object.assign(recorded, { misses: 0, hasValue: true, warned: undefined, measuredAtMs: sample.atMs });
+    if (!isNews) return;
+    const value = sensor.calibrate(sample.value);
     readings.record(id, value, atMs);
-    devices.hear(device);
+    devices.markSeen(device);
     events.emit('sensor.reading', id, { value, unit, kind, at_ms: atMs });
   }
 
-  #miss(fed: RecordedSensor, { fault, detail }: { readonly fault: SensorFault; readonly detail: string }): void {
-    const { readings, clock } = this.#ports;
-    const { id } = fed.sensor.info;
-    fed.misses += 1;
-    // A wrong wire shows at once; a read that failed may be chance.
-    if (fault === 'suspect' || fed.misses >= MISSES) this.#tell(fed, fault, detail);
-    if (fed.misses === MISSES && fed.hasSpoken) readings.record(id, null, clock.now());
+  #onFault(recorded: RecordedSensor, { fault, detail }: Extract<SensorSample, { readonly fault: SensorFault }>): void {
+    const { readings, clock } = this.#parts;
+    recorded.misses += 1;
+    // A wrong wire shows at once; a failed read may be chance.
+    if (fault === 'suspect' || recorded.misses >= MISSES) this.#warn(recorded, fault, detail);
+    if (recorded.misses === MISSES && recorded.hasValue) readings.record(recorded.sensor.info.id, null, clock.now());
   }
 
-  #tell(fed: RecordedSensor, fault: SensorFault, detail: string): void {
-    if (fed.told === fault) return;
-    const { logger, events } = this.#ports;
-    const { id } = fed.sensor.info;
-    fed.told = fault;
-    logger.warn('sensor.no_value', { sensor: id, address: fed.sensor.address, fault, detail });
-    events.emit('hub.warning', id, { warning: `sensor.${fault}`, message: `${id}: ${detail}` });
+  #warn(recorded: RecordedSensor, fault: SensorFault, detail: string): void {
+    if (recorded.warned === fault) return;
+    const { logger, events } = this.#parts;
+    const { address, info } = recorded.sensor;
+    recorded.warned = fault;
+    logger.warn('sensor.no_value', { sensor: info.id, address, fault, detail });
+    events.emit('hub.warning', info.id, { warning: `sensor.${fault}`, message: `${info.id}: ${detail}` });
   }
 
-  /** A device answers while one of its sensors does. */
+  /** A device is reachable while one of its sensors is. */
   #updateReachability(device: DeviceId): void {
-    const { readings, devices } = this.#ports;
-    const ofDevice = [...this.#fed.values()].filter(({ sensor }) => sensor.info.device === device);
-    const isHeard = ofDevice.some(({ hasSpoken, misses }) => hasSpoken && misses < MISSES);
+    const { readings, devices } = this.#parts;
+    const ofDevice = [...this.#sensors.values()].filter(({ sensor }) => sensor.info.device === device);
+    const isReachable = ofDevice.some(({ hasValue, misses }) => hasValue && misses < MISSES);
     const isSilent = ofDevice.every(({ misses }) => misses >= MISSES);
-    if (!isHeard && !isSilent) return;
-    const reachability = isHeard ? 'reachable' : 'unreachable';
+    if (!isReachable && !isSilent) return;
+    const reachability = isReachable ? 'reachable' : 'unreachable';
     readings.setReachability(device, reachability);
     devices.setReachability(device, reachability);
   }
 }
 
-/** Everything that the kernel's drivers show below `sysfs`. */
+/** The sources for all sensors of the kernel's drivers below `sysfs`. */
 export function kernelSources(clock: Clock, sysfs: string): readonly SensorSource[] {
   const kernel = new Sysfs(sysfs);
   return [new ThermalSource({ kernel }), new HwmonSource({ kernel }), new IioSource({ kernel }), new W1Source({ kernel, clock })];

@@ -1,13 +1,13 @@
 import { optionalSection, type Settings } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
 
-/** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */
+/** Pattern of a word in an id: of a device, a reading, a kind. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
 
-/** JSON Schema of what people read: a line without control characters. */
+/** JSON Schema of a title for people: a line without control characters. */
 export const TITLE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^\\P{C}+$' } as const;
 
-/** Units that have a place in the history and in sentences. */
+/** JSON Schema of a unit. */
 export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as const;
 
 /** JSON Schema of a map whose keys are ids of the owner's choice. */
@@ -24,7 +24,7 @@ export const READING_PROPERTIES = {
 
 const READING = optionalSection(READING_PROPERTIES);
 
-/** What the owner says of a reading. */
+/** The owner's settings for a reading. */
 export type ReadingConfig = Settings<typeof READING>;
 
 /** JSON Schema of `sensors.devices`. */
@@ -45,5 +45,5 @@ export const BOARD_DEVICES = mapOf(
   ),
 );
 
-/** A chip that the owner gave a name; its readings by their names, such as `temperature`. */
+/** A chip with a name of the owner; its readings by their names, such as `temperature`. */
 export type BoardDeviceConfig = Settings<typeof BOARD_DEVICES>[string];

@@ -2,8 +2,8 @@ import { optionalSection, type Settings, section } from '../core/config/config-s
 import { BOARD_DEVICES, mapOf, READING_PROPERTIES, TITLE, UNIT } from './device-config.ts';
 import { GPIO_SECTION } from './gpio/gpio-config.ts';
 
-/** How the lines of an instrument are read: JSON objects, `key=value` pairs, or by a pattern with named groups. */
-export const LINE_FORMATS = ['json', 'pairs', 'pattern'] as const;
+/** Formats of the lines of an instrument: JSON objects, `key=value` pairs, or a pattern with named groups. */
+const LINE_FORMATS = ['json', 'pairs', 'pattern'] as const;
 
 const BAUDS = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600] as const;
 const PARITIES = ['none', 'even', 'odd'] as const;
@@ -50,7 +50,7 @@ const SERIAL_PORTS = mapOf(
   ),
 );
 
-/** One value of the lines. */
+/** One value in the lines. */
 export type SerialReadingConfig = Settings<typeof SERIAL_READING>;
 
 /** An instrument that sends lines; its readings by their names. */
@@ -69,7 +69,7 @@ export const SENSORS_SECTION = section({
 /** The board's own sensors and outputs; the keys of the maps are device ids. */
 export type SensorsConfig = Settings<typeof SENSORS_SECTION>;
 
-/** The rooms that the configuration names, each with the key that says it, such as `sensors.devices.shed.area`. */
+/** The rooms in the configuration, each with its key, such as `sensors.devices.shed.area`. */
 export function configuredAreas({ devices, serial, gpio }: SensorsConfig): readonly { readonly key: string; readonly area: string }[] {
   const sections = { devices, serial, 'gpio.inputs': gpio?.inputs ?? {}, 'gpio.outputs': gpio?.outputs ?? {} };
   return Object.entries(sections).flatMap(([section, entries]) =>

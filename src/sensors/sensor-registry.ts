@@ -4,23 +4,24 @@ import type { Device, DeviceDescription, Reachability } from '../core/devices/de
 import type { ReadingValue, SensorInfo } from '../core/devices/sensor-readings.ts';
 import type { EventBus } from '../core/events.ts';
 import { type DeviceId, parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
+import { present } from '../core/json.ts';
 import { givenName } from '../core/untrusted-text.ts';
 import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';
 import type { SensorsConfig } from './sensor-config.ts';
 import { calibrated, type FoundSensor } from './sensor-source.ts';
 
-/** A sensor as the hub shows it. */
+/** A sensor with its id, titles and calibration. */
 export interface BoardSensor {
   readonly address: string;
   readonly device: BoardDevice;
   readonly info: SensorInfo;
   readonly periodMs: number;
-  /** The value that is kept for a value that the sensor says. */
+  /** Returns the stored value for a value of the sensor. */
   readonly calibrate: (value: ReadingValue) => ReadingValue;
 }
 
-/** What is to be shown of what was found, and what in the settings does not fit it. */
-export interface SensorRegistry {
+/** The listed sensors, and the settings that match none. */
+interface SensorRegistry {
   readonly sensors: readonly BoardSensor[];
   readonly problems: readonly string[];
 }
@@ -33,8 +34,8 @@ const MAX_TITLE = 128;
 const MAX_NAME = 64;
 
 /**
- * Gives what was found its ids and titles: those of the entry in `devices` whose source names it most exactly, else its own where the
- * owner lets the hub look for sensors. The same sensor has the same id after every start.
+ * Gives sensors their ids and titles: those of the entry in `devices` with the most exact source, else their own where the owner lets the
+ * hub discover sensors. The same sensor has the same id after every start.
  */
 export function sensorRegistryOf(found: readonly FoundSensor[], settings: SensorRegistrySettings): SensorRegistry {
   const chips = new Set(found.map(({ address }) => chipOf(address)));
@@ -52,7 +53,7 @@ export function sensorRegistryOf(found: readonly FoundSensor[], settings: Sensor
   return { sensors: [...sensors.values()], problems };
 }
 
-/** An address without the place of its chip names the chip only where it is the only one of its name. */
+/** A source without the place of its chip is valid only where the name of the chip is unique. */
 function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
   const problems: string[] = [];
   const usable = entries.filter(([id, { source }]) => {
@@ -103,10 +104,10 @@ function boardSensor(found: FoundSensor, entry: NamedDevice | undefined, pollSec
 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
 
-/** Chips and owners write it: data that people read. */
+/** Text of chips and owners as one visible line. */
 const oneLine = (text: string): string => givenName(text, MAX_TITLE);
 
-/** What is known of a chip, a probe or the board itself. */
+/** A chip, a probe or the board itself. */
 interface BoardDevice {
   readonly id: DeviceId;
   readonly name: string;
@@ -115,7 +116,7 @@ interface BoardDevice {
 
 const NOBODY = { id: 0, name: '' } as const;
 
-/** What has the board's own sensors and lines, as devices beside those of Matter. */
+/** The devices of the board's own sensors and lines. */
 export class BoardDevices implements DeviceDirectory {
   readonly #clock: Clock;
   readonly #events: EventBus;
@@ -145,52 +146,44 @@ export class BoardDevices implements DeviceDirectory {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Adds a device, unless it is there already. */
-  admit({ id, name, area }: BoardDevice): void {
+  /** Adds a device, unless it exists already. */
+  add({ id, name, area }: BoardDevice): void {
     if (this.#devices.has(id)) return;
-    const nothing = { nodeId: '', vendor: NOBODY, product: NOBODY, deviceTypes: [], isSleepy: false } as const;
-    const device: Device = {
-      id,
-      name,
-      kind: 'board',
-      reachability: 'unknown',
-      lastSeenMs: 0,
-      ...nothing,
-      ...(area !== undefined && { area }),
-    };
+    const empty = { nodeId: '', vendor: NOBODY, product: NOBODY, deviceTypes: [], isSleepy: false } as const;
+    const device: Device = { id, name, kind: 'board', reachability: 'unknown', lastSeenMs: 0, ...empty, ...present({ area }) };
     this.#devices.set(id, device);
-    this.#tell({ kind: 'added', device });
+    this.#notify({ kind: 'added', device });
     this.#events.emit('device.added', id, { name, device_types: [] });
   }
 
-  /** Puts a device in the room that it is in now. */
+  /** Sets the present name of the room of a device. */
   relocate({ id, area }: Pick<BoardDevice, 'id' | 'area'>): void {
     const before = this.#devices.get(id);
     if (!before || before.area === area) return;
     const { area: _, ...rest } = before;
-    const device: Device = { ...rest, ...(area !== undefined && { area }) };
+    const device: Device = { ...rest, ...present({ area }) };
     this.#devices.set(id, device);
-    this.#tell({ kind: 'changed', device, before });
+    this.#notify({ kind: 'changed', device, before });
     this.#events.emit('device.changed', id, { name: device.name, device_types: [] });
   }
 
-  /** It said something now. */
-  hear(id: DeviceId): void {
+  /** Sets the time of the last value to now. */
+  markSeen(id: DeviceId): void {
     const device = this.#devices.get(id);
     if (device) this.#devices.set(id, { ...device, lastSeenMs: this.#clock.now() });
   }
 
-  /** Told when it differs from before. */
+  /** Emits an event for a change. */
   setReachability(id: DeviceId, reachability: Reachability): void {
     const before = this.#devices.get(id);
     if (!before || before.reachability === reachability) return;
     const device = { ...before, reachability };
     this.#devices.set(id, device);
-    this.#tell({ kind: 'reachability', device });
+    this.#notify({ kind: 'reachability', device });
     this.#events.emit('device.reachability', id, { reachability });
   }
 
-  #tell(change: DeviceChange): void {
+  #notify(change: DeviceChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

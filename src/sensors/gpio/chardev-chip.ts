@@ -19,7 +19,7 @@ import {
   readRequestFd,
 } from './gpio-uapi.ts';
 
-/** What `gpioinfo` shows as the user of our lines. */
+/** The user of our lines in `gpioinfo`. */
 const CONSUMER = 'atmosphere-edge';
 
 /** A chip through version 2 of the kernel's GPIO character device (<linux/gpio.h>, Linux 5.10 or newer). */
@@ -31,7 +31,7 @@ export class ChardevChip implements GpioChip {
   readonly #lineCount: number;
   #isOpen = true;
 
-  /** NOT_FOUND for a file that is not there, that we may not open or that is no GPIO chip. */
+  /** NOT_FOUND for a missing file, one that the hub may not open, and one that is no GPIO chip. */
   constructor(kernel: GpioKernel, path: string) {
     const fd = kernel.open(path);
     if (fd === undefined) throw new AtmoError('NOT_FOUND', `There is no GPIO chip at ${path} that this user may open`, { path });
@@ -74,7 +74,9 @@ export class ChardevChip implements GpioChip {
   }
 
   #request(offset: number, request: Buffer): ChardevLine {
-    if (offset >= this.#lineCount) throw this.#hasNoLine(offset);
+    if (offset >= this.#lineCount) {
+      throw new AtmoError('NOT_FOUND', `${this.label} has no line ${offset}, only 0 to ${this.#lineCount - 1}`, { offset });
+    }
     this.#check(this.#kernel.ioctl(this.#fd, GPIO_IOCTL.requestLine, request), offset);
     return new ChardevLine(this.#kernel, readRequestFd(request), `Line ${offset} of ${this.label}`);
   }
@@ -87,19 +89,15 @@ export class ChardevChip implements GpioChip {
     }
     throw new AtmoError('DEVICE_UNREACHABLE', `Line ${offset} of ${this.label} cannot be reached: errno ${errno}`, { offset, errno });
   }
-
-  #hasNoLine(offset: number): AtmoError {
-    return new AtmoError('NOT_FOUND', `${this.label} has no line ${offset}, only 0 to ${this.#lineCount - 1}`, { offset });
-  }
 }
 
-/** What a chip says to a bias, an edge or a direction that it has not. Linux gives ENOTSUPP (524) where userspace has no name for it. */
+/** Errors of a chip for an unsupported bias, edge or direction. Linux returns ENOTSUPP (524), which has no name in userspace. */
 const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants.errno.EOPNOTSUPP, constants.errno.ENXIO, 524]);
 
 const NANOSECONDS_PER_MS = 1e6;
 const COUNTER_VALUES = 2 ** 32;
 
-/** A line of a character device: the descriptor that the kernel gave for it. Closing it gives the line back. */
+/** A line of a character device: the descriptor of the kernel for it. Closing it gives the line back. */
 class ChardevLine implements GpioInput, GpioOutput {
   readonly #kernel: GpioKernel;
   readonly #fd: number;
@@ -115,9 +113,9 @@ class ChardevLine implements GpioInput, GpioOutput {
     this.#what = what;
   }
 
-  /** Tells every change from now on. */
+  /** Calls the listener for each later change. */
   listen(onEdge: (edge: GpioEdge) => void): void {
-    this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#tell(onEdge));
+    this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#readEdges(onEdge));
   }
 
   isActive(): boolean {
@@ -144,19 +142,19 @@ class ChardevLine implements GpioInput, GpioOutput {
     throw new AtmoError('DEVICE_UNREACHABLE', `${this.#what} cannot be reached: ${why}`, { errno });
   }
 
-  #tell(onEdge: (edge: GpioEdge) => void): void {
+  #readEdges(onEdge: (edge: GpioEdge) => void): void {
     const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
     if (!bytes) {
-      // A chip that was unplugged is readable for ever; whoever reads the line learns that it is gone.
+      // An unplugged chip is readable for ever; reading the line throws.
       this.#stopListening?.();
       this.#stopListening = undefined;
       return;
     }
     const nowNs = this.#kernel.monotonicNs();
-    for (const edge of readEdges(bytes)) onEdge(this.#toldAt(nowNs, edge));
+    for (const edge of readEdges(bytes)) onEdge(this.#edgeAt(nowNs, edge));
   }
 
-  #toldAt(nowNs: bigint, { edge, atNs, sequence }: KernelEdge): GpioEdge {
+  #edgeAt(nowNs: bigint, { edge, atNs, sequence }: KernelEdge): GpioEdge {
     const step = (sequence - this.#lastSequence + COUNTER_VALUES) % COUNTER_VALUES;
     this.#lastSequence = sequence;
     return { edge, ageMs: Math.max(0, Number(nowNs - atNs) / NANOSECONDS_PER_MS), missed: Math.max(0, step - 1) };
@@ -167,24 +165,21 @@ class ChardevLine implements GpioInput, GpioOutput {
 const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 
-/** Where a test puts other device files and another kernel. */
-interface ChipSearchOptions {
-  readonly kernel: GpioKernel;
-  readonly devDir?: string;
-}
-
 /**
  * The chip of a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); the one of the board's header when absent.
- * Numbers of chips change between kernels and boards, labels do not. NOT_FOUND says which chips there are.
+ * Numbers of chips change between kernels and boards, labels do not. NOT_FOUND lists the chips.
  */
-export function findChip(wanted: string | undefined, { kernel, devDir = '/dev' }: ChipSearchOptions): GpioChip {
+export function findChip(
+  wanted: string | undefined,
+  { kernel, devDir = '/dev' }: { readonly kernel: GpioKernel; readonly devDir?: string },
+): GpioChip {
   if (wanted?.startsWith('/')) return new ChardevChip(kernel, wanted);
   const chips = openChips(kernel, devDir);
   const chip = wanted === undefined ? headerOf(chips) : chips.find(({ label, name }) => label === wanted || name === wanted);
   for (const other of chips) if (other !== chip) other[Symbol.dispose]();
   if (chip) return chip;
-  const there =
-    chips.length === 0 ? 'there is none that this user may open (group gpio)' : `there are ${chips.map(labelAndName).join(', ')}`;
+  const names = chips.map(({ label, name }) => `${label} (${name})`).join(', ');
+  const there = names === '' ? 'there is none that this user may open (group gpio)' : `there are ${names}`;
   throw new AtmoError('NOT_FOUND', `No GPIO chip ${wanted ?? "of the board's header"}: ${there}`, {
     chips: chips.map(({ label }) => label),
   });
@@ -213,8 +208,4 @@ function chipFiles(devDir: string): readonly string[] {
 /** A board with one chip needs no label. */
 function headerOf(chips: readonly GpioChip[]): GpioChip | undefined {
   return chips.find(({ label }) => HEADER_LABELS.includes(label)) ?? (chips.length === 1 ? chips[0] : undefined);
-}
-
-function labelAndName({ label, name }: GpioChip): string {
-  return `${label} (${name})`;
 }

@@ -3,22 +3,22 @@ import koffi from 'koffi';
 import { systemCode } from '../../core/errors.ts';
 import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 
-/** Port: the few calls of the kernel that the character device needs. */
+/** Port: the calls of the kernel for the character device. */
 export interface GpioKernel {
-  /** Descriptor of a device file; undefined where there is none or we may not. */
+  /** Descriptor of a device file; undefined for a missing file and one that the hub may not open. */
   open(path: string): number | undefined;
-  /** Fills `bytes`; the errno, 0 when it went well. */
+  /** Fills `bytes` and returns the errno, 0 for success. */
   ioctl(fd: number, request: number, bytes: Buffer): number;
-  /** Whole changes that wait, empty when there are none; undefined when the chip is gone. Never waits. */
+  /** The waiting changes, empty without any; undefined when the chip is gone. Never waits. */
   readWaiting(fd: number): Buffer | undefined;
-  /** Calls back whenever something waits, on the event loop of Node; the answer stops it. Does not keep the process alive. */
+  /** Calls back on the event loop whenever changes wait; the returned function stops that. Does not keep the process alive. */
   whenReadable(fd: number, callback: () => void): () => void;
   close(fd: number): void;
-  /** CLOCK_MONOTONIC, which the time stamps of the kernel are of. */
+  /** CLOCK_MONOTONIC, the clock of the kernel's time stamps. */
   monotonicNs(): bigint;
 }
 
-/** The kernel keeps 16 changes of a line by default; more than this in one turn of the loop is left for the next. */
+/** The kernel stores 16 changes of a line by default; further ones are read in the next turn of the loop. */
 const MOST_EVENTS_AT_ONCE = 64;
 
 /** The machine's own kernel. Loading this file loads koffi. */
@@ -38,11 +38,11 @@ export const linuxGpioKernel: GpioKernel = {
     try {
       return bytes.subarray(0, readSync(fd, bytes));
     } catch (error) {
-      return isNothingThere(error) ? bytes.subarray(0, 0) : undefined;
+      return systemCode(error) === 'EAGAIN' ? bytes.subarray(0, 0) : undefined;
     }
   },
   whenReadable(fd, callback) {
-    // libuv's own poll, which also makes the descriptor non-blocking: a line costs no thread, neither of ours nor of libuv's pool.
+    // libuv's poll, which also makes the descriptor non-blocking: a line needs no thread.
     const handle = koffi.node.poll(fd, { readable: true }, callback);
     handle.unref();
     return () => handle.close();
@@ -52,7 +52,3 @@ export const linuxGpioKernel: GpioKernel = {
 };
 
 const callIoctl = koffi.load(null).func('int ioctl(int fd, unsigned long request, ...)');
-
-function isNothingThere(error: unknown): boolean {
-  return systemCode(error) === 'EAGAIN';
-}

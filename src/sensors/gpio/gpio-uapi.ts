@@ -10,7 +10,7 @@ const CHIP_INFO_BYTES = 68;
 const LINE_INFO_BYTES = 256;
 const LINE_REQUEST_BYTES = 592;
 const LINE_VALUES_BYTES = 16;
-/** `sizeof(struct gpio_v2_line_event)`: what one read of a line's descriptor is a multiple of. */
+/** `sizeof(struct gpio_v2_line_event)`; a read of the descriptor of a line returns a multiple of it. */
 export const LINE_EVENT_BYTES = 48;
 
 /** Second arguments of ioctl(2). */
@@ -39,9 +39,9 @@ export const LINE_FLAG = {
 export const LINE_ATTRIBUTE = { outputValues: 2, debounce: 3 } as const;
 const RISING_EDGE = 1;
 
-/** Where members of `struct gpio_v2_line_request` stand. */
+/** Offsets of members of `struct gpio_v2_line_request`. */
 export const REQUEST_OFFSET = { consumer: 256, flags: 288, attributeCount: 296, attributes: 320, lineCount: 560, fd: 588 } as const;
-/** Members of `struct gpio_v2_line_config_attribute`, from its begin. */
+/** Offsets of members of `struct gpio_v2_line_config_attribute`. */
 export const ATTRIBUTE_OFFSET = { id: 0, value: 8, mask: 16 } as const;
 const ONLY_LINE = 1n;
 const MICROSECONDS_PER_MS = 1000;
@@ -54,14 +54,14 @@ export function readChipInfo(info: Buffer): { readonly name: string; readonly la
   return { name: textAt(info, 0), label: textAt(info, NAME_BYTES), lineCount: info.readUInt32LE(2 * NAME_BYTES) };
 }
 
-/** `struct gpio_v2_line_info` that asks for a line. */
+/** `struct gpio_v2_line_info` that requests a line. */
 export function lineInfoOf(offset: number): Buffer {
   const info = Buffer.alloc(LINE_INFO_BYTES);
   info.writeUInt32LE(offset, 2 * NAME_BYTES);
   return info;
 }
 
-/** The answer to `lineInfoOf`. */
+/** The line in the filled structure of `lineInfoOf`. */
 export function readLineInfo(info: Buffer): GpioLineInfo {
   const flags = info.readBigUInt64LE(72);
   return {
@@ -89,7 +89,7 @@ export function outputRequest({ offset, isActiveLow, isActive }: GpioOutputReque
   return request;
 }
 
-/** The descriptor in the answer to a request. */
+/** The descriptor in a filled request. */
 export function readRequestFd(request: Buffer): number {
   return request.readInt32LE(REQUEST_OFFSET.fd);
 }
@@ -102,21 +102,21 @@ export function lineValues(isActive = false): Buffer {
   return values;
 }
 
-/** What the only line of a request is, from the answer to `lineValues`. */
+/** The state of the only line, in the filled structure of `lineValues`. */
 export function isLineActive(values: Buffer): boolean {
   return (values.readBigUInt64LE(0) & ONLY_LINE) !== 0n;
 }
 
-/** One change, as the kernel saw it. */
+/** One change with the data of the kernel. */
 export interface KernelEdge {
   readonly edge: 'rising' | 'falling';
   /** On CLOCK_MONOTONIC. */
   readonly atNs: bigint;
-  /** Counts the changes of the line from 1, also those that nobody could read. */
+  /** Number of the change of the line from 1, with lost changes counted. */
   readonly sequence: number;
 }
 
-/** The changes in what was read from a line's descriptor. */
+/** The changes in bytes of the descriptor of a line. */
 export function readEdges(bytes: Buffer): readonly KernelEdge[] {
   return Array.from({ length: Math.floor(bytes.length / LINE_EVENT_BYTES) }, (_, index) => {
     const at = index * LINE_EVENT_BYTES;
@@ -153,7 +153,7 @@ function lineRequest(offset: number, consumer: string): Buffer {
   return request;
 }
 
-/** The value is 64 bits wide; of a debounce period the kernel reads the lower half. */
+/** The value has 64 bits; of a debounce period the kernel reads the lower half. */
 function addAttribute(request: Buffer, id: number, value: bigint): void {
   request.writeUInt32LE(1, REQUEST_OFFSET.attributeCount);
   request.writeUInt32LE(id, REQUEST_OFFSET.attributes + ATTRIBUTE_OFFSET.id);

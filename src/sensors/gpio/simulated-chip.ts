@@ -16,7 +16,7 @@ interface SimLine {
   direction: GpioLineInfo['direction'];
   /** Voltage, before active-low. */
   isHigh: boolean;
-  /** Hears that the voltage changed. */
+  /** Is called after a change of the voltage. */
   changed: (() => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ interface SimOptions {
   readonly names?: readonly string[];
 }
 
-/** A chip without hardware, for trying a configuration out and for tests: what is connected to it is `drive`. */
+/** A chip without hardware, for trials of a configuration and for tests: `drive` stands for the connected devices. */
 export class SimulatedChip implements GpioChip {
   readonly name = 'sim';
   readonly label: string;
@@ -49,7 +49,7 @@ export class SimulatedChip implements GpioChip {
     line.changed?.();
   }
 
-  /** The voltage of a line, as a meter would show it. */
+  /** True for a line with voltage. */
   isHigh(offset: number): boolean {
     return this.#line(offset).isHigh;
   }
@@ -75,13 +75,12 @@ export class SimulatedChip implements GpioChip {
   requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
     const line = this.#take(offset, 'output');
     line.isHigh = isActive !== isActiveLow;
-    const giveBack = onlyOnce(() => release(line));
     return {
       isActive: () => line.isHigh !== isActiveLow,
       set: (value) => {
         line.isHigh = value !== isActiveLow;
       },
-      [Symbol.dispose]: giveBack,
+      [Symbol.dispose]: onlyOnce(() => release(line)),
     };
   }
 
@@ -104,7 +103,7 @@ export class SimulatedChip implements GpioChip {
   }
 }
 
-/** An input of the simulated chip; a state counts once it has lasted as long as the debouncing wants. */
+/** An input of the simulated chip; a state counts after the debounce time. */
 class SimInput implements GpioInput {
   readonly #clock: Clock;
   readonly #line: SimLine;
@@ -143,7 +142,7 @@ class SimInput implements GpioInput {
   }
 }
 
-/** As most chips do: the line keeps its level, nobody drives it any more. */
+/** The line keeps its level and is no longer driven, as on most chips. */
 function release(line: SimLine): void {
   line.consumer = '';
   line.direction = 'input';

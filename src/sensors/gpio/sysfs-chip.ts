@@ -15,8 +15,8 @@ import {
 const CLASS = 'class/gpio';
 
 /**
- * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The numbers
- * that this interface counts in begin elsewhere on each kernel, so they are only ever made from the base that the chip tells.
+ * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The line numbers
+ * of this interface differ between kernels, so they are always computed from the base of the chip.
  */
 export class SysfsChip implements GpioChip {
   readonly name: string;
@@ -27,7 +27,7 @@ export class SysfsChip implements GpioChip {
   readonly #lineCount: number;
   readonly #taken = new Map<number, GpioLineInfo['direction']>();
 
-  /** The chip of a label or a name. NOT_FOUND where there is none such. */
+  /** The chip with a label or a name. NOT_FOUND lists the labels. */
   constructor(onoff: OnoffModule, wanted: string | undefined, sysfs = '/sys') {
     const folder = join(sysfs, CLASS);
     const chips = chipsIn(folder);
@@ -62,7 +62,7 @@ export class SysfsChip implements GpioChip {
     });
     const held = this.#held(offset, line);
     try {
-      tell(`Line ${offset} of ${this.label}`, () =>
+      withGpioErrors(`Line ${offset} of ${this.label}`, () =>
         line.watch((error, value) => {
           if (!error) onEdge({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
         }),
@@ -75,7 +75,7 @@ export class SysfsChip implements GpioChip {
   }
 
   requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
-    // `high` and `low` are voltages, whatever active_low says: nothing else sets direction and value in one step.
+    // `high` and `low` are voltages, independent of active_low: only they set direction and value in one step.
     const voltage = isActive === isActiveLow ? 'low' : 'high';
     const line = this.#take(offset, 'output', () => {
       return new this.#onoff.Gpio(this.#base + offset, voltage, 'none', { debounceTimeout: 0, activeLow: isActiveLow });
@@ -90,7 +90,7 @@ export class SysfsChip implements GpioChip {
       throw new AtmoError('NOT_FOUND', `${this.label} has no line ${offset}, only 0 to ${this.#lineCount - 1}`, { offset });
     }
     if (this.lines()[offset]?.isUsed) throw new AtmoError('CONFLICT', `Line ${offset} of ${this.label} is in use already`, { offset });
-    const line = tell(`Line ${offset} of ${this.label}`, open);
+    const line = withGpioErrors(`Line ${offset} of ${this.label}`, open);
     this.#taken.set(offset, direction);
     return line;
   }
@@ -98,8 +98,8 @@ export class SysfsChip implements GpioChip {
   #held(offset: number, line: OnoffLine): GpioInput & GpioOutput {
     const what = `Line ${offset} of ${this.label}`;
     return {
-      isActive: () => tell(what, () => line.readSync() === 1),
-      set: (isActive) => tell(what, () => line.writeSync(isActive ? 1 : 0)),
+      isActive: () => withGpioErrors(what, () => line.readSync() === 1),
+      set: (isActive) => withGpioErrors(what, () => line.writeSync(isActive ? 1 : 0)),
       [Symbol.dispose]: onlyOnce(() => {
         this.#taken.delete(offset);
         line.unwatchAll();
@@ -132,8 +132,8 @@ function attribute(folder: string, chip: string, name: string): string {
   return readFileSync(join(folder, chip, name), 'utf8').trim();
 }
 
-/** What the kernel says in the words of the port. */
-function tell<Result>(what: string, call: () => Result): Result {
+/** Runs a call; errors of the kernel become those of the port. */
+function withGpioErrors<Result>(what: string, call: () => Result): Result {
   try {
     return call();
   } catch (cause) {
@@ -144,7 +144,7 @@ function tell<Result>(what: string, call: () => Result): Result {
   }
 }
 
-/** A line of the package `onoff` (version 6), as far as it is used. */
+/** The used members of a line of the package `onoff` (version 6). */
 export interface OnoffLine {
   readSync(): number;
   writeSync(value: 0 | 1): void;
@@ -153,7 +153,7 @@ export interface OnoffLine {
   unexport(): void;
 }
 
-/** The package `onoff`: numbers are those of `/sys/class/gpio/export`. */
+/** The package `onoff`, with the numbers of `/sys/class/gpio/export`. */
 export interface OnoffModule {
   readonly Gpio: new (
     number: number,
@@ -163,7 +163,7 @@ export interface OnoffModule {
   ) => OnoffLine;
 }
 
-/** Loads the package where the owner has installed it: it compiles at installation, so the hub does not bring it. NOT_CONFIGURED else. */
+/** Loads the package, which the owner installs: it compiles at installation, so it is no dependency of the hub. NOT_CONFIGURED without it. */
 export async function loadOnoff(): Promise<OnoffModule> {
   // A name in a variable: neither types nor the bundle need the package.
   const name = 'onoff';
