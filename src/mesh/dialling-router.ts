@@ -8,17 +8,17 @@ import type { PeerLinks } from './rpc/peer-link.ts';
 interface DiallingRouterCollaborators {
   readonly clock: Clock;
   readonly router: CallRouter;
-  readonly keeper: Pick<ConnectionManager, 'dialNow'>;
+  readonly connections: Pick<ConnectionManager, 'dialNow'>;
   readonly peers: Pick<MeshPeers, 'routeTo'>;
   readonly links: PeerLinks;
 }
 
-/** How long a call waits for the control stream of a connection that was made for it, milliseconds. */
+/** How long a call waits for the control stream of its new connection, milliseconds. */
 const LINK_PATIENCE_MS = 1_000;
 
 /**
- * Connects the hub of a call that is no neighbour. Where there is a way over others the call takes it and the connection serves
- * the next one; where there is none the call waits for the connection.
+ * Connects the hub of a call when it is no neighbour. A call with a route over other hubs takes that route, and later calls use the
+ * connection; a call without a route waits for the connection.
  */
 export class DiallingRouter implements CallRouter {
   readonly #parts: DiallingRouterCollaborators;
@@ -37,10 +37,10 @@ export class DiallingRouter implements CallRouter {
     return router.forward(hubId, call);
   }
 
-  /** Whether it worked shows when the call is sent. */
+  /** Never rejects: sending the call fails when there is no connection. */
   async #dial(target: HubId, signal: AbortSignal): Promise<void> {
     try {
-      await this.#parts.keeper.dialNow(target, signal);
+      await this.#parts.connections.dialNow(target, signal);
       await this.#linkTo(target, signal);
     } catch {
       return;

@@ -9,25 +9,25 @@ import type { Invitation, InviteOptions } from './membership/member-admission.ts
 import { auditMembershipChanges, type Membership, type MembershipStatus, membershipStatus } from './membership/membership.ts';
 import type { Revoked } from './membership/mesh-authority.ts';
 import { type MeshHub, type MeshOptions, MeshSession } from './mesh-session.ts';
-import type { ConnectionGate, MeshEngine, PeerAddress } from './transport/mesh-engine.ts';
+import type { ConnectionGate, MeshEngine } from './transport/mesh-engine.ts';
 
 const RETRY_MS = 10_000;
 const MAX_INVITE_ADDRESSES = 4;
 
-/** What the mesh of a hub is made from. */
+/** The parts of the mesh of a hub. */
 export interface MeshServiceCollaborators {
   readonly hub: MeshHub;
   readonly membership: Membership;
-  /** Makes an engine that is not started yet; `member` listens where the owner says, `guest` only connects. */
+  /** Creates an engine that is not started; a `member` listens at the configured address, a `guest` only connects. */
   readonly openEngine: (gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 }
 
-/** The mesh of this hub: nothing as long as it is in none, a session while it is a member, begun and ended while the hub runs. */
+/** The mesh of this hub: runs a session while the hub is a member, and starts and ends it when the membership changes. */
 export class MeshService implements Service, MeshControl {
   readonly #parts: MeshServiceCollaborators;
   readonly #options: MeshOptions;
   #session: MeshSession | undefined;
-  /** Each change of the membership begins when the one before has ended. */
+  /** Changes of the membership run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
   #stopListening: () => void = () => {};
   #cancelRetry: () => void = () => {};
@@ -38,17 +38,17 @@ export class MeshService implements Service, MeshControl {
     this.#options = options;
   }
 
-  /** What the mesh offers to calls; undefined while this hub is in none. */
+  /** Returns the parts of the mesh that calls use; undefined while this hub is in none. */
   ports(): MeshPorts | undefined {
     return this.#session?.ports;
   }
 
-  /** What the mesh dropped or refused since the session began, by part and reason. */
+  /** Returns the counts of dropped and refused messages since the session began, by `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     return this.#session?.drops() ?? {};
   }
 
-  /** Goes on where the hub was a member before. A mesh that cannot begin is told and tried again; the hub runs without it. */
+  /** Starts the session of a member. A session that fails to start is reported and retried; the hub runs without it. */
   async start(): Promise<void> {
     const { hub, membership } = this.#parts;
     const stopNotes = auditMembershipChanges(hub);
@@ -98,20 +98,20 @@ export class MeshService implements Service, MeshControl {
       try {
         this.#parts.membership.authority.leave(options);
       } finally {
-        // Refused: the hub is a member still.
+        // After a refusal the hub is still a member.
         await this.#resume();
       }
     });
   }
 
-  async revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
-    return await this.#parts.membership.authority.revoke(options);
+  revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
+    return this.#parts.membership.authority.revoke(options);
   }
 
   async delegate(options: { readonly hub: string; readonly passphrase: string }): Promise<Delegated> {
     const { hubId } = await this.#parts.membership.authority.delegate(options);
     const isOwn = hubId === this.#parts.membership.membership.self.hubId;
-    return { hub: hubId, isDelivered: isOwn || (await this.#handOver(hubId)) };
+    return { hub: hubId, isDelivered: isOwn || ((await this.#session?.renewal.handOver(hubId)) ?? false) };
   }
 
   async renew(): Promise<MembershipStatus> {
@@ -137,11 +137,7 @@ export class MeshService implements Service, MeshControl {
     return this.#session?.ports.view.peers() ?? [];
   }
 
-  async #handOver(hub: HubId): Promise<boolean> {
-    return (await this.#session?.renewal.handOver(hub)) ?? false;
-  }
-
-  /** Begins a session where there should be one and is none. */
+  /** Starts a session when the hub is a member and has none. */
   async #resume(): Promise<void> {
     const isMember = this.#parts.membership.membership.state() === 'member';
     if (this.#session || this.#isStopped || !isMember) return;
@@ -178,26 +174,23 @@ export class MeshService implements Service, MeshControl {
     await session?.[Symbol.asyncDispose]();
   }
 
-  /** Asks the hubs that the invite names, and those that are found on the local network, to be let in. */
+  /** Joins at the addresses of the invite, else at hubs of its mesh on the local network. */
   async #joinAsGuest(invite: string, signal: AbortSignal): Promise<void> {
     const { hub, membership, openEngine } = this.#parts;
     const { clock, logger, time } = hub;
+    const { interfaces, name, isDiscoveryEnabled } = this.#options;
     await using stack = new ServiceStack();
     const engine = await openEngine(membership.gate, 'guest');
     await stack.start(engine);
     const parts = { membership: membership.membership, engine, time };
-    const options = { invite, name: this.#options.name, signal };
+    const options = { invite, name, signal };
     try {
       await joinMesh(parts, { ...options, found: [] });
     } catch (thrown) {
-      if (!this.#options.isDiscoveryEnabled || toAtmoError(thrown).code !== 'NODE_UNAVAILABLE') throw thrown;
-      const found = await this.#find(invite, { clock, logger, signal });
+      if (!isDiscoveryEnabled || toAtmoError(thrown).code !== 'NODE_UNAVAILABLE') throw thrown;
+      const found = await findHubs({ clock, logger, signal }, { invite, interfaces });
       await joinMesh(parts, { ...options, found });
     }
-  }
-
-  #find(invite: string, parts: Pick<MeshHub, 'clock' | 'logger'> & { readonly signal: AbortSignal }): Promise<readonly PeerAddress[]> {
-    return findHubs(parts, { invite, interfaces: this.#options.interfaces });
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -207,16 +200,16 @@ export class MeshService implements Service, MeshControl {
   }
 }
 
-/** What waits for the other hub, or is done. */
+/** The result of a delegation. */
 interface Delegated {
   readonly hub: HubId;
-  /** False while the hub is not connected: it gets its certificate when it is. */
+  /** False when the hub is not connected: it gets its certificate when it connects. */
   readonly isDelivered: boolean;
 }
 
-/** Port: what the owner does with the mesh. Each refuses with CONFLICT what does not fit this hub's membership; the message says what does. */
+/** Port: the owner's control of the mesh. A method that does not fit the state of the membership rejects with CONFLICT; the message names the way. */
 export interface MeshControl {
-  /** Makes a mesh; this hub is its first member. The passphrase seals the root key. */
+  /** Makes a mesh with this hub as its first member. The passphrase seals the root key. */
   create(options: { readonly passphrase: string; readonly name?: string | undefined }): Promise<MembershipStatus>;
   invite(options: InviteOptions): Promise<Invitation>;
   /** Joins the mesh of an invite. */
@@ -224,11 +217,11 @@ export interface MeshControl {
   leave(options: { readonly rootKey: 'keep' | 'delete' }): Promise<void>;
   /** Ends the membership of another hub for good. */
   revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked>;
-  /** Lets another hub, or this one, let others in. */
+  /** Makes another hub, or this one, an inviter. */
   delegate(options: { readonly hub: string; readonly passphrase: string }): Promise<Delegated>;
   /** Gets this hub a new certificate from a connected hub that may invite. */
   renew(): Promise<MembershipStatus>;
-  /** The sealed root key, one line. */
+  /** Resolves with the sealed root key, one line. */
   exportRoot(passphrase: string): Promise<string>;
   importRoot(options: { readonly text: string; readonly passphrase: string }): Promise<void>;
   status(): MembershipStatus;

@@ -26,15 +26,15 @@ import type { StatementSource } from './gossip/statement-exchange.ts';
 import { CertificateRenewal } from './membership/certificate-renewal.ts';
 import type { Membership } from './membership/membership.ts';
 import type { MeshSettings } from './mesh-settings.ts';
+import { ReasonCounter } from './reason-counter.ts';
 import { CallClient } from './rpc/call-client.ts';
 import { ControlLinks } from './rpc/control-links.ts';
-import type { DropSink } from './rpc/peer-link.ts';
 import type { MeshTokens } from './rpc/routed-requests.ts';
 import { RpcEndpoint } from './rpc/rpc-endpoint.ts';
 import { parseHostPort } from './transport/host-port.ts';
 import type { MeshEngine } from './transport/mesh-engine.ts';
 
-/** What a member needs of its hub. */
+/** The parts of the hub that a member of a mesh needs. */
 export interface MeshHub {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -52,15 +52,15 @@ export interface MeshHub {
   readonly authority: TokenAuthority;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly tokens: MeshTokens;
-  /** Ended tokens, which every member has to know. */
+  /** Revoked tokens, for every member. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
 }
 
-/** With what a session runs. */
+/** The options of a session. */
 export interface MeshOptions extends MeshSettings {
   readonly name: string;
-  /** Of the software. */
+  /** Version of the software. */
   readonly version: string;
 }
 
@@ -70,19 +70,20 @@ interface MeshSessionCollaborators {
   readonly engine: MeshEngine;
 }
 
-/** Everything that runs while the hub is a member of a mesh: from the listening socket to the calls of other hubs. */
+/** The parts that run while the hub is a member of a mesh: from the listening socket to the calls of other hubs. */
 export class MeshSession implements Service {
   readonly ports: MeshPorts;
   readonly renewal: CertificateRenewal;
   readonly #parts: MeshSessionCollaborators;
   readonly #options: MeshOptions;
-  readonly #counters = new MeshCounters();
+  /** Refusals of links and calls. */
+  readonly #drops = new ReasonCounter<string>();
   readonly #watch: InterfaceWatch;
   readonly #links: ControlLinks;
   readonly #gossip: Gossip;
   readonly #dnsSd: DnsSd | undefined;
-  readonly #keeper: ConnectionManager;
-  readonly #door: RpcEndpoint;
+  readonly #connections: ConnectionManager;
+  readonly #endpoint: RpcEndpoint;
   readonly #stack = new ServiceStack();
 
   constructor(parts: MeshSessionCollaborators, options: MeshOptions) {
@@ -91,11 +92,11 @@ export class MeshSession implements Service {
     this.#parts = parts;
     this.#options = options;
     this.#watch = new InterfaceWatch({ clock, logger, names: options.interfaces });
-    this.#links = new ControlLinks({ engine, clock, logger, drops: this.#counters });
+    this.#links = new ControlLinks({ engine, clock, logger, drops: this.#drops });
     this.#gossip = this.#makeGossip();
     const dnsSd = { clock, logger, watch: this.#watch, hostLabel: engine.id };
     this.#dnsSd = options.isDiscoveryEnabled ? new DnsSd(dnsSd) : undefined;
-    this.#keeper = this.#makeKeeper();
+    this.#connections = this.#makeConnections();
     this.renewal = new CertificateRenewal({
       membership: membership.membership,
       admission: membership.admission,
@@ -108,7 +109,7 @@ export class MeshSession implements Service {
     });
     const calls = this.#callParts();
     const client = new CallClient(calls);
-    this.#door = new RpcEndpoint(
+    this.#endpoint = new RpcEndpoint(
       {
         self: calls.self,
         epoch: () => this.#gossip.announcer.epoch,
@@ -124,52 +125,56 @@ export class MeshSession implements Service {
         visibleEvents: hub.visibleEvents,
         clock,
         time,
-        drops: this.#counters,
+        drops: this.#drops,
       },
       { relays: options.isRelay },
     );
     const { peers, catalogue } = this.#gossip;
-    const router = new DiallingRouter({ clock, router: client.router, keeper: this.#keeper, peers, links: this.#links });
+    const router = new DiallingRouter({ clock, router: client.router, connections: this.#connections, peers, links: this.#links });
     this.ports = { view: peers, tools: catalogue, router, jobs: client.jobs, events: client.events };
   }
 
-  /** `host:port` under which others reach this hub, those that the owner has set first. */
+  /** Returns the `host:port` at which others reach this hub, the configured ones first. */
   addresses(): readonly string[] {
     const { announceAddresses } = this.#options;
     return [...new Set([...announceAddresses, ...ownAddresses(this.#parts.engine.listenAddresses(), this.#watch.interfaces)])];
   }
 
-  /** What was dropped or refused since the start, by part and reason. */
+  /** Returns the counts of dropped and refused messages since the start, by `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     const { engine, membership } = this.#parts;
-    return this.#counters.withAll({
+    const parts = {
+      call: this.#drops.counts(),
       engine: engine.refusals(),
       gate: membership.gate.refusals(),
       gossip: this.#gossip.drops.counts(),
       discovery: this.#dnsSd?.drops() ?? {},
-      dial: { refused: this.#keeper.refusals },
-    });
+      dial: { refused: this.#connections.refusals },
+    };
+    return Object.fromEntries(
+      Object.entries(parts).flatMap(([part, counts]) => Object.entries(counts).map(([reason, count]) => [`${part}.${reason}`, count])),
+    );
   }
 
-  /** CONFLICT or CONFIG_INVALID when it cannot listen; STORAGE_FAILED. */
+  /** Rejects with CONFLICT or CONFIG_INVALID when it cannot listen, or STORAGE_FAILED. */
   async start(): Promise<void> {
     const { engine } = this.#parts;
-    this.#door.listen();
+    this.#endpoint.listen();
     await this.#stack.start(this.#watch);
     await this.#stack.start(engine);
     await this.#stack.start(this.#links);
     await this.#stack.start(this.#gossip);
     await this.#stack.start(this.renewal);
     this.#listen();
-    if (this.#dnsSd) await this.#beFound(this.#dnsSd);
-    await this.#stack.start(this.#keeper);
+    if (this.#dnsSd) await this.#advertise(this.#dnsSd);
+    await this.#stack.start(this.#connections);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #beFound(dnsSd: DnsSd): Promise<void> {
+  async #advertise(dnsSd: DnsSd): Promise<void> {
     await this.#stack.start(dnsSd);
     const { port } = parseHostPort(this.#parts.engine.listenAddresses()[0] ?? '') ?? { port: 0 };
     const { meshId } = this.#parts.membership.membership.requireOwn();
@@ -183,14 +188,14 @@ export class MeshSession implements Service {
       void engine.disconnect(hub);
       this.#gossip.directory.recheck();
       this.#gossip.statements.spread();
-      this.#keeper.review();
+      this.#connections.review();
     };
     const stops = [
       membership.membership.onLost(ended),
       revocations.onRevoked(() => this.#gossip.statements.spread()),
       events.listen(() => this.#gossip.announcer.changed(), ['mesh.changed']),
       this.#watch.onChange(() => this.#gossip.announcer.changed()),
-      this.#gossip.directory.onChange(({ kind }) => kind !== 'state' && this.#keeper.review()),
+      this.#gossip.directory.onChange(({ kind }) => kind !== 'state' && this.#connections.review()),
     ];
     this.#stack.own({
       [Symbol.asyncDispose]: async () => {
@@ -203,16 +208,7 @@ export class MeshSession implements Service {
     const { hub, membership, engine } = this.#parts;
     const { revocations } = hub;
     const { self } = membership.membership;
-    const members: StatementSource = {
-      kind: 'member_revocation',
-      statements: () => membership.membership.statements(),
-      merge: (statement) => membership.membership.merge(statement),
-    };
-    const tokens: StatementSource = {
-      kind: 'token_revocation',
-      statements: () => revocations.statements(),
-      merge: (statement) => revocations.merge(statement),
-    };
+    const statements = [statementSource('member_revocation', membership.membership), statementSource('token_revocation', revocations)];
     return new Gossip(
       {
         registry: hub.registry,
@@ -230,14 +226,14 @@ export class MeshSession implements Service {
         meshId: () => membership.membership.meshId(),
         certificate: () => membership.membership.requireOwn().certificate,
         certificates: { admit: (chain) => membership.membership.admit(chain) },
-        statements: [members, tokens],
+        statements,
         addresses: () => this.addresses(),
       },
       this.#options,
     );
   }
 
-  #makeKeeper(): ConnectionManager {
+  #makeConnections(): ConnectionManager {
     const { hub, membership, engine } = this.#parts;
     const { meshId } = membership.membership.requireOwn();
     return new ConnectionManager(
@@ -271,24 +267,11 @@ export class MeshSession implements Service {
       tokens,
       clock,
       time,
-      drops: this.#counters,
+      drops: this.#drops,
     };
   }
 }
 
-/** Counts what links and calls refuse, by reason, and puts the counts of all parts of the mesh side by side. */
-class MeshCounters implements DropSink {
-  readonly #counts = new Map<string, number>();
-
-  count(reason: string): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-  }
-
-  /** `part.reason` → count; those of links and calls under `call`. */
-  withAll(parts: Readonly<Record<string, Readonly<Record<string, number>>>>): Readonly<Record<string, number>> {
-    const all = { call: Object.fromEntries(this.#counts), ...parts };
-    return Object.fromEntries(
-      Object.entries(all).flatMap(([part, counts]) => Object.entries(counts).map(([reason, count]) => [`${part}.${reason}`, count])),
-    );
-  }
+function statementSource(kind: StatementSource['kind'], source: Pick<StatementSource, 'statements' | 'merge'>): StatementSource {
+  return { kind, statements: () => source.statements(), merge: (statement) => source.merge(statement) };
 }

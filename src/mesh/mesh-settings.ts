@@ -1,4 +1,4 @@
-/** What the owner sets of the mesh. */
+/** The configuration of the mesh. */
 export interface MeshSettings {
   /** Network interfaces for discovery; all when empty. */
   readonly interfaces: readonly string[];
@@ -8,6 +8,6 @@ export interface MeshSettings {
   readonly announceAddresses: readonly string[];
   readonly announcesDevices: boolean;
   readonly isDiscoveryEnabled: boolean;
-  /** Whether it passes calls on between hubs that do not reach each other. */
+  /** The hub forwards calls between hubs that do not reach each other. */
   readonly isRelay: boolean;
 }

@@ -1,13 +1,13 @@
 import { isoTime } from '../core/clock.ts';
-import type { JsonObject } from '../core/json.ts';
+import { type JsonObject, present } from '../core/json.ts';
 import type { Peer } from '../core/mesh-view.ts';
 import { HUB_ACTS, HUB_READS } from '../tools/builtin/hub-tool.ts';
 import { p } from '../tools/definition/define-tool.ts';
 import type { MembershipStatus } from './membership/membership.ts';
 
-/** What the tools that change the mesh have in common. */
+/** Common members of the tools that change the mesh. */
 export const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
-/** The same for those that only look. */
+/** Common members of the tools that only read. */
 export const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
@@ -15,7 +15,7 @@ const texts = { type: 'array', items: text } as const;
 export const DATE_TIME = { type: 'string', format: 'date-time' } as const;
 /** Schema of a text that is masked in audit, events and approvals. */
 export const SECRET_TEXT = { type: 'string', 'x-secret': true } as const;
-/** Result schema of what `statusView` answers. */
+/** Schema of the results of `statusView`. */
 export const MESH_STATUS = {
   type: 'object',
   required: ['state', 'hub_id', 'has_root_key', 'open_invites', 'members', 'revoked'],
@@ -39,44 +39,42 @@ export const MESH_STATUS = {
 /** `passphrase` of a tool that opens the root key. */
 export const passphraseParameter = p.string({ description: 'Passphrase of the root key', minLength: 1, maxLength: 1024, secret: true });
 
-/** A membership as tools answer it. */
+/** Returns a membership in the form of tool results. */
 export function statusView(status: MembershipStatus): JsonObject {
   const { state, hubId, hubName, meshId, name, roles, permissions, expiresAtMs, inviter, hasRootKey, openInvites, members, revoked } =
     status;
-  return {
+  return present({
     state,
     hub_id: hubId,
-    ...(hubName !== undefined && { hub_name: hubName }),
-    ...(meshId !== undefined && { mesh_id: meshId }),
-    ...(name !== undefined && { name }),
-    ...(roles && { roles }),
-    ...(permissions && { permissions }),
-    ...(expiresAtMs !== undefined && { expires_at: isoTime(expiresAtMs) }),
-    ...(inviter && { invited_by: inviter }),
+    hub_name: hubName,
+    mesh_id: meshId,
+    name,
+    roles,
+    permissions,
+    expires_at: expiresAtMs === undefined ? undefined : isoTime(expiresAtMs),
+    invited_by: inviter,
     has_root_key: hasRootKey,
     open_invites: openInvites,
     members,
     revoked,
-  };
+  });
 }
 
-/** Another hub as tools answer it. */
+/** Returns another hub in the form of tool results. */
 export function peerView(peer: Peer): JsonObject {
-  const { id, name, state, isReachable, roundTripMs, hops, version, lastSeenMs, address, capabilities, toolCount, missingTools, devices } =
-    peer;
-  return {
-    hub_id: id,
-    name,
-    state,
-    reachable: isReachable,
-    hops,
-    ...(roundTripMs !== undefined && { round_trip_ms: Math.round(roundTripMs * 10) / 10 }),
-    ...(address !== undefined && { address }),
-    version,
-    last_seen: isoTime(lastSeenMs),
-    capabilities,
-    tools: toolCount,
-    missing_tools: missingTools,
-    devices: devices.length,
-  };
+  return present({
+    hub_id: peer.id,
+    name: peer.name,
+    state: peer.state,
+    reachable: peer.isReachable,
+    hops: peer.hops,
+    round_trip_ms: peer.roundTripMs === undefined ? undefined : Math.round(peer.roundTripMs * 10) / 10,
+    address: peer.address,
+    version: peer.version,
+    last_seen: isoTime(peer.lastSeenMs),
+    capabilities: peer.capabilities,
+    tools: peer.toolCount,
+    missing_tools: peer.missingTools,
+    devices: peer.devices.length,
+  });
 }

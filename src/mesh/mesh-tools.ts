@@ -21,39 +21,37 @@ const text = { type: 'string' } as const;
 /** Tools with which the owner makes, widens and narrows the mesh of hubs. */
 export function meshTools(mesh: MeshControl): readonly RegisteredTool[] {
   return [
-    createTool(mesh),
+    defineTool(CREATE, async (params) => statusView(await mesh.create(params))),
     inviteTool(mesh),
-    joinTool(mesh),
-    leaveTool(mesh),
-    statusTool(mesh),
-    peersTool(mesh),
-    renewTool(mesh),
+    defineTool(JOIN, async ({ invite }, { signal }) => statusView(await mesh.join(invite, { signal }))),
+    defineTool(LEAVE, async ({ delete_root_key: isDeleted }) => {
+      await mesh.leave({ rootKey: isDeleted ? 'delete' : 'keep' });
+      return SUCCESS;
+    }),
+    defineTool(STATUS, async () => statusView(mesh.status())),
+    defineTool(PEERS, async () => mesh.peers().map(peerView)),
+    defineTool(RENEW, async () => statusView(await mesh.renew())),
     ...rootKeyTools(mesh),
   ];
 }
 
-function createTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_ACTS,
-      name: 'mesh_create',
-      title: 'Make a mesh',
-      description:
-        'Makes a new mesh with this hub as its first member. Its root key is kept on this hub under the passphrase, which nobody can recover; export the key to a safe place afterwards.',
-      parameters: {
-        passphrase: p.string({
-          description: 'Seals the root key; five words that nobody guesses are good',
-          minLength: 10,
-          maxLength: 1024,
-          secret: true,
-        }),
-        name: p.string({ description: 'What you call the mesh', minLength: 1, maxLength: 64, isGivenName: true }).optional(),
-      },
-      returns: MESH_STATUS,
-    },
-    async (params) => statusView(await mesh.create(params)),
-  );
-}
+const CREATE = {
+  ...MESH_ACTS,
+  name: 'mesh_create',
+  title: 'Make a mesh',
+  description:
+    'Makes a new mesh with this hub as its first member. Its root key is kept on this hub under the passphrase, which nobody can recover; export the key to a safe place afterwards.',
+  parameters: {
+    passphrase: p.string({
+      description: 'Seals the root key; five words that nobody guesses are good',
+      minLength: 10,
+      maxLength: 1024,
+      secret: true,
+    }),
+    name: p.string({ description: 'What you call the mesh', minLength: 1, maxLength: 64, isGivenName: true }).optional(),
+  },
+  returns: MESH_STATUS,
+};
 
 function inviteTool(mesh: MeshControl): RegisteredTool {
   const permission = p.string({ description: 'Such as * or device:control:*', maxLength: 256 });
@@ -94,91 +92,63 @@ function inviteTool(mesh: MeshControl): RegisteredTool {
   );
 }
 
-function joinTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_ACTS,
-      name: 'mesh_join',
-      title: 'Join a mesh',
-      description:
-        'Makes this hub a member of the mesh that the invite is for. Its tools become usable from the other hubs, and theirs from here.',
-      parameters: {
-        invite: p.string({ description: 'The whole text, beginning with atmo-join1.', minLength: 11, maxLength: 2048, secret: true }),
-      },
-      returns: MESH_STATUS,
-      timeoutMs: 60_000,
-    },
-    async ({ invite }, { signal }) => statusView(await mesh.join(invite, { signal })),
-  );
-}
+const JOIN = {
+  ...MESH_ACTS,
+  name: 'mesh_join',
+  title: 'Join a mesh',
+  description:
+    'Makes this hub a member of the mesh that the invite is for. Its tools become usable from the other hubs, and theirs from here.',
+  parameters: {
+    invite: p.string({ description: 'The whole text, beginning with atmo-join1.', minLength: 11, maxLength: 2048, secret: true }),
+  },
+  returns: MESH_STATUS,
+  timeoutMs: 60_000,
+};
 
-function leaveTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_ACTS,
-      name: 'mesh_leave',
-      title: 'Leave the mesh',
-      description: 'Ends the membership of this hub: it forgets the other hubs and their tools. To come back it needs a new invite.',
-      isDangerous: true,
-      parameters: {
-        delete_root_key: p.boolean({
-          description: 'Delete the root key that is on this hub; without an exported copy the mesh loses it for ever',
-          default: false,
-        }),
-      },
-      returns: DONE,
-    },
-    async ({ delete_root_key: isDeleted }) => {
-      await mesh.leave({ rootKey: isDeleted ? 'delete' : 'keep' });
-      return SUCCESS;
-    },
-  );
-}
+const LEAVE = {
+  ...MESH_ACTS,
+  name: 'mesh_leave',
+  title: 'Leave the mesh',
+  description: 'Ends the membership of this hub: it forgets the other hubs and their tools. To come back it needs a new invite.',
+  isDangerous: true,
+  parameters: {
+    delete_root_key: p.boolean({
+      description: 'Delete the root key that is on this hub; without an exported copy the mesh loses it for ever',
+      default: false,
+    }),
+  },
+  returns: DONE,
+};
 
-function statusTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_READS,
-      name: 'mesh_status',
-      title: 'State of the mesh membership',
-      description: 'Tells which mesh this hub is in, what it may do there, and until when.',
-      parameters: {},
-      returns: MESH_STATUS,
-    },
-    async () => statusView(mesh.status()),
-  );
-}
+const STATUS = {
+  ...MESH_READS,
+  name: 'mesh_status',
+  title: 'State of the mesh membership',
+  description: 'Tells which mesh this hub is in, what it may do there, and until when.',
+  parameters: {},
+  returns: MESH_STATUS,
+};
 
-function peersTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_READS,
-      name: 'mesh_peers',
-      title: 'Hubs of the mesh',
-      description:
-        'Lists the other hubs of the mesh: whether each can be reached and how fast, its version, capabilities, and how many tools and devices it has.',
-      parameters: {},
-      returns: { type: 'array', items: { type: 'object' } },
-    },
-    async () => mesh.peers().map(peerView),
-  );
-}
+const PEERS = {
+  ...MESH_READS,
+  name: 'mesh_peers',
+  title: 'Hubs of the mesh',
+  description:
+    'Lists the other hubs of the mesh: whether each can be reached and how fast, its version, capabilities, and how many tools and devices it has.',
+  parameters: {},
+  returns: { type: 'array', items: { type: 'object' } },
+};
 
-function renewTool(mesh: MeshControl): RegisteredTool {
-  return defineTool(
-    {
-      ...MESH_ACTS,
-      name: 'mesh_renew',
-      title: 'Renew the mesh membership',
-      description:
-        'Gets this hub a new certificate from a connected hub that may let others in. It does so by itself from 30 days before the end.',
-      parameters: {},
-      returns: MESH_STATUS,
-      timeoutMs: 60_000,
-    },
-    async () => statusView(await mesh.renew()),
-  );
-}
+const RENEW = {
+  ...MESH_ACTS,
+  name: 'mesh_renew',
+  title: 'Renew the mesh membership',
+  description:
+    'Gets this hub a new certificate from a connected hub that may let others in. It does so by itself from 30 days before the end.',
+  parameters: {},
+  returns: MESH_STATUS,
+  timeoutMs: 60_000,
+};
 
 function requirePassphrase(given: string | undefined): string {
   if (given !== undefined) return given;

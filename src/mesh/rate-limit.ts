@@ -1,13 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import type { HubId } from '../core/ids.ts';
 
-/** How much may come at once, and how much more in every second. */
+/** The capacity of a bucket and its refill. */
 export interface BucketRate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Bounds how often somebody may do something; refilled evenly. */
+/** Limits a rate; the bucket is refilled evenly. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: BucketRate;
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#atMs = clock.monotonic();
   }
 
-  /** Milliseconds to wait before the next use is possible; 0 when this one was, and has been charged. */
+  /** Takes a token and returns 0; without a token, returns the milliseconds until there is one. */
   take(): number {
     const { burst, perSecond } = this.#rate;
     const nowMs = this.#clock.monotonic();
@@ -36,29 +36,31 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Token buckets, one for each name that is asked about. There are two generations: one that is full makes the one before it
- * forgotten, and a bucket that is used moves to the younger one. To find the one that was used longest ago, a map has to walk past
- * all that were taken out of it.
+ * Token buckets, one for each name, in two generations. A bucket moves to the younger generation when it is used; a full generation
+ * replaces the older one. A single map in the order of use would be slow: it walks past all deleted entries to find the oldest one.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;
   readonly #rate: BucketRate;
+  readonly #maxBuckets: number;
   #young = new Map<string, TokenBucket>();
   #old: ReadonlyMap<string, TokenBucket> = new Map();
 
-  constructor(clock: Clock, rate: BucketRate) {
+  /** `maxBuckets`: size of a generation. */
+  constructor(clock: Clock, rate: BucketRate, maxBuckets = MAX_BUCKETS) {
     this.#clock = clock;
     this.#rate = rate;
+    this.#maxBuckets = maxBuckets;
   }
 
-  /** False when `name` has used up what it may for now. */
+  /** Takes a token; returns false when `name` has none left. */
   tryTake(name: string): boolean {
     return (this.#young.get(name) ?? this.#rejuvenate(name)).take() === 0;
   }
 
   #rejuvenate(name: string): TokenBucket {
     const bucket = this.#old.get(name) ?? new TokenBucket(this.#clock, this.#rate);
-    if (this.#young.size >= MAX_BUCKETS) {
+    if (this.#young.size >= this.#maxBuckets) {
       this.#old = this.#young;
       this.#young = new Map();
     }
@@ -67,7 +69,7 @@ export class KeyedRateLimit {
   }
 }
 
-/** Limits how much runs at once for each hub. */
+/** Limits the number of simultaneous operations of each hub. */
 export class ConcurrencyLimit {
   readonly #max: number;
   readonly #running = new Map<HubId, number>();

@@ -14,8 +14,8 @@ function room(dialNow: () => Promise<unknown> = async () => undefined) {
   const forward = vi.fn(async () => ({}) as never);
   const stopListening = vi.fn();
   const links = { to: () => undefined, onLinkUp: () => stopListening } as unknown as Parts['links'];
-  const keeper = { dialNow } as Parts['keeper'];
-  const router = new DiallingRouter({ clock, router: { forward }, keeper, peers: { routeTo: () => undefined }, links });
+  const connections = { dialNow } as Parts['connections'];
+  const router = new DiallingRouter({ clock, router: { forward }, connections, peers: { routeTo: () => undefined }, links });
   const call = (signal: AbortSignal) => router.forward(TARGET, { signal } as ForwardedCall);
   return { clock, forward, stopListening, call };
 }

@@ -123,7 +123,7 @@ export class MemoryEngine implements MeshEngine {
   }
 
   refusals(): Readonly<Record<string, number>> {
-    return this.#refusals.totals();
+    return this.#refusals.counts();
   }
 
   async #dial(address: PeerAddress, gate: ConnectionGate, signal: AbortSignal): Promise<EnginePeer> {

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { AnnouncedService, Discovery, ServiceListener } from './discovery.ts';
-import { type DiscoveryDrop, DiscoveryDrops, type LinkObserver, MulticastLinks } from './multicast-links.ts';
+import { DiscoveryDrops, type LinkObserver, MulticastLinks } from './multicast-links.ts';
 import { type OpenMulticastSocket, openMulticastSocket } from './multicast-socket.ts';
 import type { InterfaceWatch } from './network-interfaces.ts';
 import { ServiceBrowser } from './service-browser.ts';
@@ -49,7 +49,7 @@ export class DnsSd implements Discovery, Service {
   }
 
   /** Returns the dropped messages since the start, by reason. */
-  drops(): Readonly<Record<DiscoveryDrop, number>> {
+  drops(): Readonly<Record<string, number>> {
     return this.#collaborators.drops.counts();
   }
 

@@ -2,7 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { systemCode } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type BucketRate, TokenBucket } from '../rate-limit.ts';
+import { KeyedRateLimit, TokenBucket } from '../rate-limit.ts';
+import { ReasonCounter } from '../reason-counter.ts';
 import { type DnsMessage, decodeDnsMessage } from './dns-message.ts';
 import type { MessageSource, MulticastSocket, OpenMulticastSocket } from './multicast-socket.ts';
 import { type InterfaceAddress, type InterfaceWatch, type NetworkInterface, neighboursOf } from './network-interfaces.ts';
@@ -106,6 +107,10 @@ function linkTargets(place: NetworkInterface): [string, [NetworkInterface, Inter
 }
 
 const REOPEN_MS = 5_000;
+/** Limits of the messages that a link decodes, in sum and from each neighbour. */
+const LINK_RATE = { burst: 2_000, perSecond: 500 };
+const SOURCE_RATE = { burst: 400, perSecond: 100 };
+const MAX_SOURCES = 512;
 
 interface MulticastLinkCollaborators {
   readonly clock: Clock;
@@ -121,7 +126,8 @@ interface MulticastLinkCollaborators {
 export class MulticastLink {
   readonly family: InterfaceAddress['family'];
   readonly #collaborators: MulticastLinkCollaborators;
-  readonly #rateLimit: MessageRateLimit;
+  readonly #linkRate: TokenBucket;
+  readonly #sourceRates: KeyedRateLimit;
   readonly #loggedReasons = new Set<string>();
   #place: NetworkInterface;
   #isNeighbour: (host: string) => boolean;
@@ -134,7 +140,8 @@ export class MulticastLink {
     this.#collaborators = collaborators;
     this.#place = place;
     this.#isNeighbour = neighboursOf(place);
-    this.#rateLimit = new MessageRateLimit(collaborators.clock);
+    this.#linkRate = new TokenBucket(collaborators.clock, LINK_RATE);
+    this.#sourceRates = new KeyedRateLimit(collaborators.clock, SOURCE_RATE, MAX_SOURCES);
   }
 
   get place(): NetworkInterface {
@@ -193,11 +200,17 @@ export class MulticastLink {
   }
 
   #receive(bytes: Buffer, from: MessageSource): void {
-    // An IPv4 socket receives messages of every interface; those of strangers are for another link or for none (RFC 6762 11).
-    const refusal = this.#isNeighbour(from.host) ? this.#rateLimit.refusal(from.host) : 'stranger';
+    const refusal = this.#refusal(from.host);
     const message = refusal === undefined ? decodeDnsMessage(bytes) : undefined;
     if (message === undefined) this.#collaborators.drops.count(refusal ?? 'malformed');
     else this.#collaborators.message(this, message, from);
+  }
+
+  #refusal(host: string): DiscoveryDrop | undefined {
+    // An IPv4 socket receives messages of every interface; those of strangers are for another link or for none (RFC 6762 11).
+    if (!this.#isNeighbour(host)) return 'stranger';
+    if (!this.#sourceRates.tryTake(host)) return 'source_rate';
+    return this.#linkRate.take() > 0 ? 'link_rate' : undefined;
   }
 
   #fail(error: unknown): void {
@@ -216,52 +229,14 @@ export class MulticastLink {
   }
 }
 
-const LINK_RATE: BucketRate = { burst: 2_000, perSecond: 500 };
-const SOURCE_RATE: BucketRate = { burst: 400, perSecond: 100 };
-const MAX_SOURCES = 512;
-
-/** Limits the rate of messages that a link decodes, in sum and from each neighbour. */
-class MessageRateLimit {
-  readonly #clock: Clock;
-  readonly #link: TokenBucket;
-  readonly #sources = new Map<string, TokenBucket>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#link = new TokenBucket(clock, LINK_RATE);
-  }
-
-  /** Returns the reason to drop a message of the neighbour; undefined when it may be decoded. */
-  refusal(host: string): DiscoveryDrop | undefined {
-    if (this.#bucket(host).take() > 0) return 'source_rate';
-    return this.#link.take() > 0 ? 'link_rate' : undefined;
-  }
-
-  #bucket(host: string): TokenBucket {
-    const bucket = this.#sources.get(host) ?? new TokenBucket(this.#clock, SOURCE_RATE);
-    this.#sources.delete(host);
-    this.#sources.set(host, bucket);
-    const [oldest] = this.#sources.keys();
-    if (this.#sources.size > MAX_SOURCES && oldest !== undefined) this.#sources.delete(oldest);
-    return bucket;
-  }
-}
-
 /** Reasons to drop messages of the local network. */
 const DISCOVERY_DROPS = ['link_rate', 'source_rate', 'malformed', 'stranger', 'too_many_instances', 'answer_rate'] as const;
 /** A reason to drop a message. */
-export type DiscoveryDrop = (typeof DISCOVERY_DROPS)[number];
+type DiscoveryDrop = (typeof DISCOVERY_DROPS)[number];
 
-/** Counts dropped messages since the start. */
-export class DiscoveryDrops {
-  readonly #counts = new Map<DiscoveryDrop, number>();
-
-  count(reason: DiscoveryDrop): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-  }
-
-  /** Returns the count of every reason. */
-  counts(): Readonly<Record<DiscoveryDrop, number>> {
-    return Object.fromEntries(DISCOVERY_DROPS.map((reason) => [reason, this.#counts.get(reason) ?? 0])) as Record<DiscoveryDrop, number>;
+/** Counts dropped messages since the start; reasons that never occurred are 0. */
+export class DiscoveryDrops extends ReasonCounter<DiscoveryDrop> {
+  constructor() {
+    super(DISCOVERY_DROPS);
   }
 }

@@ -1,6 +1,7 @@
 import { type Clock, orAborted } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { ReasonCounter } from '../reason-counter.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 
 /** Time limit of the gate, milliseconds. */
@@ -217,14 +218,4 @@ type RefusalReason =
   | 'gossip_own_refused';
 
 /** Counts refusals by reason. */
-export class RefusalCounter {
-  readonly #counts = new Map<RefusalReason, number>();
-
-  count(reason: RefusalReason): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-  }
-
-  totals(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#counts);
-  }
-}
+export class RefusalCounter extends ReasonCounter<RefusalReason> {}

@@ -171,7 +171,7 @@ export class Libp2pEngine implements MeshEngine {
   }
 
   refusals(): Readonly<Record<string, number>> {
-    return this.#refusals.totals();
+    return this.#refusals.counts();
   }
 
   async #listen(node: Libp2pNode): Promise<void> {

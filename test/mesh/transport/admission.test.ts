@@ -20,7 +20,7 @@ async function admitTo(slots: Partial<ConnectionSlots>, gate: ConnectionGate) {
   const request = { transport, gate, peer: { id: PEER, publicKey: '', address: 'b.lan:8082', direction: 'inbound' as const } };
   const admission = admit({ ...policy, refusals, clock: new ManualClock() }, { ...request, signal: new AbortController().signal });
   const error = await admission.then(() => undefined).catch((thrown: unknown) => thrown);
-  return { error, refusals: refusals.totals(), written };
+  return { error, refusals: refusals.counts(), written };
 }
 
 describe('a seat for a hub', () => {
