@@ -10,7 +10,7 @@ import { chooseConverter } from './compile-value.ts';
 
 /** A raw field or attribute that a parameter may fill. */
 export interface RawSlot {
-  /** Spelled as the device's description does; a path with dots for members of structs. */
+  /** Name in the spelling of the device's description; a path with dots for members of structs. */
   readonly name: string;
   readonly schema: JsonSchema;
 }
@@ -24,7 +24,7 @@ export interface CompiledParam {
   readonly example: Json | undefined;
   /** A value beyond the device's limits becomes the limit. */
   readonly isMovedToLimits: boolean;
-  /** What the schema's bounds are for the raw field; undefined where it has none. */
+  /** The bounds of the schema in raw units; undefined without any. */
   readonly rawBounds: Bounds | undefined;
   toRaw(human: Json): Json;
   toHuman(raw: Json): Json;
@@ -35,7 +35,7 @@ interface ParamContext {
   readonly view: ClusterView;
 }
 
-/** A parameter of a capability on this very cluster. */
+/** A parameter of a capability on one cluster of a device. */
 export function compileParam(name: string, entry: ParamEntry, place: ParamContext): CompiledParam {
   const converter = chooseConverter(entry, place.slot.schema);
   const { min: _min, max: _max, ...unlimited } = contextOf(entry, place);
@@ -83,7 +83,7 @@ function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterVie
   return Math.min(Math.max(raw, min), max);
 }
 
-/** Looked up anew for each call: limits and lists of names may have changed since. */
+/** Looked up for each call, because limits and lists of names change. */
 function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionContext {
   const min = entry.limits && view.limit(entry.limits, 'min');
   const max = entry.limits && view.limit(entry.limits, 'max');
@@ -139,7 +139,7 @@ function fits(example: Json, schema: JsonSchema): boolean {
   return !Array.isArray(schema.enum) || schema.enum.includes(example);
 }
 
-/** A schema of one name or a list of names, with only those that the device offers; unchanged while it did not say which. */
+/** A schema of one name or a list of names, with only those that the device offers; unchanged until the device has reported them. */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
 }
@@ -147,7 +147,7 @@ function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly Offere
 function withNames(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   if (isJsonObject(schema.items as Json)) return { ...schema, items: withNames(schema.items as JsonSchema, isOffered) };
   const names = (Array.isArray(schema.enum) ? schema.enum : []).filter((name) => isOffered(String(name)));
-  // A device that offers nothing at all says something wrong; its own refusal is then the better answer.
+  // A device that offers no name at all reports a mistake; then it refuses wrong names itself.
   return names.length === 0 ? schema : { ...schema, enum: names };
 }
 
@@ -158,7 +158,7 @@ function isOffered(name: string, entry: OfferedEntry, view: ClusterView): boolea
   return entry.names[typeof value === 'string' ? snakeCase(value) : '']?.includes(name) ?? true;
 }
 
-/** What an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
+/** The names that an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
 function namesIn(offer: Json | undefined): readonly string[] | undefined {
   if (Array.isArray(offer)) return offer.map((name) => snakeCase(String(name)));
   if (!isJsonObject(offer)) return undefined;

@@ -6,7 +6,7 @@ import { type ConverterName, converterOf, memberOf } from '../values/converters.
 import { orNullSchema } from '../values/human-schema.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-/** One thing that a device tells, ready to read. */
+/** A value of a device, with its conversion. */
 export interface CompiledValue {
   readonly name: string;
   readonly title: string;
@@ -16,12 +16,12 @@ export interface CompiledValue {
   readonly endpoint: number;
   readonly cluster: string;
   readonly attribute: string;
-  /** The device does not report changes: a cached value means nothing. */
+  /** The device does not report changes, so a cached value may be wrong. */
   readonly hasToBeAsked: boolean;
   /** Schema of the human value, null included. */
   readonly schema: JsonSchema;
   toHuman(raw: Json): Json;
-  /** True when the raw value is what was wanted, within what the device can tell apart. */
+  /** True when the raw value is the wanted one, within the resolution of the device. */
   shows(raw: Json, wanted: Json): boolean;
 }
 
@@ -31,7 +31,7 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** The converter that an entry names, else the one that its kind of value gets; one `member` of a bitmap is a flag. */
+/** The converter that an entry names, else the one for its kind of value; one `member` of a bitmap is a flag. */
 export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');
@@ -41,7 +41,7 @@ export function chooseConverter(entry: Conversion & { readonly member?: string }
   return converterOf(usual[kind] ?? 'same');
 }
 
-/** A value of a capability on this very cluster; undefined where the device lacks the attribute. */
+/** A value of a capability on one cluster of a device; undefined where the device lacks the attribute. */
 export function compileValue(name: string, entry: ValueEntry, view: ClusterView): CompiledValue | undefined {
   const attribute = view.attribute(entry.attribute);
   if (!attribute) return undefined;
@@ -89,7 +89,7 @@ function rawSchema(attribute: AttributeDescription, member: string | undefined):
   return { schema: (found ?? {}) as JsonSchema, isFlag: false };
 }
 
-/** What a device tells may leave its stated limits; only names stay closed, and those only where the model closes them. */
+/** The schema without limits and names, which reported values may exceed. */
 function openSchema(converter: Converter, context: ConversionContext): JsonSchema {
   const { minimum: _low, maximum: _high, enum: _names, ...schema } = converter.schema(context) as Record<string, unknown>;
   return schema;
@@ -100,7 +100,7 @@ function valueSchema(entry: ValueEntry, unit: string, schema: JsonSchema): JsonS
   return { ...orNullSchema(schema), description, ...(unit !== '' && { 'x-unit': unit }) };
 }
 
-/** The unit that the device itself states, where no scale stands between. */
+/** The unit of the attribute itself, unless it has a scale. */
 function deviceUnit(attribute: AttributeDescription): string {
   return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
 }
@@ -115,7 +115,7 @@ function sameRaw(converter: Converter, raw: Json, asked: { wanted: Json; context
   return JSON.stringify(inOrder(wanted)) === JSON.stringify(inOrder(raw));
 }
 
-/** A device may list what it was given in another order. */
+/** A device may report a list in another order than it was written. */
 function inOrder(raw: Json): Json {
   return Array.isArray(raw) ? raw.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : raw;
 }

@@ -12,7 +12,7 @@ export interface DraftFile {
 /** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
 export type StatedRisk = Risk | 'highest';
 
-/** Logic of the hub that a tool may name where data cannot say it. */
+/** Logic of the hub for tools that data cannot describe. */
 export type RecipeName =
   | 'set_color'
   | 'set_temperature'
@@ -22,21 +22,21 @@ export type RecipeName =
   | 'select_areas'
   | 'turn_on_for';
 
-/** Names that a device lists itself in an attribute: the modes, inputs or levels that it has. */
+/** Names that a device lists in an attribute: its modes, inputs or levels. */
 export interface ChoicesEntry {
   /** Attribute with the list. */
   readonly from: string;
   /** Another cluster on the same endpoint that has the attribute. */
   readonly cluster?: string;
-  /** Member with the id; without it, the place in the list counts from 0. */
+  /** Member with the id; without it, the id is the index in the list, from 0. */
   readonly id?: string;
   /** Member with the name, as a path with dots; without it, the item itself is the name. */
   readonly label?: string;
 }
 
 /**
- * Which names of an enum or bitmap a device has: an attribute that lists or flags them; an attribute whose value stands
- * for some of them; or another cluster of the endpoint without which these names make no sense.
+ * The names of an enum or bitmap that a device has: by an attribute that lists or flags them; by an attribute whose value stands for
+ * some of them; or by another cluster of the endpoint that these names need.
  */
 export type OfferedEntry =
   | string
@@ -49,22 +49,22 @@ export interface LimitsEntry {
   readonly cluster?: string;
   readonly min?: string | readonly string[];
   readonly max?: string | readonly string[];
-  /** Attribute that counts the levels of the device, the lowest of which is 0. */
+  /** Attribute with the number of levels of the device, the lowest of which is 0. */
   readonly below?: string;
 }
 
-/** How a raw Matter value looks to people. */
+/** Conversion of a raw Matter value to a human one. */
 interface Conversion {
   /** Without it: booleans and texts as they are, enums by name in snake_case, numbers unchanged. */
   readonly convert?: ConverterName;
   /** Unit of the human value, where the converter does not fix it. */
   readonly unit?: string;
   readonly choices?: ChoicesEntry;
-  /** Plain words in place of names of the standard: name in snake_case → word. */
+  /** Plain words for names of the standard: name in snake_case → word. */
   readonly rename?: Readonly<Record<string, string>>;
 }
 
-/** One thing that a device tells: part of a tool's answer and, with `kind`, a reading with history. */
+/** One value of a device: part of a tool's result and, with `kind`, a reading with history. */
 export interface ValueEntry extends Conversion {
   readonly attribute: string;
   /** Another cluster on the same endpoint; the value is left out where it is absent. */
@@ -73,11 +73,11 @@ export interface ValueEntry extends Conversion {
   readonly member?: string;
   readonly title: string;
   readonly description?: string;
-  /** What is measured; makes it a reading. */
+  /** Measured quantity; it makes the value a reading. */
   readonly kind?: string;
-  /** It goes down to 0 by itself: what was asked for is shown as long as no more than that is left. */
+  /** The value counts down to 0: any value up to the target shows the target. */
   readonly countsDown?: boolean;
-  /** An attribute that says the same better: where the device has it, this value is no reading. */
+  /** A better attribute for the same quantity: where the device has it, this value is no reading. */
   readonly readingUnless?: string;
 }
 
@@ -89,13 +89,13 @@ export interface ParamEntry extends Conversion {
   readonly optional?: boolean;
   readonly example?: Json;
   readonly limits?: LimitsEntry;
-  /** Values beyond the device's limits become the limit itself: the quietest that a speaker has is what 0 means. */
+  /** Values beyond the device's limits become the limit: for a speaker, 0 is its lowest volume. */
   readonly toLimits?: boolean;
   /** Another parameter of the tool that this one must not exceed. */
   readonly notAbove?: string;
-  /** What the device says about which of the names it has. */
+  /** The source of the names that the device has. */
   readonly offered?: OfferedEntry | readonly OfferedEntry[];
-  /** Narrower than what the device allows: `int [5-600]`, in human units. */
+  /** Bounds that are narrower than those of the device: `int [5-600]`, in human units. */
   readonly narrow?: Shorthand;
   readonly secret?: boolean;
 }
@@ -115,25 +115,25 @@ export interface ToolEntry {
   readonly params?: Readonly<Record<string, ParamEntry>>;
   /** Fields or attributes with constant raw values. */
   readonly fixed?: JsonObject;
-  /** Values that the device should show afterwards, human. Parameters named like a value count by themselves. */
+  /** Values that the device should show afterwards, in human units; besides them, parameters with the name of a value. */
   readonly target?: JsonObject;
-  /** Values that show what a parameter asked for, where the names differ: parameter → value. */
+  /** Values that show a parameter with another name: parameter → value. */
   readonly shows?: Readonly<Record<string, string>>;
-  /** Values in the answer's state; all values of the file without it. */
+  /** Values in the state of the result; all values of the file when absent. */
   readonly state?: readonly string[];
   /** Feature codes that the cluster must have, all of them. */
   readonly features?: readonly string[];
   readonly idempotent?: boolean;
   readonly timeoutSeconds?: number;
-  /** Short form of the action, kept as a second name. */
+  /** Short form of the action, which is an alias. */
   readonly alias?: string;
 }
 
-/** An event that is worth telling. */
+/** An event that the hub emits. */
 export interface EventEntry {
   readonly title: string;
   readonly kind: string;
-  /** Titles by a number that the event carries; `title` for the others. */
+  /** Titles by a number in the event; `title` for other numbers. */
   readonly titleBy?: { readonly member: string; readonly titles: Readonly<Record<string, string>> };
 }
 
@@ -142,12 +142,12 @@ export interface CapabilityFile {
   readonly $schema?: string;
   readonly title: string;
   readonly cluster: string;
-  /** Used only where a device file names it, in place of the cluster's usual capability. */
+  /** Replaces the cluster's usual capability, only where a device file names it. */
   readonly variant?: boolean;
   readonly values?: Readonly<Record<string, ValueEntry>>;
   readonly tools?: Readonly<Record<string, ToolEntry>>;
   readonly events?: Readonly<Record<string, EventEntry>>;
-  /** Risk of commands and attributes that no tool here uses but the generic tool reaches. */
+  /** Risk of commands and attributes that only the generic tool reaches. */
   readonly risks?: Readonly<Record<string, StatedRisk>>;
 }
 
@@ -156,14 +156,14 @@ export interface Capability extends CapabilityFile {
   readonly id: string;
 }
 
-/** What a device file fits: a device type of the library, one product, or one type of one product. */
+/** The devices that a device file matches: a device type of the library, one product, or one type of one product. */
 export interface DeviceMatch {
   readonly deviceType?: string;
   readonly vendorId?: number;
   readonly productId?: number;
 }
 
-/** What a device file changes in a tool of its capabilities. */
+/** Changes of a device file to a tool of its capabilities. */
 export interface ToolOverride {
   readonly title?: string;
   readonly description?: string;
@@ -174,17 +174,17 @@ export interface ToolOverride {
 export interface DeviceFile {
   readonly $schema?: string;
   readonly title: string;
-  /** What people call it: `light`, `robot vacuum`. */
+  /** People's word for it: `light`, `robot vacuum`. */
   readonly noun: string;
   readonly match: DeviceMatch;
-  /** A type that says something about a device beside what it is, such as where its power comes from. */
+  /** True for a type that does not name the purpose of a device, such as its source of power. */
   readonly utility?: boolean;
-  /** Ids of capability files, the leading one first. Clusters that none of them covers get their usual capability. */
+  /** Ids of capability files, the most important one first. Other clusters get their usual capability. */
   readonly capabilities: readonly string[];
   readonly overrides?: Readonly<Record<string, ToolOverride>>;
-  /** What values are called on this device, where the capability's own title would mislead. */
+  /** Titles of values on this device, where the title of the capability would mislead. */
   readonly titles?: Readonly<Record<string, string>>;
-  /** Tools that make no sense on this device. */
+  /** Tools that this device does not get. */
   readonly without?: readonly string[];
 }
 
@@ -193,7 +193,7 @@ export interface DeviceProfile extends DeviceFile {
   readonly id: string;
 }
 
-/** How specific a match is: product and type 3, product 2, type 1. */
+/** Rank of a match: product and type 3, product 2, type 1. */
 export function specificity(match: DeviceMatch): number {
   return (match.vendorId === undefined ? 0 : 2) + (match.deviceType === undefined ? 0 : 1);
 }

@@ -19,7 +19,7 @@ export interface ProfileFiles {
   readonly devices: Readonly<Record<string, DeviceFile>>;
 }
 
-/** What an endpoint is, as far as device files match. */
+/** The properties of an endpoint that device files match. */
 export interface MatchSubject {
   readonly vendorId: number;
   readonly productId: number;
@@ -82,7 +82,7 @@ export class ProfileSet {
     return all.toSorted((a, b) => specificity(b.match) - specificity(a.match));
   }
 
-  /** What people call a device type. */
+  /** People's word for a device type. */
   nounFor(subject: MatchSubject): string | undefined {
     const files = this.match(subject);
     return (files.find((file) => !file.utility) ?? files[0])?.noun;
@@ -97,10 +97,10 @@ export class ProfileSet {
       .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
   }
 
-  /** The risk of a command on whatever device has it; for what no file knows, `medium`. */
+  /** The risk of a command on any device; `medium` for a command that no file has. */
   riskOf(cluster: string, command: string): Risk {
     const stated = this.statedRisk(cluster, command) ?? 'medium';
-    // Nobody can say here what a scene holds.
+    // The content of a scene is not known here.
     return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
   }
 }
@@ -111,7 +111,7 @@ function statedRisks(capability: Capability, element: string): readonly StatedRi
   return [...listed, ...used.map((tool) => tool.risk)];
 }
 
-/** `vendor:product:type` with `*` for what a match leaves open. */
+/** `vendor:product:type` with `*` for an absent member of the match. */
 export function matchKey(match: DeviceMatch): string {
   return `${match.vendorId ?? '*'}:${match.productId ?? '*'}:${match.deviceType ?? '*'}`;
 }

@@ -20,7 +20,7 @@ const enumConverter: Converter = {
   },
 };
 
-/** What was called plainly later: callers that know the name of the standard go on using it. */
+/** True for a name that a profile renames: callers may still use the name of the standard. */
 function isFormer(name: string, context: ConversionContext): boolean {
   return wordOf(name, context) !== snakeCase(name);
 }
@@ -81,7 +81,7 @@ export function memberOf(value: Json, name: string): Json | undefined {
 }
 
 function choiceByNumber(human: Json, choices: readonly Choice[]): Json {
-  // Devices that list no names can still be told the number: `value_3`.
+  // Devices that list no names accept the number: `value_3`.
   const number = /^value_(\d+)$/.exec(String(human))?.[1];
   if (number !== undefined && choices.length === 0) return Number(number);
   return noSuchName(
@@ -108,7 +108,7 @@ interface Scale {
   readonly unit?: string;
   /** Decimals that the human value keeps; 0 makes it an integer. */
   readonly decimals: number;
-  /** Limits that people know, where the type allows more: a percentage ends at 100. */
+  /** Human limits where the type allows more: a percentage ends at 100. */
   readonly min?: number;
   readonly max?: number;
   human(raw: number): number;
@@ -205,7 +205,7 @@ const text: Converter = {
 
 const time = (perSecond: number): Converter => ({
   takes: ['integer'],
-  // What a device tells may lie beyond the end of all calendars.
+  // A time of a device may lie beyond the range of Date.
   toHuman: (raw) => {
     const at = new Date((numberOf(raw) / perSecond) * 1000);
     return Number.isNaN(at.getTime()) ? null : at.toISOString();
@@ -319,7 +319,7 @@ export const CONVERTERS = {
   pin,
 } as const satisfies Record<string, Converter>;
 
-/** What `converter` of a capability file may name. */
+/** The names for `convert` in a capability file. */
 export type ConverterName = keyof typeof CONVERTERS;
 
 /** The converter of that name; CONFIG_INVALID for an unknown one. */

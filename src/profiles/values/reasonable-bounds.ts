@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../core/json.ts';
 import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 
-/** Lowest and highest value that anything in a home has, in one unit. */
+/** Lowest and highest value. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -10,8 +10,8 @@ export interface Bounds {
 const DAY_S = 86_400;
 
 /**
- * What no device of a home exceeds, by unit. Profiles narrow it for each parameter and the device's own limits narrow it
- * further; this table holds where neither says anything. Counters over a device's whole life have wide bounds.
+ * Bounds by unit that no device of a home exceeds. Profiles narrow them for each parameter, and the device's own limits further.
+ * Counters over a device's whole life have wide bounds.
  */
 const REASONABLE: Readonly<Record<string, Bounds>> = {
   s: { min: 0, max: 31 * DAY_S },
@@ -33,18 +33,18 @@ const REASONABLE: Readonly<Record<string, Bounds>> = {
   kWh: { min: -1_000_000, max: 1_000_000 },
 };
 
-/** The bounds of reason of a unit; undefined for shares, counts and plain numbers. */
+/** The reasonable bounds of a unit; undefined for shares, counts and plain numbers. */
 export function reasonableBounds(unit: string): Bounds | undefined {
   return Object.hasOwn(REASONABLE, unit) ? REASONABLE[unit] : undefined;
 }
 
-/** A schema of people's numbers within the bounds of reason of their unit. */
+/** The schema of human numbers, within the reasonable bounds of their unit. */
 export function withinReason(schema: JsonSchema, unit: string): JsonSchema {
   const bounds = reasonableBounds(unit);
   return bounds && (schema.type === 'integer' || schema.type === 'number') ? withBounds(schema, bounds) : schema;
 }
 
-/** A schema of raw numbers, however deep they lie, within the bounds of reason of the units that the Matter model states. */
+/** The schema of raw numbers, at any depth, within the reasonable bounds of the units in the Matter model. */
 export function rawWithinReason(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => {
     const bounds = reasonableBounds(typeof part['x-unit'] === 'string' ? part['x-unit'] : '');
@@ -53,7 +53,7 @@ export function rawWithinReason(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A 64-bit number may come as a number or, beyond 2^53, as text: no value within reason needs the text. */
+/** A 64-bit number may be a number or, beyond 2^53, a text: no reasonable value needs the text. */
 function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
   if (!Array.isArray(part.anyOf)) return withBounds(part, bounds);
   const branches = part.anyOf.filter((one) => isSchemaObject(one) && one.pattern === undefined) as JsonSchema[];

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, objectOf, tryParseJson } from '../../core/json.ts';
+import { objectOf, tryParseJson } from '../../core/json.ts';
 import { RESTORE_NAMES } from '../state-files.ts';
 import { ByteQueue } from './archive-encryption.ts';
 
@@ -9,7 +9,7 @@ const LENGTH_BYTES = 4;
 const MAX_TABLE_BYTES = 8 * 1_048_576;
 const PIECE_BYTES = 262_144;
 
-/** A file that is open for reading, as it goes into an archive. */
+/** A file for an archive, open for reading. */
 export interface ArchiveSource extends ArchiveEntry {
   readonly handle: FileHandle;
 }
@@ -34,8 +34,8 @@ async function* bytesOf({ handle, bytes, path }: ArchiveSource): AsyncGenerator<
 }
 
 /**
- * Writes the files of an archive's content below `directory`, each synced, mode 0600. VALIDATION_ERROR when the content is not as
- * `archiveContent` makes it; what was written by then stays.
+ * Writes the files of an archive's content below `directory`, each synced, mode 0600. Throws VALIDATION_ERROR for other content than
+ * that of `archiveContent`; files that were written before stay.
  */
 export async function unpackContent(
   content: AsyncIterable<Uint8Array>,
@@ -45,12 +45,11 @@ export async function unpackContent(
   const queue = new ByteQueue(content);
   const length = await queue.take(LENGTH_BYTES);
   const tableBytes = length.length === LENGTH_BYTES ? length.readUInt32BE() : 0;
-  if (tableBytes === 0 || tableBytes > MAX_TABLE_BYTES) throw cutOff('its table');
+  if (tableBytes === 0 || tableBytes > MAX_TABLE_BYTES) throw unusableBackup('it ends before its table does');
   const table = parseTable((await queue.take(tableBytes)).toString('utf8'));
   accept(table);
   for (const entry of table.entries) await writeEntry(entry, queue, directory);
-  if ((await queue.take(1)).length > 0)
-    throw new AtmoError('VALIDATION_ERROR', 'The backup cannot be used: more follows after its last file');
+  if ((await queue.take(1)).length > 0) throw unusableBackup('more follows after its last file');
   return table;
 }
 
@@ -60,28 +59,24 @@ async function writeEntry({ path, bytes, isExecutable }: ArchiveEntry, queue: By
   await using file = await open(target, 'wx', isExecutable ? 0o700 : 0o600);
   for (let done = 0; done < bytes; ) {
     const piece = await queue.take(Math.min(PIECE_BYTES, bytes - done));
-    if (piece.length === 0) throw cutOff(path);
+    if (piece.length === 0) throw unusableBackup(`it ends before ${path} does`);
     await file.writeFile(piece);
     done += piece.length;
   }
   await file.sync();
 }
 
-function cutOff(what: string): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', `The backup cannot be used: it ends before ${what} does; take another one`);
-}
-
 /** One file of an archive. */
 interface ArchiveEntry {
-  /** In the state directory, with `/`; below `outside/` what lay elsewhere, by its absolute path. */
+  /** Path in the state directory, with `/`; a file from elsewhere has its absolute path below `outside/`. */
   readonly path: string;
   readonly bytes: number;
   readonly isExecutable: boolean;
 }
 
-/** What stands at the beginning of an archive's content: what it is of, and its files in their order. */
+/** The beginning of an archive's content: its origin, and its files in their order. */
 export interface ArchiveTable {
-  /** Of the software that made it. */
+  /** Version of the software that made it. */
   readonly version: string;
   readonly hub: string;
   /** ISO 8601. */
@@ -100,34 +95,29 @@ export function tableText({ version, hub, madeAt, entries }: ArchiveTable): stri
   return JSON.stringify({ version, hub, made_at: madeAt, files });
 }
 
-/** VALIDATION_ERROR for what is no table; paths that would leave the directory among it. */
+/** Parses a table. Throws VALIDATION_ERROR for other text, and for paths that lead out of the directory. */
 export function parseTable(text: string): ArchiveTable {
-  const { version, hub, made_at: madeAt, files } = parsedObject(text);
+  const { version, hub, made_at: madeAt, files } = objectOf(tryParseJson(text));
   if (typeof version !== 'string' || typeof hub !== 'string' || typeof madeAt !== 'string')
-    throw malformed('it does not say of what it is');
-  if (!Array.isArray(files) || files.length > MAX_ENTRIES) throw malformed(`it has no list of at most ${MAX_ENTRIES} files`);
+    throw unusableBackup('its table does not name hub, version and time');
+  if (!Array.isArray(files) || files.length > MAX_ENTRIES) throw unusableBackup(`it has no list of at most ${MAX_ENTRIES} files`);
   const entries = files.map(entryOf);
-  if (new Set(entries.map(({ path }) => path)).size < entries.length) throw malformed('a file is in it twice');
+  if (new Set(entries.map(({ path }) => path)).size < entries.length) throw unusableBackup('a file is in it twice');
   return { version, hub, madeAt, entries };
 }
 
 function entryOf(value: unknown): ArchiveEntry {
   const { path, bytes, executable } = objectOf(value);
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
-    throw malformed(`${JSON.stringify(path)} is no path of a file`);
+    throw unusableBackup(`${JSON.stringify(path)} is no path of a file`);
   }
-  // An archive that brought these could have the next start move other folders.
-  if (RESTORE_NAMES.test(path)) throw malformed(`${path} belongs to a restore, and to no backup`);
-  if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw malformed(`${path} has no size`);
+  // With these names an archive could make the next start move other folders.
+  if (RESTORE_NAMES.test(path)) throw unusableBackup(`${path} belongs to a restore, and to no backup`);
+  if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw unusableBackup(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };
 }
 
-function parsedObject(text: string): Record<string, unknown> {
-  const value = tryParseJson(text);
-  if (isJsonObject(value)) return value;
-  throw malformed('its table is no JSON object');
-}
-
-function malformed(why: string): AtmoError {
+/** VALIDATION_ERROR for an archive that is damaged, or that no hub wrote. */
+export function unusableBackup(why: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The backup cannot be used: ${why}; take another one`);
 }

@@ -10,15 +10,15 @@ const TAG_LENGTH = { authTagLength: TAG_BYTES };
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Which chunk it is, in its order from 0, and whether nothing follows it. */
+/** Position of a chunk, from 0. */
 interface ChunkPosition {
   readonly index: number;
   readonly isLast: boolean;
 }
 
 /**
- * Content under a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each with its tag behind it. A
- * chunk's nonce is 7 zero bytes, its number (4 bytes, big-endian) and 1 for the last chunk, 0 for all others, so that none can be
+ * Encrypts content with a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each with its tag at the end.
+ * A chunk's nonce is 7 zero bytes, its number (4 bytes, big-endian) and 1 for the last chunk, 0 for all others, so that none can be
  * left out, doubled, moved or cut off (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
  */
 export async function* sealStream(content: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
@@ -31,8 +31,8 @@ export async function* sealStream(content: Bytes, passphrase: string, derive?: D
 }
 
 /**
- * The content again; no byte that was not written by `sealStream` comes out. VALIDATION_ERROR for what is damaged or cut off or no
- * archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase.
+ * Decrypts the content and yields only bytes that `sealStream` has written. Throws VALIDATION_ERROR for a damaged or truncated file,
+ * NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase.
  */
 export async function* openStream(sealed: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
   const queue = new ByteQueue(sealed);
@@ -51,7 +51,7 @@ function openChunk({ bytes, ...place }: ChunkPosition & { readonly bytes: Buffer
   }
 }
 
-/** Pieces of that many bytes, the last one of fewer; there is always a last one. */
+/** Chunks of `size` bytes, the last one of fewer; there is always a last one. */
 async function* chunksOf(content: Bytes, size: number): AsyncGenerator<ChunkPosition & { readonly bytes: Buffer }> {
   const queue = new ByteQueue(content);
   let bytes = await queue.take(size);
@@ -71,14 +71,14 @@ function nonceOf({ index, isLast }: ChunkPosition): Buffer {
 }
 
 const MAGIC = Buffer.from('atmosphere-edge backup\n', 'latin1');
-/** Of the whole file; docs/backup.md tells it. */
+/** Format of the whole file, as in docs/backup.md. */
 const FORMAT = 1;
 const SALT_BYTES = 16;
 const MAC_BYTES = 32;
 const KEY_BYTES = 32;
 /** RFC 7914: 64 MiB and some tenths of a second for each guess of a passphrase. */
 const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
-/** Of a file that is opened: its maker must not choose how much memory and time that takes. */
+/** Highest cost of a file that is opened, so that its author cannot choose unbounded memory and time. */
 const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
@@ -92,7 +92,7 @@ interface OpenHeader {
   readonly key: Buffer;
 }
 
-/** 64 bytes from a passphrase: the key of the content, then that of the HMAC. Tests have one that is fast. */
+/** Derives 64 bytes from a passphrase: the key of the content, then that of the HMAC. Tests use a fast one. */
 export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
 
 /** scrypt (RFC 7914). */
@@ -110,7 +110,7 @@ async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHea
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
 
-/** VALIDATION_ERROR for what is no archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase. */
+/** Throws VALIDATION_ERROR for a file that is no archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase. */
 async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new AtmoError(
@@ -150,7 +150,7 @@ function macOf(head: Buffer, key: Buffer): Buffer {
   return createHmac('sha256', key).update(head.subarray(0, MAC_AT)).digest();
 }
 
-/** Bytes that come in pieces of any size, taken in pieces of a wanted one. */
+/** Reads a stream of bytes in pieces of a chosen size. */
 export class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
   #waiting: Uint8Array[] = [];
@@ -160,7 +160,7 @@ export class ByteQueue {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** So many bytes; fewer, or none, where the source ends before. */
+  /** Returns `count` bytes; fewer, or none, when the source ends before. */
   async take(count: number): Promise<Buffer> {
     while (this.#waitingBytes < count) {
       const next = await this.#source.next();
@@ -175,7 +175,7 @@ export class ByteQueue {
     return whole.subarray(0, count);
   }
 
-  /** What was not taken, as it comes. */
+  /** The remaining bytes, in pieces of any size. */
   async *rest(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const waiting = await this.take(Math.max(1, this.#waitingBytes));

@@ -1,14 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AtmoError } from '../../core/errors.ts';
 import { makePrivateFolder } from '../../core/files/file-system.ts';
 import { quickCheck } from '../checked-database.ts';
 import { moveRestoreIntoPlace, removeUnpackedRestore } from '../pending-restore.ts';
 import { RESTORE_FOLDER } from '../state-files.ts';
 import { StateLock } from '../state-lock.ts';
 import { guardStorage, toStorageError } from '../storage-error.ts';
-import { type ArchiveTable, unpackContent } from './archive-content.ts';
+import { type ArchiveTable, unpackContent, unusableBackup } from './archive-content.ts';
 import { type Derive, openStream } from './archive-encryption.ts';
 
 /** The archive, the state directory, and the checks of a restore. */
@@ -62,8 +61,7 @@ export async function restoreArchive(order: RestoreOptions): Promise<RestoreResu
 
 function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
   const paths = entries.map(({ path }) => path);
-  if (!paths.includes('hub.key'))
-    throw new AtmoError('VALIDATION_ERROR', 'The backup cannot be used: it holds no hub.key; take another one');
+  if (!paths.includes('hub.key')) throw unusableBackup('it holds no hub.key');
   for (const path of paths.filter((name) => name.endsWith('.db'))) {
     const file = join(folder, path);
     guardStorage(file, () => {
