@@ -43,3 +43,13 @@ export function lazy<T>(make: () => T): () => T {
     return made.value;
   };
 }
+
+/** Returns a function that makes a value for each object once, and keeps it as long as the object exists. */
+export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    const known = made.get(key) ?? { value: make(key) };
+    made.set(key, known);
+    return known.value;
+  };
+}

@@ -1,5 +1,6 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
+import { oncePerObject } from '../core/lifecycle.ts';
 import { damagedError, guardStorage } from './storage-error.ts';
 
 /** How a database file is opened. */
@@ -17,7 +18,10 @@ export interface DatabaseOptions {
   readonly migrations: readonly string[];
 }
 
-const brackets = new WeakMap<DatabaseSync, { readonly begin: StatementSync; readonly commit: StatementSync }>();
+/** Compiled once: each call of a tool commits twice. */
+const bracketsOf = oncePerObject((database: DatabaseSync) => {
+  return { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
+});
 
 /**
  * Opens a database in WAL mode, checks it with quick_check and brings it to the newest version. Throws STORAGE_FAILED;
@@ -60,15 +64,6 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
-}
-
-/** Compiled once: each call of a tool commits twice. */
-function bracketsOf(database: DatabaseSync) {
-  const known = brackets.get(database);
-  if (known) return known;
-  const compiled = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
-  brackets.set(database, compiled);
-  return compiled;
 }
 
 function configure(database: DatabaseSync, form: DatabaseOptions): void {

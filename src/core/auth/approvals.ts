@@ -169,7 +169,7 @@ type DevicesByName = ApprovalView['devices'];
 /** The request in one line, without ids: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. */
 export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
   const steps = runs?.steps?.length ?? 0;
-  const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${counted(steps, 'step')}` : '';
+  const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${steps} step${steps === 1 ? '' : 's'}` : '';
   const targets = effects.map(({ target }) => target);
   return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
 }
@@ -245,10 +245,6 @@ function programLine({ args, cwd, powers, ...program }: PlannedProgram): string 
 
 function programName({ kind, program }: Pick<PlannedProgram, 'kind' | 'program'>): string {
   return `the ${kind === 'cmd' ? 'program' : kind} ${fullValue(program)}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function inBrackets(params: JsonObject, wording: (value: Json) => string = shortValue): string {

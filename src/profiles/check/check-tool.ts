@@ -60,7 +60,9 @@ function checkCommand(report: CheckReport, pointer: string, given: CheckedTool):
     slotOf: (field) => fieldAt(command.parameters, field)?.schema,
     names: Object.keys(propertiesOf(command.parameters)),
   });
-  const filled = [...Object.values(tool.params ?? {}).map((entry) => entry.field), ...Object.keys(tool.fixed ?? {})].map(topName);
+  const filled = [...Object.values(tool.params ?? {}).map((entry) => entry.field), ...Object.keys(tool.fixed ?? {})].map((path) =>
+    path.toLowerCase().replace(/\..*/, ''),
+  );
   for (const field of unfilled(features ? (narrow?.parameters ?? {}) : command.parameters, filled)) {
     report.add(pointer, `${name} demands the field ${field}, and nothing fills it`, 'add a parameter or a fixed value');
   }
@@ -219,10 +221,6 @@ function unfilled(schema: JsonSchema, filled: readonly string[]): readonly strin
     const property = propertiesOf(schema)[field] ?? {};
     return !filled.includes(field.toLowerCase()) && rawKind(property) !== 'bitmap' && !isNullable(property);
   });
-}
-
-function topName(path: string): string {
-  return (path.split('.')[0] ?? path).toLowerCase();
 }
 
 /** The list of a choice has to exist, with the members that hold id and name. */

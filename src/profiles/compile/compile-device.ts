@@ -72,7 +72,8 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
   // The files' order is the order of the tools; what no file names follows in the device's own order.
   const order = [...named.map((capability) => capability.cluster), ...views.map((view) => view.name)];
   const ordered = views.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
-  const parts = ordered.map((view) => compilePart(view, views, capabilityFor(view.name, named, profiles)));
+  const capabilityOf = (cluster: string) => named.find((one) => one.cluster === cluster) ?? profiles.usualCapability(cluster);
+  const parts = ordered.map((view) => compilePart(view, views, capabilityOf(view.name)));
   return { parts: parts.map((part) => adjusted(part, files)), noun: endpointNoun(endpoint, files, parts) };
 }
 
@@ -86,10 +87,6 @@ function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfi
   const type = endpoint.deviceTypes[0]?.name ?? '';
   // Types that only their manufacturer knows have a number in place of a name.
   return utility || type === '' || /0x/i.test(type) ? 'device' : readableWords(type);
-}
-
-function capabilityFor(cluster: string, named: readonly Capability[], profiles: ProfileSet): Capability | undefined {
-  return named.find((capability) => capability.cluster === cluster) ?? profiles.usualCapability(cluster);
 }
 
 function compilePart(view: ClusterView, siblings: readonly ClusterView[], capability: Capability | undefined): Part {

@@ -48,6 +48,7 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
   const { schema, isFlag } = rawSchema(attribute, entry.member);
   const converter = chooseConverter(entry, schema);
   const unit = converter.unit ?? entry.unit ?? deviceUnit(attribute);
+  const isReplaced = entry.readingUnless !== undefined && view.attribute(entry.readingUnless) !== undefined;
   const context = (): ConversionContext => ({
     schema,
     unit,
@@ -68,7 +69,7 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
     attribute: attribute.name,
     hasToBeAsked: attribute.changesOmitted,
     ...(entry.description !== undefined && { description: entry.description }),
-    ...(entry.kind !== undefined && isReading(entry, view) && { kind: entry.kind }),
+    ...(entry.kind !== undefined && !isReplaced && { kind: entry.kind }),
     schema: valueSchema(entry, unit, openSchema(converter, context())),
     toHuman,
     shows: (raw, wanted) =>
@@ -76,10 +77,6 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
         ? isLeft(toHuman(raw), wanted)
         : toHuman(raw) === wanted || (entry.member === undefined && sameRaw(converter, raw, { wanted, context })),
   };
-}
-
-function isReading({ readingUnless }: ValueEntry, view: ClusterView): boolean {
-  return readingUnless === undefined || view.attribute(readingUnless) === undefined;
 }
 
 function rawSchema(attribute: AttributeDescription, member: string | undefined): { readonly schema: JsonSchema; readonly isFlag: boolean } {

@@ -139,11 +139,6 @@ export interface DevicePlan {
   readonly target: JsonObject;
 }
 
-/** Command or attribute that a step touches. */
-export function elementOf(step: DeviceStep): string {
-  return step.kind === 'invoke' ? step.command : step.attribute;
-}
-
 /** An invocation of one of the cluster's commands, with its name and fields spelled as the device's description does. */
 export function invoke(view: ClusterView, command: string, fields: JsonObject): DeviceStep {
   const found = view.command(command);

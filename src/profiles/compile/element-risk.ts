@@ -3,7 +3,8 @@ import type { AttributeDescription, ClusterDescription, CommandDescription, Priv
 import { valueAt } from '../../core/json.ts';
 import { isAdministrative } from '../files/administrative-clusters.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { type CompiledDevice, type DeviceStep, elementOf, type ToolBlueprint } from './compiled-device.ts';
+import type { CompiledDevice, DeviceStep, ToolBlueprint } from './compiled-device.ts';
+import { elementOf } from './step-outcome.ts';
 
 /** Tools with `highest` replaced by the highest risk among the tools of the same endpoint. */
 export function settledRisks<Tool extends ToolBlueprint>(tools: readonly Tool[]): readonly (Tool & { readonly risk: Risk })[] {

@@ -1,6 +1,7 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import { joinNames, readableName, readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import type { JsonSchema } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { orNullSchema, rawDescription, withDescriptions, withSecretsMarked } from '../values/human-schema.ts';
 import { rawWithinReason } from '../values/reasonable-bounds.ts';
 import type { CompiledValue } from './compile-value.ts';
@@ -13,7 +14,6 @@ type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
   plan(endpoint: number): ToolBlueprint['plan'];
 };
 
-const templates = new WeakMap<ClusterDescription, readonly Template[]>();
 const EMPTY: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
@@ -21,10 +21,7 @@ const EMPTY: JsonSchema = { type: 'object', properties: {}, additionalProperties
  * Values are raw Matter units with the model's schema.
  */
 export function genericTools(endpoint: number, cluster: ClusterDescription): readonly ToolBlueprint[] {
-  const known = templates.get(cluster);
-  const made = known ?? templatesOf(cluster);
-  if (!known) templates.set(cluster, made);
-  return made.map(({ readable, plan, ...rest }) => ({
+  return templatesOf(cluster).map(({ readable, plan, ...rest }) => ({
     ...rest,
     endpoint,
     plan: plan(endpoint),
@@ -32,14 +29,14 @@ export function genericTools(endpoint: number, cluster: ClusterDescription): rea
   }));
 }
 
-function templatesOf(cluster: ClusterDescription): readonly Template[] {
+const templatesOf = oncePerObject((cluster: ClusterDescription): readonly Template[] => {
   const readable = cluster.attributes.filter((attribute) => attribute.readPrivilege !== 'administer');
   return [
     ...cluster.commands.map((command) => commandTool(cluster, command)),
     ...cluster.attributes.filter((attribute) => attribute.writable).map((attribute) => writeTool(cluster, attribute)),
     ...(readable.length > 0 ? [readTool(cluster, readable)] : []),
   ];
-}
+});
 
 function commandTool(cluster: ClusterDescription, command: CommandDescription): Template {
   const parameters = rawWithinReason(withSecretsMarked(withDescriptions(command.parameters)));
@@ -135,16 +132,10 @@ function rawValue(endpoint: number, cluster: string, attribute: AttributeDescrip
   };
 }
 
-const rawSchemas = new WeakMap<AttributeDescription, JsonSchema>();
-
-function rawSchemaOf(attribute: AttributeDescription): JsonSchema {
-  const known = rawSchemas.get(attribute);
-  if (known) return known;
+const rawSchemaOf = oncePerObject((attribute: AttributeDescription): JsonSchema => {
   const description = rawDescription(attribute.name, { ...attribute.schema, ...unitOf(attribute) });
-  const schema = { ...orNullSchema(attribute.schema), description };
-  rawSchemas.set(attribute, schema);
-  return schema;
-}
+  return { ...orNullSchema(attribute.schema), description };
+});
 
 function unitOf(attribute: AttributeDescription): JsonSchema {
   return { ...(attribute.unit !== undefined && { 'x-unit': attribute.unit, 'x-scale': attribute.scale ?? 1 }) };

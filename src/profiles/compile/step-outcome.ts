@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { type AttributeChanges, KNOWN_CHANGES, TouchedCluster } from './attribute-changes.ts';
 import type { LiveValues } from './cluster-view.ts';
 import type { CompiledValue } from './compile-value.ts';
-import { type CompiledDevice, type DeviceStep, elementOf } from './compiled-device.ts';
+import type { CompiledDevice, DeviceStep } from './compiled-device.ts';
 
 /** The values that a step sets, by the names of the device's values in human units, and those that it may change besides. */
 export type StepOutcome = Pick<Effect, 'values' | 'unforeseen'>;
@@ -31,6 +31,11 @@ export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools'
   if (step.kind === 'invoke') return outcome(targetsOfTools(step, device.tools), own);
   const written = own.filter((value) => value.attribute === step.attribute);
   return written.length > 0 ? outcomeOfChanges({ [step.attribute]: step.value }, step.cluster, written) : outcome({}, own);
+}
+
+/** Command or attribute that a step touches. */
+export function elementOf(step: DeviceStep): string {
+  return step.kind === 'invoke' ? step.command : step.attribute;
 }
 
 /** Names of the values of a cluster, or of the whole endpoint when no cluster is given or it has none. */

@@ -4,6 +4,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { areaKey, type DeviceFacts, libraryType } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { MeshView } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { RemoteTools } from '../../tools/registry/tool-directory.ts';
@@ -15,7 +16,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
   // Each check of a permission needs the types. A device's list of types is a new array when it changes.
-  readonly #typesOfList = new WeakMap<readonly string[], ReadonlySet<string>>();
+  readonly #typesOfList = oncePerObject(typesAndFamilies);
   readonly #keyOfArea = new Map<string, string>();
 
   /** `areas` resolves renamed areas. */
@@ -60,12 +61,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
 
   typesOf(device: string): ReadonlySet<string> {
     const names = this.#device(device)?.deviceTypes;
-    if (!names) return NO_TYPES;
-    const known = this.#typesOfList.get(names);
-    if (known) return known;
-    const types = typesAndFamilies(names);
-    this.#typesOfList.set(names, types);
-    return types;
+    return names ? this.#typesOfList(names) : NO_TYPES;
   }
 
   /** Text that is no device's id finds no device. */

@@ -1,5 +1,3 @@
-import type { JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../compile/cluster-view.ts';
 import { invoke } from '../compile/compiled-device.ts';
 import type { RecipeName } from '../files/profile-format.ts';
 import { choiceConverter, choicesConverter } from '../values/converters.ts';
@@ -22,7 +20,7 @@ const selectAreas: Recipe = {
         type: 'array',
         uniqueItems: true,
         maxItems: 255,
-        items: itemSchema(view),
+        items: { ...choiceConverter.schema({ schema: {}, choices: view.choices(AREAS) }), description: 'Name of an area' },
         description: 'Names of the areas as the device lists them; an empty list means everywhere',
       },
     },
@@ -35,10 +33,6 @@ const selectAreas: Recipe = {
     return { steps: [invoke(view, 'SelectAreas', { NewAreas: ids })], target: { selected_areas: params.areas ?? [] } };
   },
 };
-
-function itemSchema(view: ClusterView): JsonSchema {
-  return { ...choiceConverter.schema({ schema: {}, choices: view.choices(AREAS) }), description: 'Name of an area' };
-}
 
 /** Every recipe that a capability file may name. */
 export const RECIPES = {

@@ -7,8 +7,8 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { plain } from '../../core/untrusted-text.ts';
 import type { LiveValues } from '../compile/cluster-view.ts';
 import type { CompiledValue } from '../compile/compile-value.ts';
-import { type CompiledDevice, type DevicePlan, type DeviceStep, type DeviceTool, elementOf } from '../compile/compiled-device.ts';
-import { outcomeOf } from '../compile/step-outcome.ts';
+import type { CompiledDevice, DevicePlan, DeviceStep, DeviceTool } from '../compile/compiled-device.ts';
+import { elementOf, outcomeOf } from '../compile/step-outcome.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperature-unit.ts';
 

@@ -1,6 +1,7 @@
 import { withDefaultOptions } from '../../core/devices/device-model.ts';
 import { snakeCase } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { isLineNumber, MATTER_SECRET_NAMES, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from './converter.ts';
@@ -15,20 +16,14 @@ export function orNullSchema(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, 'null'], ...withEnum };
 }
 
-const described = new WeakMap<JsonSchema, JsonSchema>();
-
-/** A raw object schema in which each property has a description: its own, or its name and unit. Made once per schema. */
-export function withDescriptions(schema: JsonSchema): JsonSchema {
-  const known = described.get(schema);
-  if (known) return known;
+/** A raw object schema in which each property has a description: its own, or its name and unit. */
+export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema => {
   const entries = Object.entries(propertiesOf(schema)).map(([name, property]) => [
     name,
     { ...property, description: rawDescription(name, property) },
   ]);
-  const result = { ...schema, type: 'object', properties: Object.fromEntries(entries), additionalProperties: false };
-  described.set(schema, result);
-  return result;
-}
+  return { ...schema, type: 'object', properties: Object.fromEntries(entries), additionalProperties: false };
+});
 
 /** A description of a raw value for people: the model's words, and the unit. */
 export function rawDescription(name: string, schema: JsonSchema): string {
@@ -62,16 +57,15 @@ export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObjec
 
 /** The raw value with the names of enums in the spelling of the schema, from any case or from snake_case (`emergency_heat`). */
 export function spelledNames(schema: JsonSchema, value: Json): Json {
-  if (typeof value === 'string') return enumNames(schema).find((name) => isSameName(name, value)) ?? value;
+  if (typeof value === 'string') {
+    const wanted = value.toLowerCase();
+    return enumNames(schema).find((name) => [name.toLowerCase(), snakeCase(name)].includes(wanted)) ?? value;
+  }
   if (Array.isArray(value)) return value.map((item) => spelledNames((schema.items ?? {}) as JsonSchema, item));
   if (!isJsonObject(value)) return value;
   const properties = propertiesOf(schema);
   const own = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined) ?? {};
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelledNames(own(name), member)]));
-}
-
-function isSameName(name: string, given: string): boolean {
-  return name.toLowerCase() === given.toLowerCase() || snakeCase(name) === given.toLowerCase();
 }
 
 /** The object with a value at a path with dots. */
