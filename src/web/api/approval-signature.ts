@@ -9,12 +9,6 @@ const EMPTY_MAP = 0xa0;
 /** The text `Signature1`. */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
-/** A new key of a person: the seed stays in the browser, the public key is enrolled; both in base64url. */
-export interface BrowserKey {
-  readonly seed: string;
-  readonly publicKey: string;
-}
-
 /** The signature of a decision (docs/approvals.md): COSE_Sign1 with a key or a seed (32 bytes, base64url), in base64url. */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
@@ -23,8 +17,8 @@ export async function signApproval(statement: ApprovalStatement, key: string | S
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
-/** Makes a key of this browser's own. */
-export async function makeBrowserKey(): Promise<BrowserKey> {
+/** Makes a key for a person: the seed stays in the browser, the public key is enrolled; both in base64url. */
+export async function makeBrowserKey(): Promise<{ readonly seed: string; readonly publicKey: string }> {
   const seed = utils.randomSecretKey();
   return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
 }

@@ -92,15 +92,11 @@ export interface TlsView {
   readonly fingerprint_sha256?: string;
 }
 
-/** What another machine needs to trust the hub at `origin`. */
-export interface TrustSteps {
-  readonly fingerprint: string;
-  /** One line for a terminal of that machine. */
-  readonly command: string;
-}
-
-/** Undefined where the hub is reached without TLS, or the owner brought a certificate, which other machines may trust already. */
-export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string): TrustSteps | undefined {
+/**
+ * The fingerprint of the hub at `origin`, and the command with which another machine trusts it. Undefined where the hub is reached
+ * without TLS, or the owner brought a certificate, which other machines may trust already.
+ */
+export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;
   return { fingerprint, command: `ATMO_URL=${origin} atmo tls trust ${fingerprint}` };
 }

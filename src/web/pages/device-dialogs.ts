@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { until } from 'lit/directives/until.js';
+import type { ShareCode as DeviceCodes } from '../../core/devices/device-administration.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import type { DeviceView } from '../api/hub-types.ts';
@@ -7,14 +8,8 @@ import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
 
-/** The codes with which another system adds the device as well. */
-export interface ShareCode {
-  readonly qrCode: string;
-  readonly manualCode: string;
-  readonly expiresAt: string;
-  /** Number of devices that the codes open: all of the same bridge. */
-  readonly devices: number;
-}
+/** The codes with which another system adds the device as well, and the number of devices that they open: all of its bridge. */
+export type ShareCode = DeviceCodes & { readonly devices: number };
 
 /** The codes in a result of `hub:share_device`; undefined for any other result. */
 export function shareCodeOf(result: Json | undefined): ShareCode | undefined {

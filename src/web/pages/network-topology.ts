@@ -23,12 +23,6 @@ export interface NodeWithNeighbours {
   readonly hears: readonly { readonly name: string; readonly rssi?: number; readonly isChild: boolean; readonly hearing: SignalQuality }[];
 }
 
-/** Nodes that share a network. */
-export interface NetworkGroup {
-  readonly title: string;
-  readonly nodes: readonly NodeWithNeighbours[];
-}
-
 const WEAK_DBM = -80;
 const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
@@ -42,7 +36,7 @@ export function signalQuality(rssi: number | undefined): SignalQuality {
 }
 
 /** The networks of a home: Thread, Wi-Fi, Ethernet, then nodes that reported none; routers first. */
-export function networkGroups({ nodes, links }: Topology): readonly NetworkGroup[] {
+export function networkGroups({ nodes, links }: Topology) {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   const groups = Map.groupBy(nodes, groupKey);
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));

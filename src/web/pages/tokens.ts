@@ -103,10 +103,10 @@ export function grantInWords(text: string, devices: readonly NamedDevice[]): str
   if (grant.kind === 'everything') return 'everything but administration';
   if (grant.kind === 'namespace') return grant.namespace === 'admin' ? 'all administration' : `everything of ${grant.namespace}`;
   const verb = WORDS[`${grant.namespace}:${grant.action}`];
-  return verb === undefined ? text : `${verb} ${objectOf(grant, devices)}`;
+  return verb === undefined ? text : `${verb} ${scopeText(grant, devices)}`;
 }
 
-function objectOf(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
+function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
   switch (grant.kind) {
     case 'action':
     case 'any-resource':
