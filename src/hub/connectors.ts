@@ -63,7 +63,7 @@ export async function openConnectors(
     problems: ground.problems,
     store,
     readings: ground.readings,
-    logger: ground.logger.child({ room: 'connectors' }),
+    logger: ground.logger.child({ module: 'connectors' }),
     registry,
     devices,
     env,

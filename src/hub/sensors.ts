@@ -32,7 +32,7 @@ export async function openSensors(
   { config, stack }: { readonly config: SensorsConfig; readonly stack: ServiceStack },
 ): Promise<void> {
   const { clock, events, readings, store, homeNames } = ground;
-  const logger = ground.logger.child({ room: 'sensors' });
+  const logger = ground.logger.child({ module: 'sensors' });
   const sources: SensorSource[] = [...kernelSources(clock, config.sysfs)];
   if (Object.keys(config.serial).length > 0) sources.push(await openSerialSource(clock, config, stack));
   if (config.gpio) sources.push(await openGpioSource({ clock, logger, events, readings, store, homeNames, registry }, config.gpio, stack));

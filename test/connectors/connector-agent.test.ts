@@ -7,7 +7,7 @@ import { ManualClock } from '../manual-clock.ts';
 
 const DAY_MS = 86_400_000;
 
-function world(permissions: readonly string[], left: readonly TokenRecord[] = []) {
+function fixture(permissions: readonly string[], left: readonly TokenRecord[] = []) {
   const clock = new ManualClock();
   const issued: TokenRequest[] = [];
   const revoked: string[] = [];
@@ -39,18 +39,18 @@ function world(permissions: readonly string[], left: readonly TokenRecord[] = []
 
 describe('a connector that calls tools', () => {
   test('calls as an agent of its own, with the permissions that the owner wrote and no others', async () => {
-    const { bridge, issued, audited } = world(['device:control:lamp']);
+    const { bridge, issued, audited } = fixture(['device:control:lamp']);
     const { signal } = new AbortController();
     expect(await bridge.call('lamp_on', {}, signal)).toEqual({ ok: true });
     expect(issued).toEqual([{ agentId: 'mqtt-bridge', permissions: ['device:control:lamp'], ttlMs: DAY_MS }]);
     expect(JSON.stringify(audited)).toContain('mqtt-bridge');
     expect(bridge.may('device:control:lamp')).toBe(true);
     expect(bridge.may('device:control:lock')).toBe(false);
-    await expect(world(['sensor:read:*']).bridge.call('lamp_on', {}, signal)).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
+    await expect(fixture(['sensor:read:*']).bridge.call('lamp_on', {}, signal)).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
   });
 
   test('has its token made anew before it ends, and ended with itself', () => {
-    const { bridge, clock, issued, revoked } = world(['device:control:lamp']);
+    const { bridge, clock, issued, revoked } = fixture(['device:control:lamp']);
     bridge.may('device:control:lamp');
     clock.advance(DAY_MS / 2);
     bridge.may('device:control:lamp');
@@ -64,7 +64,7 @@ describe('a connector that calls tools', () => {
 
   test('ends the token that a crash left behind, and no other', () => {
     const token = { permissions: [], issuedAtMs: 0, expiresAtMs: new ManualClock().now() + 1, issuedBy: 'owner' };
-    const { bridge, revoked } = world(
+    const { bridge, revoked } = fixture(
       ['device:control:lamp'],
       [
         { ...token, id: 'left', agentId: 'mqtt-bridge' },
@@ -77,6 +77,6 @@ describe('a connector that calls tools', () => {
   });
 
   test('permissions that cannot be granted are a mistake of the configuration', () => {
-    expect(() => world(['nonsense']).bridge.may('device:control:lamp')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(() => fixture(['nonsense']).bridge.may('device:control:lamp')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 });

@@ -10,7 +10,7 @@ function settings(connectors: object): ConnectorsConfig {
   return camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig;
 }
 
-test('what the owner did not write is not configured, and the bounds of storage are there', () => {
+test('absent parts are not configured, and the bounds of storage have defaults', () => {
   const { web, search, files, databases, storage } = settings({});
   expect(web).toEqual({ enabled: true, allowedHosts: [] });
   expect([search, files, databases]).toEqual([undefined, undefined, undefined]);

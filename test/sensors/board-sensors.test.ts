@@ -62,7 +62,7 @@ const typesOf = (type: string) => events.filter((event) => event.type === type);
 const current = () => readings.current(ID);
 
 describe('a sensor of the board', () => {
-  test('is listed when the hub has started, then read, recorded and told', async () => {
+  test('is listed when the hub has started, then read, recorded and emitted', async () => {
     await start();
     expect(current()).toMatchObject({ value: 21.5, atMs: clock.now(), reachability: 'reachable' });
     expect(typesOf('sensor.reading').map(({ subject, data }) => [subject, data])).toEqual([
@@ -103,21 +103,21 @@ describe('a sensor of the board', () => {
     expect(log.join('')).toContain('sensor.speaks_again');
   });
 
-  test('tells what it hears unasked at once, with the time of the hearing', async () => {
+  test('emits a sample without a request at once, with the time of its arrival', async () => {
     await start();
     source.say(PROBE, 23);
     source.provoke(PROBE, clock.now() + 7);
     expect(current()).toMatchObject({ value: 23, atMs: clock.now() + 7 });
   });
 
-  test('tells a sample that is known already only once', async () => {
+  test('emits a repeated sample only once', async () => {
     await start();
     source.provoke(PROBE, clock.now() + 7);
     source.provoke(PROBE, clock.now() + 7);
     expect(typesOf('sensor.reading')).toHaveLength(2);
   });
 
-  test('says nothing after the hub has stopped', async () => {
+  test('emits nothing after the hub has stopped', async () => {
     await start();
     await board[Symbol.asyncDispose]();
     source.provoke(PROBE);
@@ -128,7 +128,7 @@ describe('a sensor of the board', () => {
 });
 
 describe('what has the sensors', () => {
-  test('is a device with a name, an area and an age, told when it comes and when it falls silent', async () => {
+  test('is a device with a name, an area and an age, with events when it comes and when it falls silent', async () => {
     await start({ devices: { shed: { source: 'sim:probe', title: 'Garden shed', area: 'Garden', readings: {} } } });
     expect(devices.list()).toMatchObject([
       { id: 'shed', name: 'Garden shed', area: 'Garden', kind: 'board', reachability: 'reachable', lastSeenMs: clock.now() },
@@ -168,7 +168,7 @@ test('a sensor follows its room to another name until that is freed, at once and
 });
 
 describe('a sensor that does not say what it should', () => {
-  test('keeps its last value when it says what means an error; people are told once', async () => {
+  test('keeps its last value when a value means an error; people are warned once', async () => {
     await start();
     source.say(PROBE, 'suspect');
     await pass(60);
@@ -203,7 +203,7 @@ describe('a sensor that does not say what it should', () => {
     expect(readings.current(parseSensorId('probe/humidity'))).toMatchObject({ value: 40, reachability: 'reachable' });
   });
 
-  test('is of unknown reachability until it was heard or missed', async () => {
+  test('has unknown reachability until its first value or third failure', async () => {
     source.say(PROBE, 'gone');
     await start();
     expect(current()).toMatchObject({ value: null, reachability: 'unknown' });
@@ -213,7 +213,7 @@ describe('a sensor that does not say what it should', () => {
 });
 
 describe('a source that fails', () => {
-  test('is asked again when it is due, and told once', async () => {
+  test('is read again when it is due, and emitted once', async () => {
     const { read, find } = source;
     source.read = () => Promise.reject(new RangeError('the driver is wrong'));
     await start();
@@ -247,7 +247,7 @@ describe('ids', () => {
     expect(log.join('')).toMatch(/would be probe\/temperature, which something else is/);
   });
 
-  test('that nothing fits are told once', async () => {
+  test('that match nothing are logged once', async () => {
     await start({ devices: { attic: { source: 'sim:attic', readings: {} } } });
     await pass(120);
     expect(log.filter((line) => line.includes('sim:attic was not found'))).toHaveLength(1);

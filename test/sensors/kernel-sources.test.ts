@@ -70,7 +70,7 @@ describe('the kernel of a board', () => {
     expect(await shown(tree)).toEqual(before);
   });
 
-  test('says the names that chips give their channels', async () => {
+  test('uses the names that chips give their channels', async () => {
     using tree = SysfsTree.of('pi5');
     const titles = new Map((await everything(tree)).map(({ address, title }) => [address, title]));
     expect(titles.get('hwmon:tmp102@1-0049/temp1')).toBe('tmp102 cold water');
@@ -83,7 +83,7 @@ describe('the kernel of a board', () => {
     expect(await everything(tree)).toEqual([]);
   });
 
-  test('does not pass on what chips call a fault, an empty value or no number', async () => {
+  test('emits no value for a reported fault, an empty text or no number', async () => {
     using tree = SysfsTree.of('pi5');
     tree.write('class/hwmon/hwmon4/temp1_fault', '1');
     tree.write('class/thermal/thermal_zone0/temp', '-274000');
@@ -97,7 +97,7 @@ describe('the kernel of a board', () => {
     });
   });
 
-  test('tells zones of one type apart by their order', async () => {
+  test('distinguishes zones of one type by their order', async () => {
     using tree = SysfsTree.empty();
     for (const zone of [0, 1, 10]) {
       tree.write(`class/thermal/thermal_zone${zone}/type`, 'acpitz');

@@ -10,7 +10,7 @@ function configOf(sensors: string): SensorsConfig {
 }
 
 describe('the sensors of the configuration', () => {
-  test('are looked for where the file says nothing', () => {
+  test('are discovered without an entry in the file', () => {
     expect(configOf('  {}')).toMatchObject({ discover: true, pollSeconds: 30, sysfs: '/sys', devices: {}, serial: {} });
   });
 

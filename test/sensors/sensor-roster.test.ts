@@ -19,7 +19,7 @@ const idsOf = (devices: Record<string, BoardDeviceConfig>, options = {}) =>
   roster(devices, options).sensors.map(({ address, info }) => [address, info.id]);
 
 describe('what is found', () => {
-  test('has ids of its own where nobody named it, and is left out where nobody asked to look', () => {
+  test('has ids of its own without an entry, and is left out without discovery', () => {
     expect(idsOf({})).toEqual([
       ['iio:bme280@1-0076/temp', 'bme280-1-0076/temperature'],
       ['iio:bme280@1-0076/humidity', 'bme280-1-0076/humidity'],
@@ -66,7 +66,7 @@ describe('what is found', () => {
     });
   });
 
-  test('is told where an entry names nothing', () => {
+  test('is reported where an entry matches nothing', () => {
     expect(roster({ attic: entry('iio:bmp180@1-0077') }, { found: FOUND.slice(0, 1) }).problems).toEqual([
       'sensors.devices.attic: iio:bmp180@1-0077 was not found; there is iio:bme280@1-0076',
     ]);

@@ -16,7 +16,7 @@ const FORM = /^[a-z0-9]+:\S+$/;
 /** What every source of sensors has to keep, whatever it reads. */
 export function sensorSourceContract(what: string, makeRig: () => Promise<SourceRig>): void {
   describe(`${what} is a source of sensors`, () => {
-    test('which tells the same sensors however often it is asked, each with an address and an id of its own', async () => {
+    test('which finds the same sensors each time, each with an address and an id of its own', async () => {
       await using rig = await makeRig();
       const found = await rig.source.find();
       expect(await rig.source.find()).toEqual(found);
@@ -31,7 +31,7 @@ export function sensorSourceContract(what: string, makeRig: () => Promise<Source
       expect(new Set(found.map(({ device, reading }) => `${device}/${reading}`)).size).toBe(found.length);
     });
 
-    test('which answers once for each sensor that it is asked for, and for no other', async () => {
+    test('which emits one sample for each requested sensor, and for no other', async () => {
       await using rig = await makeRig();
       const [first = '', ...others] = await addressesOf(rig);
       expect((await read(rig, [first])).map(({ address }) => address)).toEqual([first]);
@@ -40,7 +40,7 @@ export function sensorSourceContract(what: string, makeRig: () => Promise<Source
       for (const sample of samples) expect(sample).toHaveProperty('value');
     });
 
-    test('which says of a sensor that is away or never was that it does not answer, and goes on with the others', async () => {
+    test('which reports a missing or unknown sensor as gone, and goes on with the others', async () => {
       await using rig = await makeRig();
       const [first = '', second = ''] = await addressesOf(rig);
       await rig.unplug(first);
@@ -52,14 +52,14 @@ export function sensorSourceContract(what: string, makeRig: () => Promise<Source
       expect(byAddress.get(second)).toHaveProperty('value');
     });
 
-    test('which says nothing more to who has stopped to listen', async () => {
+    test('which emits nothing to a listener that was removed', async () => {
       await using rig = await makeRig();
       const samples: SensorSample[] = [];
       await rig.source.read({ addresses: await addressesOf(rig), signal: AbortSignal.abort() }, (sample) => samples.push(sample));
       expect(samples).toEqual([]);
     });
 
-    test('which tells unasked what its sensors say, where it can, until nobody listens', async ({ skip }) => {
+    test('which emits samples without a request, where it can, until the listener is removed', async ({ skip }) => {
       await using rig = await makeRig();
       if (!rig.source.listen || !rig.provoke) return skip('it only answers');
       const [address = ''] = await addressesOf(rig);

@@ -7,7 +7,7 @@ import { makeTool } from '../../calls/pipeline-fixture.ts';
 const BY = { nodeId: 'a'.repeat(16), name: 'hall', nowMs: 1_767_225_600_000, nonce: '0123' };
 const keys = (...found: Parameters<typeof announcedTools>) => announcedTools(...found).map(({ key }) => key);
 
-test('what the owner names is let out, and nothing else', () => {
+test("only tools that match the owner's patterns are announced", () => {
   const tools = [makeTool({ name: 'lamp_on' }), makeTool({ name: 'lamp_off' }), makeTool({ name: 'lock_open' })];
   expect(keys(tools, [])).toEqual([]);
   expect(keys(tools, ['core:lamp_*'])).toEqual(['core:lamp_on', 'core:lamp_off']);
@@ -15,7 +15,7 @@ test('what the owner names is let out, and nothing else', () => {
   expect(keys(tools, ['core:lock.open', 'core:lamp'])).toEqual([]);
 });
 
-test('what cannot run here is not announced: without a setting, away, or of another hub', () => {
+test('a tool that cannot run here is not announced: without its setting, unavailable, or of another hub', () => {
   const away = makeTool({ name: 'away', isAvailable: () => false });
   const unset = unconfigured(makeTool({ name: 'unset' }), 'set x');
   const far = { ...makeTool({ name: 'far' }), hubs: () => [] };
@@ -32,7 +32,7 @@ test('fifty tools are announced at most, within what peers take as one message',
   expect(Math.max(...announcementPayloads(BY, tools).map((payload) => JSON.stringify(payload).length))).toBeLessThan(1_000_000);
 });
 
-test('both dialects are read again as what they tell; entries have vectors of 768 numbers', () => {
+test('both dialects parse to the announced tools; entries have vectors of 768 numbers', () => {
   const tools = announcedTools([makeTool({ name: 'lamp_on', title: 'Lamp on', description: 'Turns it on' })], ['*:*']);
   const [later, first] = announcementPayloads(BY, tools);
   if (!later || !first) throw new Error('two dialects');

@@ -22,26 +22,26 @@ function missing(atmosphere?: AtmosphereConfig) {
 }
 
 describe('the bridge', () => {
-  test('is off unless it is configured: both tools say what to set, and nothing runs', () => {
+  test('is off unless it is configured: both tools name the setting, and nothing runs', () => {
     expect(missing()).toEqual({
       settings: ['set connectors.atmosphere in the configuration', 'set connectors.atmosphere.calls.outgoing in the configuration'],
       hasService: false,
     });
   });
 
-  test('calls nobody unless that is switched on', () => {
+  test('sends no calls unless they are switched on', () => {
     const calls = { incoming: false, outgoing: false };
     for (const config of [CONFIG, { ...CONFIG, calls }])
       expect(missing(config).settings).toEqual([undefined, expect.stringContaining('outgoing')]);
     expect(missing({ ...CONFIG, calls: { ...calls, outgoing: true } })).toEqual({ settings: [undefined, undefined], hasService: true });
   });
 
-  test('takes no calls without permissions', () => {
+  test('is refused with incoming calls and no permissions', () => {
     const calls = { incoming: true, outgoing: false };
     expect(() => missing({ ...CONFIG, calls })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 
-  test('tells who it is there, and that it is not there yet', async () => {
+  test('returns the own node and the problem before it has entered', async () => {
     const [tool] = openAtmosphere(ground, { atmosphere: CONFIG }).tools;
     expect(await tool?.handler({}, { clock: ground.clock } as never)).toMatchObject({
       connected: false,

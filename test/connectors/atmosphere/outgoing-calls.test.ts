@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../../src/core/json.ts';
 
 const CALL = { node: 'b', app: 'horizon', tool: 'scan', params: { deep: true } };
 
-function world(isUp = true) {
+function fixture(isUp = true) {
   const sent: [string, JsonObject][] = [];
   let ids = 0;
   const send = (node: string, payload: JsonObject) => {
@@ -17,7 +17,7 @@ function world(isUp = true) {
 }
 
 test('a call goes to one node, and its answer is the result', async () => {
-  const { sent, outgoing, answer, control } = world();
+  const { sent, outgoing, answer, control } = fixture();
   const result = outgoing.call(CALL, control.signal);
   expect(sent).toEqual([['b', { type: 'tool_call', app: 'horizon', tool: 'scan', params: { deep: true }, request_id: 'id-0' }]]);
   answer('b', { status: 200, body: { found: 3 } });
@@ -25,7 +25,7 @@ test('a call goes to one node, and its answer is the result', async () => {
 });
 
 test('an answer of another node, or to another question, is none', async () => {
-  const { outgoing, answer, control } = world();
+  const { outgoing, answer, control } = fixture();
   const result = outgoing.call(CALL, control.signal);
   answer('c', { status: 200, body: 'forged' });
   answer('b', { status: 200, body: 'forged', request_id: 'id-9' });
@@ -45,15 +45,15 @@ test.each<[string, JsonObject, string]>([
   ['a body without ground', { status: 200, body: deep }, 'PAYLOAD_TOO_LARGE'],
   ['a refusal without ground', { status: 500, body: deep }, 'PAYLOAD_TOO_LARGE'],
 ])('%s is an honest error', async (_, payload, code) => {
-  const { outgoing, answer, control } = world();
+  const { outgoing, answer, control } = fixture();
   const result = outgoing.call(CALL, control.signal);
   answer('b', payload);
   await expect(result).rejects.toMatchObject({ code });
 });
 
-test('what did not go out was not done; what was not answered may have been', async () => {
-  await expect(world(false).outgoing.call(CALL, new AbortController().signal)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-  const { outgoing, control } = world();
+test('a call that was not sent was not made; a call without a response may have been', async () => {
+  await expect(fixture(false).outgoing.call(CALL, new AbortController().signal)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  const { outgoing, control } = fixture();
   const silent = outgoing.call(CALL, control.signal);
   control.abort(new Error('deadline'));
   await expect(silent).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
@@ -63,7 +63,7 @@ test('what did not go out was not done; what was not answered may have been', as
 });
 
 test('sixteen calls wait at once', async () => {
-  const { outgoing, control } = world();
+  const { outgoing, control } = fixture();
   const waiting = Array.from({ length: 16 }, () => outgoing.call(CALL, control.signal));
   await expect(outgoing.call(CALL, control.signal)).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
   outgoing.rejectAll();

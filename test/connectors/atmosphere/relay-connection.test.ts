@@ -6,7 +6,7 @@ import { settled } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 /** A connection over sockets that do what the test says. */
-async function world() {
+async function fixture() {
   const clock = new ManualClock();
   const sockets: { readonly events: SocketEvents; readonly sent: JsonObject[]; isClosed: boolean; waitingBytes: number }[] = [];
   const frames: JsonObject[] = [];
@@ -54,8 +54,8 @@ async function world() {
   return { connection, sockets, frames, told, warned, last, say, join, pass };
 }
 
-test('enters with the first frame, hears what comes after it was let in, and nothing before', async () => {
-  const { connection, frames, told, last, say, join } = await world();
+test('enters with the first frame, and passes on frames only after it was let in', async () => {
+  const { connection, frames, told, last, say, join } = await fixture();
   last().events.onOpen();
   expect(last().sent).toEqual([{ type: 'join' }]);
   say({ type: 'peers', peers: [] });
@@ -68,8 +68,8 @@ test('enters with the first frame, hears what comes after it was let in, and not
   expect(frames).toHaveLength(2);
 });
 
-test('pings every twenty seconds, and leaves a relay that says nothing for a minute', async () => {
-  const { sockets, told, last, say, join, pass } = await world();
+test('pings every twenty seconds, and leaves a relay that is silent for a minute', async () => {
+  const { sockets, told, last, say, join, pass } = await fixture();
   join();
   await pass(20_000);
   expect(last().sent.slice(1)).toEqual([{ type: 'ping' }, { type: 'direct', target: 'own', payload: { type: 'ping' } }]);
@@ -81,7 +81,7 @@ test('pings every twenty seconds, and leaves a relay that says nothing for a min
 });
 
 test('pauses grow to a minute, also when somebody else drives it out again and again', async () => {
-  const { sockets, last, join, pass, warned } = await world();
+  const { sockets, last, join, pass, warned } = await fixture();
   const pauses: number[] = [];
   for (let round = 0; round < 8; round++) {
     join();
@@ -96,7 +96,7 @@ test('pauses grow to a minute, also when somebody else drives it out again and a
 });
 
 test('the pause is short again after a connection that lasted', async () => {
-  const { sockets, last, say, join, pass } = await world();
+  const { sockets, last, say, join, pass } = await fixture();
   for (let round = 0; round < 5; round++) {
     last().events.onClose('refused');
     await pass(60_000);
@@ -112,8 +112,8 @@ test('the pause is short again after a connection that lasted', async () => {
   expect(sockets).toHaveLength(before + 1);
 });
 
-test('a relay that refuses is asked again in five minutes, and its words are bounded', async () => {
-  const { connection, sockets, last, say, pass } = await world();
+test('after a refusal the next attempt comes in five minutes, and the reason is bounded', async () => {
+  const { connection, sockets, last, say, pass } = await fixture();
   last().events.onOpen();
   say({ type: 'error', code: 'TOKEN_INVALID', message: `Token\u0007expired${'x'.repeat(5_000)}` });
   expect(connection.problem).toMatch(/^the relay refused: TOKEN_INVALID Token expiredx+$/);
@@ -125,7 +125,7 @@ test('a relay that refuses is asked again in five minutes, and its words are bou
 });
 
 test('a relay that never lets in, and a socket that never opens, are given up', async () => {
-  const { connection, sockets, last, pass } = await world();
+  const { connection, sockets, last, pass } = await fixture();
   last().events.onOpen();
   await pass(30_000);
   expect([connection.problem, sockets[0]?.isClosed]).toEqual(['the relay does not let us in', true]);
@@ -136,8 +136,8 @@ test('a relay that never lets in, and a socket that never opens, are given up', 
   expect(connection.problem).toBe('the relay does not let us in');
 });
 
-test('what is more than 16 MiB between two pings is thrown away unread', async () => {
-  const { frames, last, say, join, pass } = await world();
+test('more than 16 MiB between two pings is dropped unread', async () => {
+  const { frames, last, say, join, pass } = await fixture();
   join();
   for (let at = 0; at < 20; at++) last().events.onText(JSON.stringify({ type: 'message', data: 'x'.repeat(1_000_000) }));
   expect(frames).toHaveLength(16);
@@ -147,7 +147,7 @@ test('what is more than 16 MiB between two pings is thrown away unread', async (
 });
 
 test('a relay that has taken the node off its list is entered again; that another node is gone changes nothing', async () => {
-  const { connection, sockets, say, join, pass } = await world();
+  const { connection, sockets, say, join, pass } = await fixture();
   join();
   say({ type: 'error', message: 'Peer other not found' });
   expect(connection.problem).toBeUndefined();
@@ -157,8 +157,8 @@ test('a relay that has taken the node off its list is entered again; that anothe
   expect(sockets).toHaveLength(2);
 });
 
-test('nothing is sent to a relay that does not take what it got', async () => {
-  const { connection, last, join } = await world();
+test('nothing is sent to a relay that does not read', async () => {
+  const { connection, last, join } = await fixture();
   join();
   last().waitingBytes = 5_000_000;
   expect(connection.send({ type: 'broadcast' })).toBe(false);
@@ -167,7 +167,7 @@ test('nothing is sent to a relay that does not take what it got', async () => {
 });
 
 test('ends for good, also while it pauses', async () => {
-  const { connection, sockets, last, join, pass, told } = await world();
+  const { connection, sockets, last, join, pass, told } = await fixture();
   join();
   last().events.onClose('gone');
   await connection[Symbol.asyncDispose]();
@@ -176,8 +176,8 @@ test('ends for good, also while it pauses', async () => {
   expect([sockets.length, connection.send({}), told]).toEqual([1, false, ['joined', 'lost']]);
 });
 
-test('a relay that said too much is heard again on the next connection', async () => {
-  const { connection, last, join, pass } = await world();
+test('a relay that sent too much is read again on the next connection', async () => {
+  const { connection, last, join, pass } = await fixture();
   join();
   for (let at = 0; at < 20; at++) last().events.onText(JSON.stringify({ type: 'message', data: 'x'.repeat(1_000_000) }));
   last().events.onClose('gone');

@@ -56,7 +56,7 @@ test('a hundred entries become fifty, long texts short, and control characters b
   expect(read[0]).toEqual({ id: 'a:0', label: 'x'.repeat(200), description: 'é b', tools: [] });
 });
 
-test('an entry may be a name; what has no id is left out', () => {
+test('an entry may be a name; an entry without id is left out', () => {
   expect(parseCapabilities(['llm', 7, null, deep, {}, { id: deep }, { id: 'x', tools: deep, label: deep }])).toEqual([
     { id: 'llm', label: 'llm', description: '', tools: [] },
     { id: 'x', label: '', description: '', tools: [] },
@@ -67,7 +67,7 @@ test('an entry may be a name; what has no id is left out', () => {
 
 test('half a character at the bound is none', () => expect(boundedLine('ab😀', 3)).toBe('ab'));
 
-test('what is kept of a long text does not keep the rest of it in memory', () => {
+test('a stored part of a long text does not hold the rest in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heapBytes = () => {

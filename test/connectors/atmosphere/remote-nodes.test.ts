@@ -3,7 +3,7 @@ import { RemoteNodes } from '../../../src/connectors/atmosphere/remote-nodes.ts'
 import { ManualClock } from '../../manual-clock.ts';
 import { gossip } from './atmosphere-fixture.ts';
 
-function world() {
+function fixture() {
   const clock = new ManualClock(1_767_225_600_000);
   const nodes = new RemoteNodes(clock, 'own');
   const now = () => ({ timestamp: clock.now() / 1_000 });
@@ -11,8 +11,8 @@ function world() {
   return { clock, nodes, now, ids };
 }
 
-test('a node is there with what it announces, and forgotten five minutes after its last word', () => {
-  const { clock, nodes, now, ids } = world();
+test('a node is listed with its announcement until five minutes after its last message', () => {
+  const { clock, nodes, now, ids } = fixture();
   nodes.add({ node_id: 'a', name: 'Mac', capabilities: ['llm'] });
   expect(nodes.list()).toMatchObject([{ nodeId: 'a', name: 'Mac', capabilities: [{ id: 'llm' }] }]);
   clock.advance(200_000);
@@ -26,8 +26,8 @@ test('a node is there with what it announces, and forgotten five minutes after i
   expect(ids()).toEqual([]);
 });
 
-test('who leaves is gone at once, and this hub is nobody', () => {
-  const { nodes, now, ids } = world();
+test('a node that leaves is removed at once, and this hub is not listed', () => {
+  const { nodes, now, ids } = fixture();
   nodes.receive('a', gossip('a', now()));
   nodes.receive('own', gossip('own', now()));
   nodes.add({ node_id: 'own' });
@@ -38,7 +38,7 @@ test('who leaves is gone at once, and this hub is nobody', () => {
 });
 
 test('an announcement counts once, and only within five minutes of its time', () => {
-  const { clock, nodes, now, ids } = world();
+  const { clock, nodes, now, ids } = fixture();
   const told = gossip('a', now());
   nodes.receive('a', told);
   clock.advance(1_000);
@@ -53,7 +53,7 @@ test('an announcement counts once, and only within five minutes of its time', ()
 });
 
 test('a crowd of nodes does not drive out those that are there, nor a flood of nonces grow without end', () => {
-  const { nodes, now, ids } = world();
+  const { nodes, now, ids } = fixture();
   for (let at = 0; at < 100; at++) nodes.add({ node_id: `n${at}` });
   expect([ids().length, ids()[0], nodes.dropped]).toEqual([64, 'n0', 36]);
   for (let at = 0; at < 5_000; at++) nodes.receive('n0', gossip('n0', { ...now(), nonce: `f${at}` }));
@@ -61,8 +61,8 @@ test('a crowd of nodes does not drive out those that are there, nor a flood of n
   expect(nodes.isFirst('n0 f1')).toBe(true);
 });
 
-test('what is no peer is no peer, and of a list the first are taken', () => {
-  const { nodes, ids } = world();
+test('malformed peers are ignored, and of a list only the first are taken', () => {
+  const { nodes, ids } = fixture();
   nodes.addAll('a');
   nodes.addAll(Array.from({ length: 1_000_000 }, () => 7));
   for (const peer of [null, 'a', [], {}, { node_id: 7 }, { node_id: 'a b' }, { node_id: '' }, { node_id: 'x'.repeat(65) }]) nodes.add(peer);

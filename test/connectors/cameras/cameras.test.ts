@@ -16,7 +16,7 @@ test('a camera whose login is not to be found stops the start', () => {
   expect(opened(camera, { CAMERA_LOGIN: 'me:pw' }).ids()).toEqual(['hall']);
 });
 
-test('a camera that nobody named cannot be asked', async () => {
+test('an unknown camera takes no picture', async () => {
   const request = { format: 'jpeg', quality: 85 } as const;
   await expect(opened({ rpicam: 0 }).capture('bath', request, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

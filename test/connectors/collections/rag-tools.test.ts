@@ -125,7 +125,7 @@ describe('documents', () => {
 });
 
 describe('mistakes', () => {
-  test('a collection that is not there is told with those that are', async () => {
+  test('a missing collection is refused with the names of the existing ones', async () => {
     const { call } = house();
     expect(await call('rag_search', { query: 'x' })).toMatchObject({
       error: { code: 'NOT_FOUND', message: expect.stringContaining('rag_add') },
@@ -145,7 +145,7 @@ describe('mistakes', () => {
     expect(await call('rag_search', { query: 'x' })).toMatchObject({ error: { code: 'CONFLICT' } });
   });
 
-  test('what would be too much is refused as a whole', async () => {
+  test('documents above the bound are refused as a whole', async () => {
     const { call, store } = house({ maxParts: 1 });
     expect(await call('rag_add', { documents: [BOILER, OVEN] })).toMatchObject({
       error: { code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining('max_parts') },
@@ -212,7 +212,7 @@ describe('a file of documents that held some', () => {
     expect(losses).toEqual([expect.stringMatching(fault)]);
   });
 
-  test('is whole though the store of the hub takes no more: what was added is in it', async () => {
+  test('is whole though the store of the hub is full: the added documents are in it', async () => {
     const { call } = house();
     expect(await call('rag_add', { documents: [BOILER] })).toMatchObject({ status: 'success' });
     kept.set = () => {

@@ -10,7 +10,7 @@ import { agent, makeRoom } from '../../calls/pipeline-fixture.ts';
 const folder = mkdtempSync(join(tmpdir(), 'databases-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function room(config: Parameters<typeof openDatabases>[1], env: NodeJS.ProcessEnv = {}) {
+function fixture(config: Parameters<typeof openDatabases>[1], env: NodeJS.ProcessEnv = {}) {
   const { tools, capabilities = [] } = openDatabases({ env }, config);
   const hub = makeRoom({ capabilities: () => capabilities.map(({ type }) => type) });
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
@@ -19,10 +19,10 @@ function room(config: Parameters<typeof openDatabases>[1], env: NodeJS.ProcessEn
   return { call, findings, definition: tools[0]?.definition };
 }
 
-test('a database is asked under its name by whom may ask it', async () => {
+test('a database is queried by its name with the permission for it', async () => {
   const sqlite = join(folder, 'energy.db');
   new DatabaseSync(sqlite).exec('CREATE TABLE t (a); INSERT INTO t VALUES (1)');
-  const { call, findings, definition } = room({ databases: { energy: { sqlite, writable: false, timeoutSeconds: 10 } } });
+  const { call, findings, definition } = fixture({ databases: { energy: { sqlite, writable: false, timeoutSeconds: 10 } } });
   expect(findings).toEqual([]);
   expect(definition?.execution.hasSideEffects).toBe(false);
   const params = { database: 'energy', query: 'SELECT a FROM t' };
@@ -31,16 +31,18 @@ test('a database is asked under its name by whom may ask it', async () => {
   expect(await call({ ...params, database: 'house' }, 'db:query:*')).toMatchObject({ error: { code: 'NOT_FOUND' } });
 });
 
-test('the tool says that it may change something as soon as one database is writable', () => {
+test('the tool has side effects as soon as one database is writable', () => {
   const config = { sqlite: join(folder, 'x.db'), timeoutSeconds: 10 };
-  const { definition } = room({ databases: { a: { ...config, writable: false }, b: { ...config, writable: true } } });
+  const { definition } = fixture({ databases: { a: { ...config, writable: false }, b: { ...config, writable: true } } });
   expect(definition?.execution).toMatchObject({ hasSideEffects: true, isIdempotent: false });
 });
 
 test('without databases nothing is configured, and a password has to be there at the start', async () => {
-  expect(await room({}).call({ database: 'energy', query: 'SELECT 1' }, 'db:query:*')).toMatchObject({ error: { code: 'NOT_CONFIGURED' } });
+  expect(await fixture({}).call({ database: 'energy', query: 'SELECT 1' }, 'db:query:*')).toMatchObject({
+    error: { code: 'NOT_CONFIGURED' },
+  });
   const postgres = { host: 'localhost', port: 5432, database: 'x', user: 'y', password: 'env:SQL_PASSWORD', tls: false };
-  expect(() => room({ databases: { house: { postgres, writable: false, timeoutSeconds: 1 } } })).toThrow(
+  expect(() => fixture({ databases: { house: { postgres, writable: false, timeoutSeconds: 1 } } })).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID' }),
   );
 });

@@ -34,7 +34,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true }));
 
-function room() {
+function fixture() {
   const roots = { notes: { path: notes, writable: true }, photos: { path: join(home, 'photos'), writable: false } };
   const { tools, aliases = {} } = openFiles({ stateDir: join(home, 'state') }, { files: { roots } });
   const hub = makeRoom();
@@ -49,7 +49,7 @@ function room() {
 
 describe('files', () => {
   test('are written with the folders around them, read and listed', async () => {
-    const { call, findings } = room();
+    const { call, findings } = fixture();
     expect(findings).toEqual([]);
     const path = 'notes/2026/May list.txt';
     expect(await call('write_file', { path, content: 'bärlauch' })).toMatchObject({ written: 9 });
@@ -66,7 +66,7 @@ describe('files', () => {
   });
 
   test('are replaced in one step, with the mode that they had, and nothing else is left', async () => {
-    const { call } = room();
+    const { call } = fixture();
     const file = join(notes, 'shopping.txt');
     chmodSync(file, 0o600);
     const { ino } = statSync(file);
@@ -78,13 +78,13 @@ describe('files', () => {
 
   test('that share their content with another name leave that one alone', async () => {
     linkSync(join(home, 'secret/key'), join(notes, 'hard'));
-    expect(await room().call('write_file', { path: 'notes/hard', content: 'mine' })).toMatchObject({ written: 4 });
+    expect(await fixture().call('write_file', { path: 'notes/hard', content: 'mine' })).toMatchObject({ written: 4 });
     expect(readFileSync(join(home, 'secret/key'), 'utf8')).toBe('THE KEY');
   });
 
   test('are as many as one can look through, and the rest is counted', async () => {
     for (let n = 0; n < 12; n++) writeFileSync(join(notes, 'plans', `p${n}`), '');
-    expect(await room().call('list_files', { path: 'notes/plans', limit: 10 })).toMatchObject({ total: 12, entries: { length: 10 } });
+    expect(await fixture().call('list_files', { path: 'notes/plans', limit: 10 })).toMatchObject({ total: 12, entries: { length: 10 } });
   });
 });
 
@@ -95,14 +95,14 @@ describe('nothing leads out', () => {
     ['an escaped path that leads up', 'notes/+2E+2E/secret/key'],
     ['a hidden name', 'notes/.env'],
   ])('%s', async (_, path) => {
-    const { call } = room();
+    const { call } = fixture();
     expect(await call('read_file', { path })).toBe('PERMISSION_DENIED');
     expect(await call('write_file', { path, content: 'x' })).toBe('PERMISSION_DENIED');
     expect(await call('list_files', { path })).toBe('PERMISSION_DENIED');
   });
 
   test('links, of files and of folders', async () => {
-    const { call } = room();
+    const { call } = fixture();
     symlinkSync(join(home, 'secret/key'), join(notes, 'link'));
     symlinkSync(join(home, 'secret'), join(notes, 'door'));
     expect(await call('read_file', { path: 'notes/link' })).toBe('NOT_FOUND');
@@ -115,7 +115,7 @@ describe('nothing leads out', () => {
   });
 
   test('a folder that becomes a link while files in it are read', async () => {
-    const { call } = room();
+    const { call } = fixture();
     writeFileSync(join(notes, 'plans/key'), 'a plan');
     let isSwapping = true;
     const plans = join(notes, 'plans');
@@ -143,7 +143,7 @@ describe('nothing leads out', () => {
 
 describe('what is refused', () => {
   test('a file that is too long, no text, or no file', async () => {
-    const { call } = room();
+    const { call } = fixture();
     writeFileSync(join(notes, 'long'), Buffer.alloc(1_048_577, 'a'));
     writeFileSync(join(notes, 'most'), Buffer.alloc(1_048_576, 'a'));
     writeFileSync(join(notes, 'photo'), Buffer.from([0xff, 0xd8]));
@@ -161,12 +161,12 @@ describe('what is refused', () => {
   });
 
   test('a folder that is for reading is not written', async () => {
-    expect(await room().call('write_file', { path: 'photos/x', content: 'x' })).toBe('PERMISSION_DENIED');
+    expect(await fixture().call('write_file', { path: 'photos/x', content: 'x' })).toBe('PERMISSION_DENIED');
     expect(readdirSync(join(home, 'photos'))).toEqual([]);
   });
 
   test('an agent reads and writes where it may, by whatever name it asks', async () => {
-    const { call } = room();
+    const { call } = fixture();
     const reader = agent('fs:read:notes/plans/*', 'fs:write:notes/plans/mine.txt');
     writeFileSync(join(notes, 'plans/a b'), 'plan');
     expect(await call('read_file', { path: 'notes/plans/a b' }, reader)).toEqual({ content: 'plan' });
@@ -203,7 +203,7 @@ describe('folders for agents', () => {
     await expect(files.write('notes/list.txt', 'peas')).rejects.toThrow('The folder behind notes does not exist');
   });
 
-  test('outside of the folders that there are are told which those are', async () => {
+  test('a path outside of the folders is refused with the names of the folders', async () => {
     const files = new FileRoots({ notes: { path: notes, writable: true } }, join(home, 'state'));
     for (const [path, folder] of [
       ['output.txt', 'output.txt'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { collectBounded } from '../../../src/connectors/http-client/http-request.ts';
 
-test('a body comes in one piece, and each part of it is heard on the way', async () => {
+test('a body is returned in one piece, and the listener receives each part', async () => {
   const heard: number[] = [];
   const body = await collectBounded(new Response('three parts').body ?? [], 11, (part) => heard.push(part.length));
   expect(new TextDecoder().decode(body)).toBe('three parts');

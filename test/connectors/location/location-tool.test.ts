@@ -9,7 +9,7 @@ const location = {
   'garden-robot': { latitude: 48.208_5, longitude: 16.374, accuracyM: 2 },
 };
 
-function room(config: Parameters<typeof openLocation>[1]) {
+function fixture(config: Parameters<typeof openLocation>[1]) {
   const connector = openLocation({ clock: systemClock }, config);
   const { registry, pipeline } = makeRoom({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
   for (const tool of connector.tools) expect(registry.register(tool)).toEqual([]);
@@ -18,8 +18,8 @@ function room(config: Parameters<typeof openLocation>[1]) {
 }
 
 describe('get_location', () => {
-  test('tells where the hub is, and where a device is, as exactly as it is asked for', async () => {
-    const { call } = room({ location });
+  test('returns the position of the hub or a device in the requested accuracy', async () => {
+    const { call } = fixture({ location });
     expect(await call({})).toMatchObject({ result: { lat: 48.208, lon: 16.374, source: 'configured' } });
     expect(await call({ device_id: 'garden-robot', accuracy: 'precise' })).toMatchObject({
       result: { lat: 48.2085, lon: 16.374, accuracy_m: 2 },
@@ -27,7 +27,7 @@ describe('get_location', () => {
   });
 
   test('needs the permission for that device, and names no others', async () => {
-    const { call } = room({ location });
+    const { call } = fixture({ location });
     expect(await call({}, agent('location:read:garden-robot'))).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
     expect(await call({ device_id: 'car' }, agent('location:read:car', 'location:read:hub'))).toMatchObject({
       error: { code: 'DEVICE_NOT_FOUND', details: { candidates: ['hub'] } },
@@ -35,15 +35,15 @@ describe('get_location', () => {
     expect(await call({ device_id: 'constructor' })).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
   });
 
-  test('is there without places, and says what to set', async () => {
-    const { call, connector } = room({});
+  test('is listed without places, and a call names the setting', async () => {
+    const { call, connector } = fixture({});
     expect(connector.capabilities).toBeUndefined();
     expect(await call({})).toMatchObject({ error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('connectors.location') } });
   });
 
   test('takes a place with coordinates or a receiver, not with both or half of one', () => {
     const gpsd = { host: '127.0.0.1', port: 2947 };
-    expect(() => room({ location: { hub: { latitude: 1, accuracyM: 1 } } })).toThrowError(/connectors.location.hub/);
-    expect(() => room({ location: { hub: { latitude: 1, longitude: 1, accuracyM: 1, gpsd } } })).toThrowError(/instead of them/);
+    expect(() => fixture({ location: { hub: { latitude: 1, accuracyM: 1 } } })).toThrowError(/connectors.location.hub/);
+    expect(() => fixture({ location: { hub: { latitude: 1, longitude: 1, accuracyM: 1, gpsd } } })).toThrowError(/instead of them/);
   });
 });

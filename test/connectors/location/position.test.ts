@@ -4,7 +4,7 @@ import { parsePosition, roundPosition } from '../../../src/connectors/location/l
 
 const HOME = { latitude: 48.208_174, longitude: 16.373_819, accuracyM: 10 };
 
-test('a place is told as exactly as it is asked for', () => {
+test('a position is rounded to the requested accuracy', () => {
   expect(roundPosition(HOME, 'precise')).toEqual(HOME);
   expect(roundPosition(HOME, 'balanced')).toEqual({ latitude: 48.208, longitude: 16.374, accuracyM: 88.7 });
   expect(roundPosition(HOME, 'coarse')).toEqual({ latitude: 48.21, longitude: 16.37, accuracyM: 797.2 });

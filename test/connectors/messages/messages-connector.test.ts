@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agent, codeOf } from '../../calls/pipeline-fixture.ts';
-import { messageRoom, messagesConfig } from './messages-fixture.ts';
+import { messagesConfig, messagesFixture } from './messages-fixture.ts';
 
 const email = { host: 'mail.example.org', from: 'hub@example.org' };
 const toAnna = (ways: object, more: object = {}) => ({ notify: { recipients: { anna: { ways, ...more } } } });
@@ -11,7 +11,7 @@ const mail = { mail: { email: { to: 'anna@example.org' } } };
 
 describe('messages that nobody configured', () => {
   test('are tools that are listed as unavailable, say what to set, and bring no capability', async () => {
-    const { connector, capabilities, call } = messageRoom({});
+    const { connector, capabilities, call } = messagesFixture({});
     expect(connector.tools.map(({ definition }) => definition.name)).toEqual(['notify', 'send_email', 'post_slack', 'send_sms']);
     expect(connector.tools.every(({ isAvailable }) => isAvailable?.() === false)).toBe(true);
     expect([...capabilities]).toEqual([]);
@@ -27,7 +27,7 @@ describe('messages that nobody configured', () => {
 describe('messages that are configured', () => {
   test('bring their capabilities and schemas', () => {
     const sms = { url: 'https://sms.example.org', body: { to: '{phone}' }, id_at: '/id' };
-    const { connector, capabilities } = messageRoom({ email, sms, slack: { token: 'env:S' }, ...toAnna(mail) }, { env: { S: 'x' } });
+    const { connector, capabilities } = messagesFixture({ email, sms, slack: { token: 'env:S' }, ...toAnna(mail) }, { env: { S: 'x' } });
     expect([...capabilities].sort()).toEqual(['email', 'notification', 'slack_integration', 'sms']);
     const facts = connector.tools.map(({ definition: { name, requires, execution, metadata, parameters } }) => {
       const { timeoutMs, retries, isAsyncAllowed, isIdempotent } = execution;
@@ -50,14 +50,14 @@ describe('messages that are configured', () => {
   });
 
   test('are for those who may', async () => {
-    const { pipeline } = messageRoom({ email, ...toAnna(mail) });
+    const { pipeline } = messagesFixture({ email, ...toAnna(mail) });
     const params = { recipient: 'anna', message: 'x' };
     expect(codeOf(await pipeline.call({ principal: agent('email:send'), tool: 'notify', params }))).toBe('TOOL_NOT_FOUND');
     expect(codeOf(await pipeline.call({ principal: agent('notify:send'), tool: 'send_email', params }))).toBe('TOOL_NOT_FOUND');
   });
 
-  test('refuse what does not fit: a long message, a title of two lines, another urgency, somebody unknown, a way that is none', async () => {
-    const { call } = messageRoom({ email, ...toAnna(mail) });
+  test('refuse a long message, a title of two lines, an unknown urgency, recipient or channel', async () => {
+    const { call } = messagesFixture({ email, ...toAnna(mail) });
     const good = { recipient: 'anna', message: 'x' };
     for (const wrong of [
       { message: 'x'.repeat(4097) },
@@ -75,7 +75,7 @@ describe('messages that are configured', () => {
   });
 
   test('keep files that are sent out of the journal', async () => {
-    const { call, audited } = messageRoom({ email: { ...email, allowed_recipients: ['nobody@example.org'] } });
+    const { call, audited } = messagesFixture({ email: { ...email, allowed_recipients: ['nobody@example.org'] } });
     const content = Buffer.from('a very private picture').toString('base64');
     const params = { to: ['anna@example.org'], subject: 'x', body: 'y', attachments: [{ filename: 'a.txt', content }] };
     expect(codeOf(await call('send_email', params))).toBe('PERMISSION_DENIED');
@@ -85,7 +85,7 @@ describe('messages that are configured', () => {
 });
 
 describe('a configuration that cannot be', () => {
-  const opened = (config: object, env: NodeJS.ProcessEnv = {}) => expect(() => messageRoom(config, { env }));
+  const opened = (config: object, env: NodeJS.ProcessEnv = {}) => expect(() => messagesFixture(config, { env }));
   const invalid = (text: string) => expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) });
 
   test.each([
@@ -136,7 +136,7 @@ describe('a configuration that cannot be', () => {
   test('commands of the broker without permissions, or TLS of a broker without TLS', () => {
     const mqtt = { url: 'mqtt://broker' };
     const readings = { sensors: () => [], current: () => undefined };
-    expect(() => messageRoom({ mqtt: { ...mqtt, bridge: { commands: true } } }, { readings })).toThrow(invalid('needs permissions'));
+    expect(() => messagesFixture({ mqtt: { ...mqtt, bridge: { commands: true } } }, { readings })).toThrow(invalid('needs permissions'));
     opened({ mqtt: { ...mqtt, ca_file: '/etc/ca.pem' } }).toThrow(invalid('mqtts'));
   });
 });

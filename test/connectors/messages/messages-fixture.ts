@@ -10,7 +10,7 @@ import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { connectorContext } from '../connector-context.ts';
 
 /** The message tools of a configuration, on the machine's own clock. */
-export function messageRoom(config: object, extra: Partial<ConnectorContext> & { readonly env?: NodeJS.ProcessEnv } = {}) {
+export function messagesFixture(config: object, extra: Partial<ConnectorContext> & { readonly env?: NodeJS.ProcessEnv } = {}) {
   const room = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
   const capabilities = new Set<string>();
   const { registry, events, store, pipeline } = room;

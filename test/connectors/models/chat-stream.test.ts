@@ -36,7 +36,7 @@ describe('an answer that arrives word by word', () => {
 });
 
 describe('an answer at once', () => {
-  test('has text, reason and counts where the service tells them', () => {
+  test('has text, reason and counts where the service sends them', () => {
     const choice = { message: { content: 'Yes' }, finish_reason: 'length' };
     const counted = { choices: [choice], usage: { prompt_tokens: 2, completion_tokens: 1 } };
     expect(chatAnswer(namedModel(), counted)).toEqual({ text: 'Yes', finishReason: 'length', tokens: { prompt: 2, completion: 1 } });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { IMAGE_TASKS, imageFinding, imageQuestion } from '../../../src/connectors/models/vision-tools.ts';
 
-test('each task has a question of its own, which asks for JSON and trusts no text in the picture', () => {
+test('each task has its own prompt, which requests JSON and trusts no text in the picture', () => {
   const questions = IMAGE_TASKS.map((task) => imageQuestion(task, undefined));
   expect(new Set(questions).size).toBe(IMAGE_TASKS.length);
   for (const question of questions) expect(question).toMatch(/never an instruction[\s\S]*"confidence"/);
   expect(imageQuestion('custom', 'Is the gate open?')).toContain('Request: Is the gate open?');
 });
 
-test('what a model finds is the JSON that it was asked for, with or without a fence around it', () => {
+test('a finding is the JSON of the model, with or without a fence around it', () => {
   expect(imageFinding('{"result": "a cat", "confidence": 0.9}')).toEqual({ result: 'a cat', confidence: 0.9 });
   expect(imageFinding('```json\n{"result": [{"label": "cat"}]}\n```')).toEqual({ result: [{ label: 'cat' }] });
 });

@@ -34,7 +34,7 @@ describe('the models of the owner', () => {
     expect(bookOf(FILE).named('small').options).toEqual({ keep_alive: '10m' });
   });
 
-  test('are the only ones: another name, or one without the task, is a mistake that tells which there are', () => {
+  test('are the only ones: another name, or one without the task, is refused with the existing names', () => {
     const refusal = (run: () => unknown) => expect(run).toThrowError(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
     refusal(() => bookOf(FILE).pick('llm', 'gpt-99'));
     refusal(() => bookOf(FILE).pick('vision', 'small'));

@@ -30,7 +30,7 @@ describe('a picture or recording', () => {
     expect(asked).toEqual(['https://example.org/a.png']);
   });
 
-  test('is what its bytes say, whatever its address claims', async () => {
+  test('has the type of its bytes, whatever its address claims', async () => {
     await expect(source({ body: latin1('<html>') }).load('https://example.org/a.png')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
     await expect(source().load(base64(WAV))).rejects.toThrow(/audio\/wav and no image/);
     await expect(source().load('file:///etc/passwd')).rejects.toThrow(/neither base64/);
@@ -42,7 +42,7 @@ describe('a picture or recording', () => {
     expect(asked).toEqual([]);
   });
 
-  test('that the address does not have is told with its status', async () => {
+  test('that the address does not have is refused with its status', async () => {
     await expect(source({ status: 404 }).load('https://example.org/a.png')).rejects.toMatchObject({
       code: 'SERVICE_REFUSED',
       details: { status: 404 },
@@ -50,7 +50,7 @@ describe('a picture or recording', () => {
   });
 });
 
-test('the first bytes tell the forms that services take', () => {
+test('the first bytes decide the type of a file', () => {
   const types = ['\xff\xd8\xff\xe0', 'GIF89a', 'RIFF....WEBP', 'fLaC', 'OggS', 'ID3', '\xff\xfb', '....ftypM4A ', '\x1aE\xdf\xa3'];
   expect(types.map((head) => mediaTypeOf(latin1(head))?.ending)).toEqual([
     'jpg',

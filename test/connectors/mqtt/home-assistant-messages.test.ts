@@ -53,7 +53,7 @@ describe('the home on the broker', () => {
     expect(states.get('atmosphere/kueche-nord/state/door/is_open')).toBe('OFF');
   });
 
-  test('what never said a value is no entity yet, and a device that is away is offline', () => {
+  test('a sensor without a value is no entity yet, and an unreachable device is offline', () => {
     const { states, entities } = statesOf([readingOf('new/temperature', null, { unit: '°C', reachability: 'unreachable' })]);
     expect(entities.size).toBe(0);
     expect(states.get('atmosphere/kueche-nord/available/new')).toBe('offline');

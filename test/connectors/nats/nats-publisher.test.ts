@@ -28,14 +28,14 @@ async function makePublisher(types: readonly string[]) {
   return { publisher, events, sent, infos, link: () => told };
 }
 
-test('a type means itself, and a part with a star what begins with it', async () => {
+test('a type matches itself, and a part with a star every type that begins with it', async () => {
   const { events, sent, link } = await makePublisher(['device.*', 'job.changed']);
   link().onReady();
   for (const type of ['device.added', 'job.changed', 'agi.tool.result', 'sensor.reading'] as const) events.emit(type, 'x', { turn: 1 });
   expect(sent.map(({ subject }) => subject)).toEqual(['home.device.added', 'home.job.changed']);
 });
 
-test('of what happens while the server is away the newest thousand are sent, in order, and the rest is counted', async () => {
+test('the newest thousand events of the time without a server are sent in order, and the others are counted', async () => {
   const { events, sent, infos, link } = await makePublisher(['device.*']);
   for (let turn = 0; turn < 1_003; turn++) events.emit('device.added', 'x', { turn });
   expect(sent).toEqual([]);
@@ -47,7 +47,7 @@ test('of what happens while the server is away the newest thousand are sent, in 
   expect(sent).toHaveLength(1_000);
 });
 
-test('after its end nothing is sent', async () => {
+test('nothing is sent after the end', async () => {
   const { publisher, events, sent, link } = await makePublisher(['device.*']);
   link().onReady();
   await publisher[Symbol.asyncDispose]();

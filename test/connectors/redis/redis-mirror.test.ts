@@ -63,7 +63,7 @@ test('nothing is written before there is a connection, then all of it', async ()
   ]);
 });
 
-test('what this hub put there in an earlier run and has no longer is taken away', async () => {
+test('tools of an earlier run that this hub has no longer are removed', async () => {
   const { sent, pass, link, world } = await makeMirror();
   world.members = ['core:lamp@1.0.0', 'core:gone@1.0.0'];
   link().onReady();
@@ -81,7 +81,7 @@ test('of the calls made while Redis is away the newest thousand are kept', async
   expect(pushed[0]).toMatchObject({ duration_ms: 5, type: 'failed', error: 'TIMEOUT' });
 });
 
-test('what Redis refuses is written when it no longer does, and told once', async () => {
+test('a refused transaction is repeated until Redis takes it, and logged once', async () => {
   const { sent, pass, link, world, warned } = await makeMirror();
   world.failure = 'OOM command not allowed';
   link().onReady();

@@ -74,7 +74,7 @@ describe('a program that people approved', () => {
     expect(await pipeline.drain(1_000)).toBe(true);
   });
 
-  test('is asked about anew when a file changed that a secret argument names, which the request does not show', async () => {
+  test('needs a new approval when a file changed that a secret argument names, which the request does not show', async () => {
     const approvals = await makeApprovals();
     const { registrar, call } = makeRegistrar({ approvals: approvals.queue, programs: makeSandbox() });
     const file = place('out/diary');

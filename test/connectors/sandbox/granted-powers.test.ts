@@ -50,7 +50,7 @@ describe('the powers that the owner gives to programs', () => {
     expect(['web', 'album', 'look', 'cellar'].map((name) => powers.power(name)?.isActing)).toEqual([true, true, false, undefined]);
   });
 
-  test('are told in words, with a mark of each file among the arguments that changes with its content', () => {
+  test('are described in words, with a version of each file among the arguments that changes with its content', () => {
     const script = join(folder, 'photos/run.sh');
     writeFileSync(script, 'echo one');
     const powers = powersOf({ web: { network: true, env: { TOKEN: 'env:KEY' } }, album: { write: [join(folder, 'photos')] } });

@@ -21,7 +21,7 @@ test.each([
   expect(match(argv, given)).toEqual(params);
 });
 
-test('what fits nowhere is known soon, however often it nearly does', async () => {
+test('a line that matches nothing is refused quickly, however often it nearly matches', async () => {
   const many = Array.from({ length: 40 }, (_, index) => `{p${index}}`);
   const workMs = await processorMs(() => {
     expect(match(['cp', '{a}:{b}:{c}x'], ['cp', ':'.repeat(4_000)])).toBeUndefined();

@@ -10,7 +10,7 @@ import { agent } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { journalParts } from '../../storage/storage-services.ts';
 
-test('what an agent keeps is there after a restart, with its end, under the longest key and id', async () => {
+test('a value of an agent survives a restart with its expiry, under the longest key and id', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-data-'));
   const clock = new ManualClock();
   const someone = { ...agent(), id: `${'a'.repeat(64)}/${'b'.repeat(64)}/${'c'.repeat(64)}` };

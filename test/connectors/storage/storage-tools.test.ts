@@ -9,7 +9,7 @@ import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 const ann = agent('storage:read:*', 'storage:write:*');
 const bob: Principal = { ...ann, id: 'bob' };
 
-function room(bounds: Partial<{ maxKeys: number; maxBytes: number }> = {}) {
+function fixture(bounds: Partial<{ maxKeys: number; maxBytes: number }> = {}) {
   const clock = new ManualClock();
   const store = new MemoryKeyValueStore(clock);
   const { tools, capabilities = [] } = openStorage({ store, clock }, { storage: { maxKeys: 5, maxBytes: 2_000, ...bounds } });
@@ -24,7 +24,7 @@ function room(bounds: Partial<{ maxKeys: number; maxBytes: number }> = {}) {
 
 describe('what an agent stores', () => {
   test('is there until it deletes it', async () => {
-    const { call, findings } = room();
+    const { call, findings } = fixture();
     expect(findings).toEqual([]);
     expect(await call(ann, 'store_data', { key: 'notes/oven', value: { on: [1, null] } })).toEqual({
       success: true,
@@ -39,7 +39,7 @@ describe('what an agent stores', () => {
   });
 
   test('ends with its time, and 0 seconds are for ever', async () => {
-    const { call, clock } = room();
+    const { call, clock } = fixture();
     expect(await call(ann, 'store_data', { key: 'short', value: 1, ttl_seconds: 60 })).toMatchObject({
       expires_at: '2026-01-01T00:01:00.000Z',
     });
@@ -53,7 +53,7 @@ describe('what an agent stores', () => {
   });
 
   test('stays as it was where only something new is to be stored', async () => {
-    const { call } = room();
+    const { call } = fixture();
     const params = { key: 'lock', if_not_exists: true, ttl_seconds: 10 };
     expect(await call(ann, 'store_data', { ...params, value: 'first' })).toMatchObject({ success: true, created: true });
     expect(await call(ann, 'store_data', { ...params, value: 'second' })).toMatchObject({ success: false, created: false });
@@ -61,7 +61,7 @@ describe('what an agent stores', () => {
   });
 
   test('is its own: another agent, its child and the owner have the same key for themselves', async () => {
-    const { call } = room();
+    const { call } = fixture();
     const child = { ...ann, id: 'agent-1/child' };
     const namesake: Principal = { ...ann, id: 'owner' };
     await call(ann, 'store_data', { key: 'k', value: 'ann' });
@@ -71,7 +71,7 @@ describe('what an agent stores', () => {
   });
 
   test('below shared/ is for everybody who is granted it', async () => {
-    const { call } = room();
+    const { call } = fixture();
     const reader = { ...bob, permissions: ['storage:read:shared/menu'] };
     await call(ann, 'store_data', { key: 'shared/menu', value: 'peas' });
     expect(await call(bob, 'get_data', { key: 'shared/menu' })).toMatchObject({ value: 'peas' });
@@ -81,7 +81,7 @@ describe('what an agent stores', () => {
   });
 
   test('does not stand in the journal', async () => {
-    const { call, audited } = room();
+    const { call, audited } = fixture();
     await call(ann, 'store_data', { key: 'k', value: 'a secret of mine' });
     await call(ann, 'get_data', { key: 'k' });
     expect(audited.length).toBeGreaterThan(1);
@@ -91,7 +91,7 @@ describe('what an agent stores', () => {
 
 describe('bounds', () => {
   test('count keys and bytes of an agent with its children; others have their own', async () => {
-    const { call } = room({ maxKeys: 2 });
+    const { call } = fixture({ maxKeys: 2 });
     const child = { ...ann, id: 'agent-1/child' };
     await call(ann, 'store_data', { key: 'a', value: 1 });
     await call(child, 'store_data', { key: 'a', value: 1 });
@@ -102,8 +102,8 @@ describe('bounds', () => {
     expect(await call(ann, 'store_data', { key: 'b', value: 1 })).toMatchObject({ success: true });
   });
 
-  test('measure values, and what replaces another counts once', async () => {
-    const { call } = room({ maxBytes: 1_100 });
+  test('bound the values, and a replaced value counts once', async () => {
+    const { call } = fixture({ maxBytes: 1_100 });
     expect(await call(ann, 'store_data', { key: 'a', value: 'x'.repeat(1_000) })).toMatchObject({ success: true });
     expect(await call(ann, 'store_data', { key: 'a', value: 'y'.repeat(1_001) })).toMatchObject({ success: true });
     expect(await call(ann, 'store_data', { key: 'b', value: 'x'.repeat(200) })).toBe('RESOURCE_EXCEEDED');
@@ -111,17 +111,17 @@ describe('bounds', () => {
   });
 
   test.each(['', 'ä', 'a b', 'a:b', 'x'.repeat(257)])('%j is no key', async (key) => {
-    expect(await room().call(ann, 'store_data', { key, value: 1 })).toBe('VALIDATION_ERROR');
+    expect(await fixture().call(ann, 'store_data', { key, value: 1 })).toBe('VALIDATION_ERROR');
   });
 
   test.each(['../up', 'a//b', './a', '/a'])('%s names no one thing that could be granted', async (key) => {
-    expect(await room().call(ann, 'store_data', { key, value: 1 })).toBe('PERMISSION_DENIED');
+    expect(await fixture().call(ann, 'store_data', { key, value: 1 })).toBe('PERMISSION_DENIED');
   });
 });
 
 describe('list_data', () => {
-  test('tells own and shared keys by their beginning, page by page', async () => {
-    const { call } = room();
+  test('lists own and shared keys by their prefix, page by page', async () => {
+    const { call } = fixture();
     for (const key of ['notes/b', 'notes/a', 'other', 'shared/x']) await call(ann, 'store_data', { key, value: 1 });
     await call(bob, 'store_data', { key: 'notes/bob', value: 1 });
     expect(await call(ann, 'list_data', {})).toEqual({
@@ -131,8 +131,8 @@ describe('list_data', () => {
     expect(await call(ann, 'list_data', { prefix: 'notes/', limit: 1, offset: 1 })).toEqual({ keys: [{ key: 'notes/b' }], total: 2 });
   });
 
-  test('tells nothing that the caller may not read', async () => {
-    const { call } = room();
+  test('lists no key that the caller may not read', async () => {
+    const { call } = fixture();
     for (const key of ['notes/a', 'shared/x', 'shared/y']) await call(ann, 'store_data', { key, value: 1 });
     const narrow = { ...ann, permissions: ['storage:read:shared/x', 'storage:write:*'] };
     expect(await call(narrow, 'list_data', {})).toEqual({ keys: [{ key: 'shared/x' }], total: 1 });

@@ -15,7 +15,7 @@ test.each(EXAMPLES)('%s/%i translates as the RFC says', (network, prefix, addres
   expect(embeddedIpv4([{ network, prefix }])(address)).toBe('192.0.2.33');
 });
 
-test('what is outside of all networks stands for nothing', () => {
+test('an address outside of all networks has no IPv4 address', () => {
   const embedded = embeddedIpv4([{ network: '2a00:64::', prefix: 96 }]);
   expect(['2a00:65::c0a8:101', '::ffff:192.168.1.1', '192.168.1.1', 'nas.lan'].map(embedded)).toEqual([
     undefined,

@@ -37,7 +37,7 @@ describe('a page as Markdown', () => {
     expect(await read(html)).toBe(markdown);
   });
 
-  test('ends soon after what is wanted of it', async () => {
+  test('reading ends soon after the wanted length', async () => {
     const text = await read('<p>word </p>'.repeat(200_000), 'text', 1_000);
     expect(text.length).toBeGreaterThan(1_000);
     expect(text.length).toBeLessThan(50_000);

@@ -8,7 +8,7 @@ import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 
 const OFF = { enabled: false, allowedHosts: [] };
 
-function room(config: Partial<Parameters<typeof openWeb>[1]> = {}, env: NodeJS.ProcessEnv = {}) {
+function fixture(config: Partial<Parameters<typeof openWeb>[1]> = {}, env: NodeJS.ProcessEnv = {}) {
   const {
     tools,
     aliases = {},
@@ -23,7 +23,7 @@ function room(config: Partial<Parameters<typeof openWeb>[1]> = {}, env: NodeJS.P
 
 describe('switched off', () => {
   test('pages and searches are not configured, and the hub has no internet', async () => {
-    const { call, findings, capabilities } = room({ web: OFF });
+    const { call, findings, capabilities } = fixture({ web: OFF });
     expect(findings).toEqual([]);
     expect(capabilities).toEqual([]);
     for (const tool of ['fetch_url', 'http_get', 'tool_http_get', 'fetch', 'html_scraper']) {
@@ -33,7 +33,7 @@ describe('switched off', () => {
   });
 
   test('texts are worked on all the same', async () => {
-    const { call } = room({ web: OFF });
+    const { call } = fixture({ web: OFF });
     expect(await call('tool_json_parse', { text: '{"a":[1]}' })).toMatchObject({ result: { json: '{\n  "a": [\n    1\n  ]\n}' } });
     expect(await call('text_search', { text: 'a1 B2', pattern: '[ab]\\d', ignore_case: true })).toMatchObject({
       result: { matches: ['a1', 'B2'], truncated: false },
@@ -42,8 +42,8 @@ describe('switched off', () => {
 });
 
 describe('as a hub starts without settings', () => {
-  test('pages are fetched with the right to read the net, and what is private is refused', async () => {
-    const { call, capabilities } = room();
+  test('pages are fetched with the permission net:read, and private hosts are refused', async () => {
+    const { call, capabilities } = fixture();
     expect(capabilities.map(({ type }) => type)).toEqual(['internet']);
     expect(await call('http_get', { url: 'http://127.0.0.1/' }, agent('web:search'))).toMatchObject({
       error: { code: 'TOOL_NOT_FOUND' },
@@ -55,8 +55,8 @@ describe('as a hub starts without settings', () => {
 
   test('a search server alone brings the internet, and its secret has to be there', () => {
     const search = { url: 'http://127.0.0.1:8888', token: 'env:SEARCH_TOKEN' };
-    expect(room({ web: OFF, search }, { SEARCH_TOKEN: 'x' }).capabilities).toHaveLength(1);
-    expect(() => room({ search })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(fixture({ web: OFF, search }, { SEARCH_TOKEN: 'x' }).capabilities).toHaveLength(1);
+    expect(() => fixture({ search })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 });
 
@@ -64,7 +64,7 @@ describe('a text', () => {
   test('is given as text, as stdin, or as a file that the caller may read', async () => {
     const home = mkdtempSync(join(tmpdir(), 'texts-'));
     writeFileSync(join(home, 'list.json'), '[1]');
-    const { call } = room({ files: { roots: { notes: { path: home, writable: false } } } });
+    const { call } = fixture({ files: { roots: { notes: { path: home, writable: false } } } });
     for (const params of [{ text: '[1]' }, { stdin: '[1]' }, { file: 'notes/list.json' }]) {
       expect(await call('json_parse', params)).toMatchObject({ result: { json: '[\n  1\n]' } });
       expect(await call('text_search', { ...params, pattern: '\\d' })).toMatchObject({ result: { matches: ['1'] } });
@@ -76,7 +76,7 @@ describe('a text', () => {
   });
 
   test('is one: none and several are refused', async () => {
-    const { call } = room();
+    const { call } = fixture();
     for (const params of [{}, { text: '1', stdin: '1' }]) {
       expect(await call('json_parse', params)).toMatchObject({
         error: { code: 'VALIDATION_ERROR', message: 'Give one of text, stdin and file' },
@@ -86,9 +86,9 @@ describe('a text', () => {
 });
 
 describe('text_search', () => {
-  const { call } = room();
+  const { call } = fixture();
 
-  test('tells where a pattern is broken', async () => {
+  test('names the place where a pattern is malformed', async () => {
     expect(await call('text_search', { pattern: '(', text: 'x' })).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
   });
 
@@ -102,7 +102,7 @@ describe('text_search', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  test('tells at most as many as asked for, and that there are more', async () => {
+  test('returns at most the requested number, and whether there are more', async () => {
     expect(await call('text_search', { pattern: '^.', text: 'a\nb\nc', limit: 2 })).toMatchObject({
       result: { matches: ['a', 'b'], truncated: true },
     });
@@ -110,8 +110,8 @@ describe('text_search', () => {
   });
 });
 
-test('json_parse tells what is broken, however deep it is', async () => {
-  const { call } = room();
+test('json_parse names the malformed place, however deep it is', async () => {
+  const { call } = fixture();
   expect(await call('json_parse', { text: '{"a":}' })).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
   const deep = await call('json_parse', { text: '['.repeat(20_000) + ']'.repeat(20_000) });
   expect(deep).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });

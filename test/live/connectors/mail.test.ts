@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { codeOf } from '../../calls/pipeline-fixture.ts';
-import { messageRoom, resultOf } from '../../connectors/messages/messages-fixture.ts';
+import { messagesFixture, resultOf } from '../../connectors/messages/messages-fixture.ts';
 import { CONNECTED, lineServer, mailServer, type PemFiles } from './mail-server.ts';
 
 const owned: AsyncDisposable[] = [];
@@ -27,7 +27,7 @@ const letter = { to: ['anna@example.org'], subject: 'Wasser 💧', body: 'Im Kel
 describe('send_email', () => {
   test('sends text with umlauts, copies and files; a blind copy stands in no header', async () => {
     const server = await own(mailServer());
-    const { call } = messageRoom(plain(server.port, { from_name: 'Haus "am See"' }));
+    const { call } = messagesFixture(plain(server.port, { from_name: 'Haus "am See"' }));
     const content = Buffer.from([0, 1, 2, 250]).toString('base64');
     const answer = await call('send_email', {
       ...letter,
@@ -51,7 +51,7 @@ describe('send_email', () => {
 
   test('sends HTML where it is said to be', async () => {
     const server = await own(mailServer());
-    expect(await messageRoom(plain(server.port)).call('send_email', { ...letter, body: '<b>x</b>', html: true })).toMatchObject({
+    expect(await messagesFixture(plain(server.port)).call('send_email', { ...letter, body: '<b>x</b>', html: true })).toMatchObject({
       status: 'success',
     });
     expect(server.taken[0]?.text).toContain('Content-Type: text/html');
@@ -68,7 +68,7 @@ describe('send_email', () => {
     ['nobody', { to: [] }],
   ])('refuses a mail with a %s that is more than that', async (_, wrong) => {
     const server = await own(mailServer());
-    expect(await messageRoom(plain(server.port)).call('send_email', { ...letter, ...wrong })).toMatchObject({
+    expect(await messagesFixture(plain(server.port)).call('send_email', { ...letter, ...wrong })).toMatchObject({
       error: { code: 'VALIDATION_ERROR' },
     });
     expect(server.taken).toEqual([]);
@@ -76,7 +76,7 @@ describe('send_email', () => {
 
   test('files are never fetched for the caller, and never more than 10 MiB', async () => {
     const server = await own(mailServer());
-    const { connector } = messageRoom(plain(server.port));
+    const { connector } = messagesFixture(plain(server.port));
     const tool = connector.tools.find(({ definition }) => definition.name === 'send_email') ?? expect.unreachable();
     const context = { signal: AbortSignal.timeout(20_000), clock: { now: () => 0 } } as never;
     const files = (bytes: number) => [{ filename: 'a.bin', content: Buffer.alloc(bytes).toString('base64') }];
@@ -88,7 +88,7 @@ describe('send_email', () => {
 
   test('goes only to whom the owner allows, copies included', async () => {
     const server = await own(mailServer());
-    const { call } = messageRoom(plain(server.port, { allowed_recipients: ['*@example.org', 'bert@example.net'] }));
+    const { call } = messagesFixture(plain(server.port, { allowed_recipients: ['*@example.org', 'bert@example.net'] }));
     expect(await call('send_email', { ...letter, cc: ['BERT@example.net'] })).toMatchObject({ status: 'success' });
     for (const wrong of [{ to: ['eve@example.com'] }, { bcc: ['eve@example.org.example.com'] }]) {
       expect(await call('send_email', { ...letter, ...wrong })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
@@ -103,7 +103,7 @@ describe('send_email', () => {
           done(address.startsWith('gone') ? Object.assign(new Error('No such user'), { responseCode: 550 }) : null),
       }),
     );
-    const { call } = messageRoom(plain(server.port));
+    const { call } = messagesFixture(plain(server.port));
     expect(await call('send_email', { ...letter, to: ['anna@example.org', 'gone@example.org'] })).toMatchObject({
       result: { sent: true, rejected: ['gone@example.org'] },
     });
@@ -126,7 +126,7 @@ describe('a mail server that does not take the mail', () => {
     let count = 0;
     const answers = ['451 busy', '250 taken'];
     const server = await own(lineServer(dialogue((line) => (line === '.' ? answers[count++] : undefined))));
-    expect(await messageRoom(plain(server.port)).call('send_email', letter)).toMatchObject({ result: { sent: true } });
+    expect(await messagesFixture(plain(server.port)).call('send_email', letter)).toMatchObject({ result: { sent: true } });
     expect(count).toBe(2);
   });
 
@@ -140,7 +140,7 @@ describe('a mail server that does not take the mail', () => {
         }),
       ),
     );
-    expect(await messageRoom(plain(server.port)).call('send_email', letter)).toMatchObject({
+    expect(await messagesFixture(plain(server.port)).call('send_email', letter)).toMatchObject({
       error: { code: 'SERVICE_REFUSED', message: expect.stringContaining('spam'), details: { status: 554 } },
     });
     expect(count).toBe(1);
@@ -148,24 +148,26 @@ describe('a mail server that does not take the mail', () => {
 
   test('not known: it ended, or went silent, after the last line', async () => {
     const ending = await own(lineServer(dialogue((line) => (line === '.' ? null : undefined))));
-    expect(await messageRoom(plain(ending.port)).call('send_email', letter)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(await messagesFixture(plain(ending.port)).call('send_email', letter)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
     const quiet = await own(lineServer(dialogue(() => undefined)));
-    expect(await messageRoom(plain(quiet.port)).call('send_email', letter, 3_000)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(await messagesFixture(plain(quiet.port)).call('send_email', letter, 3_000)).toMatchObject({
+      error: { code: 'OUTCOME_UNKNOWN' },
+    });
   });
 
   test('nothing was sent: it ended before, never said a word, or is not there', async () => {
     const ending = await own(lineServer(dialogue((line) => (line === 'DATA' ? null : undefined))));
-    expect(await messageRoom(plain(ending.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
+    expect(await messagesFixture(plain(ending.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
     const mute = await own(lineServer(() => undefined));
-    expect(await messageRoom(plain(mute.port)).call('send_email', letter, 400)).toMatchObject({ error: { code: 'TIMEOUT' } });
+    expect(await messagesFixture(plain(mute.port)).call('send_email', letter, 400)).toMatchObject({ error: { code: 'TIMEOUT' } });
     const gone = await mailServer();
     await gone[Symbol.asyncDispose]();
-    expect(await messageRoom(plain(gone.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
+    expect(await messagesFixture(plain(gone.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
   });
 
   test('talks garbage', async () => {
     const server = await own(lineServer(() => 'HTTP/1.1 400 Bad Request'));
-    expect(await messageRoom(plain(server.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
+    expect(await messagesFixture(plain(server.port)).call('send_email', letter)).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
   });
 });
 
@@ -201,20 +203,20 @@ describe('mail and TLS', () => {
 
   test('STARTTLS with a certificate of the owner’s authority, then the password', async () => {
     const server = await own(mailServer({ pem, onAuth }));
-    const { call } = messageRoom(secured(server.port, { ca_file: pem.certificate }), { env: { MAIL: 'right' } });
+    const { call } = messagesFixture(secured(server.port, { ca_file: pem.certificate }), { env: { MAIL: 'right' } });
     expect(await call('send_email', letter)).toMatchObject({ result: { sent: true } });
     expect(server.taken).toMatchObject([{ user: 'hub', isEncrypted: true }]);
   });
 
   test('TLS from the first byte', async () => {
     const server = await own(mailServer({ pem, onAuth, secure: true }));
-    const { call } = messageRoom(secured(server.port, { ca_file: pem.certificate, security: 'tls' }), { env: { MAIL: 'right' } });
+    const { call } = messagesFixture(secured(server.port, { ca_file: pem.certificate, security: 'tls' }), { env: { MAIL: 'right' } });
     expect(await call('send_email', letter)).toMatchObject({ result: { sent: true } });
   });
 
   test('a wrong password is a refusal that does not show it', async () => {
     const server = await own(mailServer({ pem, onAuth }));
-    const { call } = messageRoom(secured(server.port, { ca_file: pem.certificate }), { env: { MAIL: 'wr0ng-one' } });
+    const { call } = messagesFixture(secured(server.port, { ca_file: pem.certificate }), { env: { MAIL: 'wr0ng-one' } });
     const answer = await call('send_email', letter);
     expect(answer).toMatchObject({ error: { code: 'SERVICE_REFUSED', details: { status: 535 } } });
     expect(JSON.stringify(answer)).not.toContain('wr0ng-one');
@@ -228,7 +230,8 @@ describe('mail and TLS', () => {
     };
     const stranger = await own(mailServer({ pem, onAuth: noting }));
     const bare = await own(mailServer({ onAuth: noting }));
-    const send = ({ port }: { readonly port: number }) => messageRoom(secured(port), { env: { MAIL: 'right' } }).call('send_email', letter);
+    const send = ({ port }: { readonly port: number }) =>
+      messagesFixture(secured(port), { env: { MAIL: 'right' } }).call('send_email', letter);
     const reason = 'DEPTH_ZERO_SELF_SIGNED_CERT';
     expect(await send(stranger)).toMatchObject({
       error: {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { owner } from '../../calls/pipeline-fixture.ts';
-import { messageRoom } from '../../connectors/messages/messages-fixture.ts';
+import { messagesFixture } from '../../connectors/messages/messages-fixture.ts';
 import { type SpokenAnswer, spokenService } from './spoken-service.ts';
 
 const owned: AsyncDisposable[] = [];
@@ -39,7 +39,7 @@ describe('notify', () => {
   test('through ntfy: the id is that of the server, the urgency its priority, the token stays out of answers', async () => {
     const ntfy = await service(() => NTFY_ANSWER);
     const ways = { phone: { ntfy: { url: `${ntfy.url}/push/anna`, token: 'env:NTFY' } } };
-    const { call } = messageRoom(house(ways), { env: { NTFY: 'tk_secret' } });
+    const { call } = messagesFixture(house(ways), { env: { NTFY: 'tk_secret' } });
     const answer = await call('notify', { recipient: '@ANNA', message: 'Wäsche fertig', title: 'Keller ✓', urgency: 'critical' });
     expect(answer).toMatchObject({
       result: { delivered: true, delivery_id: 'hwQ2YpKdmg', channel_used: 'phone', timestamp: expect.any(String) },
@@ -53,7 +53,7 @@ describe('notify', () => {
     const wall = await service(() => ({ status: 200, body: '<html>Log in to the hotel</html>' }));
     const other = await service(() => json({ ok: true }));
     for (const { url } of [wall, other]) {
-      const { call } = messageRoom(house({ phone: { ntfy: { url: `${url}/anna` } } }));
+      const { call } = messagesFixture(house({ phone: { ntfy: { url: `${url}/anna` } } }));
       expect(await call('notify', { recipient: 'Anna', message: 'x' })).toMatchObject({ error: { code: 'SERVICE_REFUSED' } });
     }
   });
@@ -63,7 +63,7 @@ describe('notify', () => {
     let count = 0;
     const hook = await service(() => ({ status: count++ === 0 ? 503 : 204 }));
     const ways = { hook: { webhook: { url: `${hook.url}/in?x=1`, token: 'env:TOKEN', signing_secret: 'env:SIGN' } } };
-    const { call } = messageRoom(house(ways), { env: { TOKEN: 't', SIGN: secret } });
+    const { call } = messagesFixture(house(ways), { env: { TOKEN: 't', SIGN: secret } });
     const answer = await call('notify', { recipient: 'anna', message: 'Post ist da' });
     expect(hook.heard).toHaveLength(2);
     const [first, second] = hook.heard;
@@ -78,7 +78,7 @@ describe('notify', () => {
 
   test('through Apprise: its type by urgency; a configuration that tells nobody has not delivered', async () => {
     const apprise = await service(({ body }) => (bodyOf({ body }).tag === 'nobody' ? { status: 204 } : { status: 200, body: 'Sent' }));
-    const { call } = messageRoom(
+    const { call } = messagesFixture(
       house({
         good: { apprise: { url: `${apprise.url}/notify/home`, tag: 'anna' } },
         none: { apprise: { url: `${apprise.url}/notify/home`, tag: 'nobody' } },
@@ -101,7 +101,7 @@ describe('notify', () => {
       refusing: { ntfy: { url: `${refusing.url}/anna` } },
       good: { ntfy: { url: `${ntfy.url}/anna` } },
     };
-    const { call } = messageRoom(house(ways, { low: ['good'] }));
+    const { call } = messagesFixture(house(ways, { low: ['good'] }));
     expect(await call('notify', { recipient: 'Anna', message: 'x' })).toMatchObject({ result: { channel_used: 'good' } });
     expect(refusing.heard).toHaveLength(1);
     expect(await call('notify', { recipient: 'Anna', message: 'x', urgency: 'low' })).toMatchObject({ result: { channel_used: 'good' } });
@@ -111,7 +111,7 @@ describe('notify', () => {
   test('who sent and got no answer does not know: it ends there, unless it is urgent', async () => {
     const breaking = await service(() => 'break');
     const ntfy = await service(() => NTFY_ANSWER);
-    const { call } = messageRoom(house({ first: { webhook: { url: breaking.url } }, second: { ntfy: { url: `${ntfy.url}/anna` } } }));
+    const { call } = messagesFixture(house({ first: { webhook: { url: breaking.url } }, second: { ntfy: { url: `${ntfy.url}/anna` } } }));
     expect(await call('notify', { recipient: 'Anna', message: 'x' })).toMatchObject({
       error: { code: 'OUTCOME_UNKNOWN', details: { ways: [{ channel: 'first', code: 'OUTCOME_UNKNOWN' }] } },
     });
@@ -124,28 +124,28 @@ describe('notify', () => {
   test('a way that hangs leaves time for the next; nobody who answers is an unknown outcome at the deadline', async () => {
     const hanging = await service(() => 'hang');
     const ntfy = await service(() => NTFY_ANSWER);
-    const { call } = messageRoom(house({ slow: { webhook: { url: hanging.url } }, good: { ntfy: { url: `${ntfy.url}/anna` } } }));
+    const { call } = messagesFixture(house({ slow: { webhook: { url: hanging.url } }, good: { ntfy: { url: `${ntfy.url}/anna` } } }));
     const urgent = { recipient: 'Anna', message: 'x', urgency: 'high' };
     expect(await call('notify', urgent, 4_000)).toMatchObject({ result: { channel_used: 'good' } });
-    const only = messageRoom(house({ slow: { webhook: { url: hanging.url } } }));
+    const only = messagesFixture(house({ slow: { webhook: { url: hanging.url } } }));
     expect(await only.call('notify', urgent, 2_000)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
   });
 
   test('is tried again only while nothing was delivered', async () => {
     let count = 0;
     const ntfy = await service(() => (count++ === 0 ? { status: 503 } : NTFY_ANSWER));
-    const { call } = messageRoom(house({ phone: { ntfy: { url: `${ntfy.url}/anna` } } }));
+    const { call } = messagesFixture(house({ phone: { ntfy: { url: `${ntfy.url}/anna` } } }));
     expect(await call('notify', { recipient: 'Anna', message: 'x' })).toMatchObject({ status: 'success' });
     expect(ntfy.heard).toHaveLength(2);
     const refusing = await service(() => ({ status: 400 }));
-    const other = messageRoom(house({ phone: { ntfy: { url: `${refusing.url}/anna` } } }));
+    const other = messagesFixture(house({ phone: { ntfy: { url: `${refusing.url}/anna` } } }));
     expect(await other.call('notify', { recipient: 'Anna', message: 'x' })).toMatchObject({ error: { code: 'SERVICE_REFUSED' } });
     expect(refusing.heard).toHaveLength(1);
   });
 
   test('may run as a job', async () => {
     const ntfy = await service(() => NTFY_ANSWER);
-    const { pipeline, jobs } = messageRoom(house({ phone: { ntfy: { url: `${ntfy.url}/anna` } } }));
+    const { pipeline, jobs } = messagesFixture(house({ phone: { ntfy: { url: `${ntfy.url}/anna` } } }));
     const answer = await pipeline.callAsync({ principal: owner, tool: 'notify', params: { recipient: 'Anna', message: 'x' } });
     expect(answer).toMatchObject({ kind: 'job' });
     await expect.poll(() => jobs.list(owner)[0]?.status).toBe('succeeded');
@@ -158,7 +158,7 @@ describe('post_slack', () => {
 
   test('posts into a channel or a thread and tells the ts', async () => {
     const api = await service(() => json({ ok: true, channel: 'C01', ts: '1700000000.000100' }));
-    const { call } = messageRoom({ slack: { ...slack, url: `${api.url}/api` } }, { env });
+    const { call } = messagesFixture({ slack: { ...slack, url: `${api.url}/api` } }, { env });
     expect(await call('post_slack', { channel: '#home', text: 'fertig', thread_ts: '1699999999.000200' })).toMatchObject({
       result: { ok: true, ts: '1700000000.000100' },
     });
@@ -174,7 +174,7 @@ describe('post_slack', () => {
     ['OUTCOME_UNKNOWN', 'break' as const, 1],
   ])('%s for an answer that is no success', async (code, answer, tries) => {
     const api = await service(() => answer);
-    const { call } = messageRoom({ slack: { ...slack, url: api.url } }, { env });
+    const { call } = messagesFixture({ slack: { ...slack, url: api.url } }, { env });
     const said = await call('post_slack', { channel: 'C0123', text: 'x' });
     expect(said).toMatchObject({ error: { code } });
     expect(JSON.stringify(said)).not.toContain('xoxb');
@@ -184,7 +184,7 @@ describe('post_slack', () => {
   test('waits when Slack says so, and posts only where the owner allows', async () => {
     let count = 0;
     const api = await service(() => (count++ === 0 ? { status: 429, headers: { 'retry-after': '1' } } : json({ ok: true, ts: '1.2' })));
-    const { call } = messageRoom({ slack: { ...slack, url: api.url } }, { env });
+    const { call } = messagesFixture({ slack: { ...slack, url: api.url } }, { env });
     expect(await call('post_slack', { channel: '#home', text: 'x' })).toMatchObject({ result: { ts: '1.2' } });
     expect(await call('post_slack', { channel: '#work', text: 'x' })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
     expect(api.heard).toHaveLength(2);
@@ -209,7 +209,7 @@ describe('send_sms', () => {
 
   test('as a form with Basic authentication, whatever the message holds', async () => {
     const provider = await service(() => json({ sid: 'SM42' }, 201));
-    const { call } = messageRoom({ sms: { ...form, url: provider.url } }, { env });
+    const { call } = messagesFixture({ sms: { ...form, url: provider.url } }, { env });
     const message = 'a&Body=b {phone} "ü"';
     expect(await call('send_sms', { phone: '+4915112345678', message })).toMatchObject({ result: { delivered: true, sid: 'SM42' } });
     const sent = new URLSearchParams(provider.heard[0]?.body);
@@ -223,7 +223,7 @@ describe('send_sms', () => {
 
   test('as JSON with the secret in a header and the id deep in the answer', async () => {
     const provider = await service(() => json({ messages: [{ 'message/id': 77 }] }));
-    const { call } = messageRoom({ sms: { ...nested, url: provider.url } }, { env });
+    const { call } = messagesFixture({ sms: { ...nested, url: provider.url } }, { env });
     expect(await call('send_sms', { phone: '+4915112345678', message: '"}],"x":1 {secret}' })).toMatchObject({ result: { sid: '77' } });
     expect(bodyOf(provider.heard[0])).toEqual({ messages: [{ to: ['+4915112345678'], text: '"}],"x":1 {secret}' }], flash: false });
     expect(provider.heard[0]?.headers.authorization).toBe('App s3cret&');
@@ -231,7 +231,7 @@ describe('send_sms', () => {
 
   test('without an id in the answer nothing counts as delivered; numbers are those that the owner allows', async () => {
     const provider = await service(() => json({ status: 'maybe' }));
-    const { call } = messageRoom({ sms: { ...form, url: provider.url, allowed_numbers: ['+49*'] } }, { env });
+    const { call } = messagesFixture({ sms: { ...form, url: provider.url, allowed_numbers: ['+49*'] } }, { env });
     expect(await call('send_sms', { phone: '+4915112345678', message: 'x' })).toMatchObject({ error: { code: 'SERVICE_REFUSED' } });
     expect(await call('send_sms', { phone: '+15551234567', message: 'x' })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
     expect(await call('send_sms', { phone: '0151 1234', message: 'x' })).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });

@@ -8,7 +8,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { codeOf } from '../../calls/pipeline-fixture.ts';
-import { messageRoom, resultOf } from '../../connectors/messages/messages-fixture.ts';
+import { messagesFixture, resultOf } from '../../connectors/messages/messages-fixture.ts';
 import { fakeHome } from '../../connectors/mqtt/fake-home.ts';
 import { BrokerEar, startBroker } from './broker.ts';
 import { cableTo } from './cable.ts';
@@ -31,7 +31,7 @@ describe.skipIf(!hasBroker)('notify over MQTT (needs mosquitto)', () => {
   const house = (mqtt: object) => ({ mqtt, notify: { recipients: { anna: { ways: { table: { mqtt: { topic: 'home/anna' } } } } } } });
 
   function openHouse(mqtt: object, env: NodeJS.ProcessEnv = {}) {
-    const room = messageRoom(house(mqtt), { env });
+    const room = messagesFixture(house(mqtt), { env });
     owned.push(room.connector.service ?? expect.unreachable());
     return room;
   }

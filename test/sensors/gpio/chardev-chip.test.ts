@@ -16,7 +16,7 @@ gpioChipContract('character device', () => {
 
 const input = { offset: 3, isActiveLow: false, bias: 'as-is', edge: 'both', debounceMs: 0 } as const;
 
-test('a file that is none, and one that is no chip, are told with their path', () => {
+test('a missing file, and one that is no chip, are refused with their path', () => {
   const kernel = new FakeGpioKernel();
   expect(() => new ChardevChip(kernel, '/dev/gpiochip7')).toThrow(/no GPIO chip at \/dev\/gpiochip7/);
   kernel.isUnplugged = true;
@@ -34,7 +34,7 @@ test('changes that the kernel could not keep are counted', () => {
   expect(edges.map(({ missed }) => missed)).toEqual([5, ...Array.from({ length: 15 }, () => 0)]);
 });
 
-test('a change that waited is as old as the kernel says', () => {
+test('a change that waited has the age of its time stamp', () => {
   const kernel = new FakeGpioKernel();
   const edges: GpioEdge[] = [];
   new ChardevChip(kernel, '/dev/gpiochip0').requestInput(input, (edge) => edges.push(edge));
@@ -44,7 +44,7 @@ test('a change that waited is as old as the kernel says', () => {
   expect(edges.map(({ ageMs }) => ageMs)).toEqual([250, 0]);
 });
 
-test('a chip that was unplugged says so, and its line is not asked for ever', () => {
+test('an unplugged chip is an error, and its line is not polled for ever', () => {
   const kernel = new FakeGpioKernel();
   const chip = new ChardevChip(kernel, '/dev/gpiochip0');
   const line = chip.requestInput(input, () => undefined);
@@ -57,7 +57,7 @@ test('a chip that was unplugged says so, and its line is not asked for ever', ()
   expect(kernel.openDescriptors).toBe(0);
 });
 
-test('a line that was given back says so', () => {
+test('a line that was given back throws', () => {
   const line = new ChardevChip(new FakeGpioKernel(), '/dev/gpiochip0').requestInput(input, () => undefined);
   line[Symbol.dispose]();
   expect(() => line.isActive()).toThrow(/it was given back/);

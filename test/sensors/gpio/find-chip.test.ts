@@ -28,12 +28,12 @@ test('a chip is found by its path', () => {
   expect(findChip(join(devDir, 'gpiochip0'), { kernel: new FakeGpioKernel('tca9555'), devDir }).label).toBe('tca9555');
 });
 
-test('a chip that is not there is told with those that are, and none stays open', () => {
+test('a missing chip is refused with the names of the existing ones, and none stays open', () => {
   const kernel = new FakeGpioKernel('pinctrl-rp1');
   expect(() => findChip('pinctrl-bcm2711', { kernel, devDir })).toThrow('No GPIO chip pinctrl-bcm2711: there are pinctrl-rp1 (gpiochip0)');
   expect(kernel.openDescriptors).toBe(0);
 });
 
-test('a machine without chips says so', () => {
+test('a machine without chips is refused with that reason', () => {
   expect(() => findChip(undefined, { kernel: new FakeGpioKernel(), devDir: join(devDir, 'nothing') })).toThrow(/there is none/);
 });

@@ -3,7 +3,7 @@ import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { FullStore } from '../../full-store.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { sensorSourceContract } from '../sensor-source-contract.ts';
-import { GpioRoom } from './gpio-fixture.ts';
+import { GpioFixture } from './gpio-fixture.ts';
 
 const HOME = `
 gpio:
@@ -18,7 +18,7 @@ gpio:
 `;
 
 async function started(yaml = HOME) {
-  const room = new GpioRoom(yaml);
+  const room = new GpioFixture(yaml);
   await room.gpio.service.start();
   return room;
 }
@@ -39,7 +39,7 @@ sensorSourceContract('a board of GPIO lines', async () => {
 });
 
 describe('inputs', () => {
-  test('are told with what the owner says of them', async () => {
+  test('are listed with the settings of the owner', async () => {
     const { gpio } = await started();
     expect((await gpio.source.find())[0]).toEqual({
       address: 'gpio:front_door',
@@ -53,7 +53,7 @@ describe('inputs', () => {
     });
   });
 
-  test('tell every change with the time that the kernel saw it', async () => {
+  test('emit every change with the time stamp of the kernel', async () => {
     const { gpio, kernel, clock } = await started();
     const samples: SensorSample[] = [];
     gpio.source.listen?.((sample) => samples.push(sample));
@@ -67,7 +67,7 @@ describe('inputs', () => {
     ]);
   });
 
-  test('that flutter are told at a bounded rate, then as they are, and people hear of it once', async () => {
+  test('that flutter are emitted at a bounded rate, then as their state, and people are warned once', async () => {
     const room = await started();
     const { gpio, kernel, clock } = room;
     const samples: SensorSample[] = [];
@@ -92,7 +92,7 @@ describe('inputs', () => {
 });
 
 describe('meters', () => {
-  const pulses = (room: GpioRoom, count: number) => {
+  const pulses = (room: GpioFixture, count: number) => {
     for (let pulse = 0; pulse < count; pulse += 1) {
       room.kernel.drive(3, true);
       room.kernel.drive(3, false);
@@ -112,18 +112,18 @@ describe('meters', () => {
     const first = await started();
     pulses(first, 70);
     await first.gpio.service[Symbol.asyncDispose]();
-    const second = new GpioRoom(HOME, first.store);
+    const second = new GpioFixture(HOME, first.store);
     await second.gpio.service.start();
     pulses(second, 5);
     second.exit();
-    const third = new GpioRoom(HOME, first.store);
+    const third = new GpioFixture(HOME, first.store);
     await third.gpio.service.start();
     expect((await third.values())['gpio:water_meter']).toBe(0.75);
   });
 
   test('on a full disk count on, end with the hub, and are kept as soon as there is room', async () => {
     const store = new FullStore(new ManualClock());
-    const room = new GpioRoom(HOME, store);
+    const room = new GpioFixture(HOME, store);
     await room.gpio.service.start();
     pulses(room, 70);
     room.clock.advance(300_000);
@@ -150,7 +150,7 @@ describe('meters', () => {
 });
 
 describe('outputs', () => {
-  test('have their first state from the start on, and are sensors of what they are', async () => {
+  test('have their initial state from the start on, and are sensors of their state', async () => {
     const room = await started();
     expect([room.isHigh(4), room.isHigh(5)]).toEqual([true, true]);
     expect(await room.values()).toMatchObject({ 'gpio:pump': false, 'gpio:valve': true });
@@ -179,8 +179,8 @@ describe('outputs', () => {
 });
 
 describe('a chip', () => {
-  test('that is not there is told once, and everything of it is away', async () => {
-    const room = new GpioRoom(HOME);
+  test('that is missing causes one warning, and all of its lines are gone', async () => {
+    const room = new GpioFixture(HOME);
     room.kernel.isUnplugged = true;
     await room.gpio.service.start();
     expect(room.warnings).toEqual(['gpio.chip_unusable']);
@@ -199,7 +199,7 @@ describe('a chip', () => {
   });
 
   test('keeps the lines that it has where one is in use by another program', async () => {
-    const room = new GpioRoom(HOME);
+    const room = new GpioFixture(HOME);
     Object.assign(room.kernel.lines[2] ?? {}, { consumer: 'spi0 CS0' });
     await room.gpio.service.start();
     expect(await room.values()).toMatchObject({ 'gpio:motion': 'gone', 'gpio:pump': false });
@@ -209,7 +209,7 @@ describe('a chip', () => {
     expect((await room.values())['gpio:motion']).toBe(false);
   });
 
-  test('without a line of the name says which it has', async () => {
+  test('without a line of the name is refused with its names', async () => {
     const room = await started('gpio: { inputs: { door: { line: GPIO99 } } }');
     expect(room.events.map(({ data }) => data.message)).toEqual([
       'door: pinctrl-rp1 has no line GPIO99, only GPIO0, GPIO1, GPIO2, GPIO3, GPIO4, GPIO5, GPIO6, GPIO7',
@@ -218,7 +218,7 @@ describe('a chip', () => {
 });
 
 /** The half minute after which the board looks again. */
-async function turn(room: GpioRoom): Promise<void> {
+async function turn(room: GpioFixture): Promise<void> {
   room.clock.advance(30_000);
   await new Promise((resolve) => setImmediate(resolve));
 }

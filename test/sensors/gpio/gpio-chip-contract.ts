@@ -51,7 +51,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
       expect(() => chip.requestOutput({ offset: 3, isActiveLow: false, isActive: true })).toThrow(/in use already/);
     });
 
-    test('one that the chip has not is told with those that it has', () => {
+    test('a line that the chip does not have is refused with those that it has', () => {
       expect(() => open().chip.requestOutput({ offset: 8, isActiveLow: false, isActive: false })).toThrow(/no line 8, only 0 to 7/);
     });
 
@@ -73,7 +73,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
       expect([output.isActive(), isHigh(5)]).toEqual([isActive, isActive]);
     });
 
-    test('one is what it was told last', () => {
+    test('an output has the state that was set last', () => {
       const { chip, isHigh } = open();
       const output = chip.requestOutput({ offset: 5, isActiveLow: false, isActive: false });
       output.set(true);
@@ -92,7 +92,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
   });
 
   describe(`${name}: inputs`, () => {
-    test('one tells what is connected to it', () => {
+    test('an input has the state of the connected device', () => {
       const { input, drive } = listening();
       expect(input.isActive()).toBe(false);
       drive(3, true);
@@ -106,7 +106,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
       expect([input.isActive(), kinds()]).toEqual([false, ['falling']]);
     });
 
-    test('changes are told in order, and none is missed', () => {
+    test('changes are emitted in order, and none is missed', () => {
       const bench = listening();
       pulse(bench, 100);
       pulse(bench, 100);
@@ -121,7 +121,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
       expect(bench.kinds()).toEqual([edge, edge]);
     });
 
-    test('what is shorter than the debouncing is none', () => {
+    test('a change shorter than the debounce time is ignored', () => {
       const bench = listening({ debounceMs: 30 });
       pulse(bench, 10);
       bench.pass(100);
@@ -130,7 +130,7 @@ export function gpioChipContract(name: string, open: () => ChipBench): void {
       expect(bench.kinds()).toEqual(['rising', 'falling']);
     });
 
-    test('nothing is told of a line that was given back', () => {
+    test('a line that was given back emits nothing', () => {
       const bench = listening();
       bench.input[Symbol.dispose]();
       pulse(bench, 100);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkGpioConfig } from '../../../src/sensors/gpio/gpio-config.ts';
 import { gpioConfig } from './gpio-fixture.ts';
 
-test('a line that says nothing but where it is has careful values', () => {
+test('a line with its number alone has careful defaults', () => {
   const config = gpioConfig('gpio: { inputs: { front_door: { line: GPIO17 } }, outputs: { pump: { line: 27 } } }');
   expect(config).toEqual({
     backend: 'chardev',

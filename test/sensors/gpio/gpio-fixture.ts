@@ -19,7 +19,7 @@ export function gpioConfig(yaml: string): GpioConfig {
 }
 
 /** The lines of a configuration on a chip of a fake kernel. */
-export class GpioRoom {
+export class GpioFixture {
   readonly kernel = new FakeGpioKernel('pinctrl-rp1', ['GPIO0', 'GPIO1', 'GPIO2', 'GPIO3', 'GPIO4', 'GPIO5', 'GPIO6', 'GPIO7']);
   readonly clock: ManualClock = this.kernel.clock;
   readonly store: KeyValueStore;

@@ -93,7 +93,7 @@ test('the descriptor is read where C writes it', () => {
   expect(readRequestFd(bytes)).toBe(42);
 });
 
-test('what is known of a line is read where C writes it', () => {
+test('the fields of a line are read at the offsets of C', () => {
   const bytes = lineInfoOf(7);
   expect(bytes).toHaveLength(koffi.sizeof(info));
   const asked = koffi.decode(bytes, info);

@@ -4,7 +4,7 @@ import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
 import { agent, codeOf, makeRoom, owner, settled } from '../../calls/pipeline-fixture.ts';
-import { GpioRoom } from './gpio-fixture.ts';
+import { GpioFixture } from './gpio-fixture.ts';
 
 const HOME = `
 gpio:
@@ -25,7 +25,7 @@ const PENDING = {
 } as const;
 
 async function home(yaml = HOME) {
-  const gpio = new GpioRoom(yaml);
+  const gpio = new GpioFixture(yaml);
   await gpio.gpio.service.start();
   const tools = makeRoom({ clock: gpio.clock, approvals: approvalsSaying(PENDING) });
   for (const tool of gpio.gpio.tools(NO_HOME_NAMES)) tools.registry.register(tool);
@@ -43,7 +43,7 @@ describe('tools of outputs', () => {
     for (const { definition } of gpio.gpio.tools(NO_HOME_NAMES)) expect(lintDefinition(definition, validator), definition.name).toEqual([]);
   });
 
-  test('set the line and answer with what it is', async () => {
+  test('set the line and return its state', async () => {
     const { call, gpio } = await home();
     expect(await call('gpio:pump_turn_on')).toMatchObject({ status: 'success', result: { output: 'pump', is_on: true } });
     expect(gpio.isHigh(4)).toBe(true);
@@ -117,7 +117,7 @@ describe('tools of outputs', () => {
     expect(codeOf(await call('gpio:pump_turn_on'))).toBe('success');
   });
 
-  test('what leads away from the safe state of a dangerous output needs an approval, the way back does not', async () => {
+  test('a call that leaves the safe state of a dangerous output needs an approval, the way back does not', async () => {
     const { call, gpio } = await home();
     expect(codeOf(await call('gpio:siren_turn_on'))).toBe('APPROVAL_REQUIRED');
     expect(codeOf(await call('gpio:siren_pulse'))).toBe('APPROVAL_REQUIRED');

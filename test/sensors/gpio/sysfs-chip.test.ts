@@ -95,7 +95,7 @@ gpioChipContract('sysfs', () => {
   };
 });
 
-test('a chip that is not there is told with those that are', () => {
+test('a missing chip is refused with the names of the existing ones', () => {
   const { onoff, sysfs } = new SysfsBench();
   expect(() => new SysfsChip(onoff, 'pinctrl-rp1', sysfs)).toThrow(/No GPIO chip pinctrl-rp1 in .*, only pinctrl-bcm2711/);
   expect(() => new SysfsChip(onoff, undefined, join(sysfs, 'nothing'))).toThrow(/only none/);
@@ -130,6 +130,6 @@ test.each([
   expect(() => chip.requestOutput({ offset: 1, isActiveLow: false, isActive: false })).toThrow(expect.objectContaining({ code }));
 });
 
-test('without the package the setting is told, and what to do', async () => {
+test('without the package the error names the setting and the remedy', async () => {
   await expect(loadOnoff()).rejects.toMatchObject({ code: 'NOT_CONFIGURED', message: expect.stringContaining('npm install onoff') });
 });

@@ -53,7 +53,7 @@ describe('the bus', () => {
     return samples;
   };
 
-  test('all probes of a bus are told to convert at once, then read', async () => {
+  test('all probes of a bus convert at once, and are read then', async () => {
     using tree = SysfsTree.of('pi5');
     expect(await readAll(sourceOf(tree))).toEqual([
       { address: 'w1:10-000802b4ba0e', value: 19.5 },
@@ -63,7 +63,7 @@ describe('the bus', () => {
     expect(tree.read('devices/w1_bus_master1/therm_bulk_read')).toBe('trigger');
   });
 
-  test('a driver that cannot convert at once is asked for each', async () => {
+  test('without bulk conversion each probe is read alone', async () => {
     using tree = SysfsTree.of('pi5');
     tree.remove('devices/w1_bus_master1/therm_bulk_read');
     expect(await readAll(sourceOf(tree))).toHaveLength(3);
