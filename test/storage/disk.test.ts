@@ -25,7 +25,7 @@ function onSmallDisk(child: string, mount: string): unknown {
 }
 
 describe.skipIf(!canMount)('on a disk of one megabyte', () => {
-  test('a full disk refuses with what to do, loses nothing acknowledged, and the store goes on once there is room', () => {
+  test('a full disk refuses with the remedy, loses nothing acknowledged, and the store works on once there is room', () => {
     const seen = onSmallDisk('full-disk.ts', 'true') as Record<string, unknown> & { acknowledged: number };
     expect(seen).toMatchObject({
       write: expect.stringMatching(/^STORAGE_FAILED full: .*state\.db.*Free space/),
@@ -44,7 +44,7 @@ describe.skipIf(!canMount)('on a disk of one megabyte', () => {
     expect([seen.readable, seen.kept]).toEqual([seen.acknowledged, seen.acknowledged + 1]);
   });
 
-  test('a disk mounted read-only is told as not writable, at every way in', () => {
+  test('a disk mounted read-only is reported as not writable, by every operation', () => {
     expect(onSmallDisk('read-only-disk.ts', 'mount -o remount,ro "$1"')).toEqual({
       directory: 'STORAGE_FAILED not-writable',
       lock: 'STORAGE_FAILED not-writable',

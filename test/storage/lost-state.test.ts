@@ -79,7 +79,7 @@ describe('a state.db that was emptied or lost', () => {
     expect(fixture.collaborators.problems.list()).toHaveLength(1);
   });
 
-  test('that is put back by an older one is told', async () => {
+  test('that is replaced by an older one is reported', async () => {
     await using fixture = new JournalFixture();
     const path = fixture.path('state.db');
     (await fixture.state()).set('s', 'k', 1);

@@ -84,7 +84,7 @@ describe('after a power cut', () => {
   );
 });
 
-test('what was unpacked and does not count yet is dropped, what counts is not', () => {
+test('an unpacked restore that is not in force yet is dropped, one in force is not', () => {
   writeFileSync(join(directory, 'restore.pending'), JSON.stringify({ step: 'aside', aside: ASIDE }));
   removeUnpackedRestore(directory);
   expect(read(join(directory, 'restore.new'))).toEqual(NEW);

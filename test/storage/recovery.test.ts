@@ -197,7 +197,7 @@ describe('snapshots', () => {
     expect(newest.prepare('SELECT count(*) AS n FROM entry').get()?.n).toBe(7);
   });
 
-  test('that fail are told and leave no half copy that could be restored', async () => {
+  test('that fail are reported and leave no partial copy that could be restored', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.state();
     store.set('s', 'k', 1);

@@ -18,7 +18,7 @@ describe('the state directory', () => {
     });
   });
 
-  test('that others could enter is closed, and that is told', async () => {
+  test('that others could enter is closed, and that is logged', async () => {
     await using fixture = new JournalFixture();
     const lines: string[] = [];
     const { root, matter } = prepareStateDirectory(fixture.path('state'), silentLogger);

@@ -72,7 +72,7 @@ describe('small durable state', () => {
     ).toEqual(['ever', 'long']);
   });
 
-  test('deleting tells whether there was something', async () => {
+  test('a deletion returns whether there was an entry', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.state();
     store.set('s', 'k', null);
@@ -105,7 +105,7 @@ describe('small durable state', () => {
     expect(() => store.set('s', 'k', 1, { ttlMs })).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  test('a stopped store says so, and stopping twice is harmless', async () => {
+  test('a stopped store throws SHUTTING_DOWN, and a second stop is harmless', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.state();
     await store[Symbol.asyncDispose]();
@@ -113,7 +113,7 @@ describe('small durable state', () => {
     expect(() => store.get('s', 'k')).toThrow(expect.objectContaining({ code: 'SHUTTING_DOWN' }));
   });
 
-  test('a file at its bound answers STORAGE_FAILED with what to do, keeps what it had, and takes more once there is room', async () => {
+  test('a file at its bound throws STORAGE_FAILED with the remedy, keeps its entries, and takes more once there is room', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.state({ maxFileBytes: 64 * 1024 });
     let stored = 0;

@@ -28,7 +28,7 @@ describe('what storage throws', () => {
     expect(String(error)).toContain(thrown.message);
   });
 
-  test('a bug in our SQL or in our code stays what it is', () => {
+  test('a bug in our SQL or in our code is no storage error', () => {
     const bugs = [sqlite(1), sqlite(19), new TypeError('x is not a function')];
     expect(bugs.map((bug) => toStorageError(bug, '/p'))).toEqual(bugs);
     expect(() =>
@@ -38,12 +38,12 @@ describe('what storage throws', () => {
     ).toThrow(bugs[2]);
   });
 
-  test('a refusal that was told already is not wrapped again', () => {
+  test('an AtmoError is not wrapped again', () => {
     const told = toStorageError(sqlite(13), '/inner');
     expect(toStorageError(told, '/outer')).toBe(told);
   });
 
-  test('damage and use by others are told apart from the rest', () => {
+  test('damage and use by others are distinguished from other causes', () => {
     expect([11, 26, 5, 13].map((code) => [isDamage(sqlite(code)), isInUse(sqlite(code))])).toEqual([
       [true, false],
       [true, false],

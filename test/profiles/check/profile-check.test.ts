@@ -183,7 +183,7 @@ describe('profile check', () => {
     ['a command whose risk nobody says', 'capabilities', 'low-power', ({ tools: _, ...content }) => content, '/risks', /Sleep/],
   ];
 
-  test.each(mistakes)('%s is told with file, place and fix', (_, kind, id, change, pointer, text) => {
+  test.each(mistakes)('%s is reported with file, place and fix', (_, kind, id, change, pointer, text) => {
     const problems = problemsOf(kind, id, change);
     const here = problems.filter((one) => one.pointer === pointer && one.file.endsWith(`${id}.json`));
     expect(here.map(formatProblem).join('\n')).toMatch(text);
@@ -250,7 +250,7 @@ describe('profile draft', () => {
     });
   });
 
-  test('passes the check as it is, also with clusters that no profile knows', () => {
+  test('passes the check unchanged, also with clusters that no profile has', () => {
     const unknown = described('ElectricalEnergyTariff', {
       hasAllElements: true,
       clusters: ['CommodityPrice', 'CommodityTariff', 'ElectricalGridConditions', 'ZoneManagement'],

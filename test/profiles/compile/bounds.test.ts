@@ -65,7 +65,7 @@ describe('a number that a tool takes', () => {
     }
   });
 
-  test('keeps within reason also on clusters that no file knows', () => {
+  test('has reasonable bounds also on clusters that no file has', () => {
     const found: string[] = [];
     for (const name of standardClusterNames().filter((one) => !isAdministrative(one))) {
       for (const tool of genericTools(1, standardCluster(name) ?? expect.unreachable())) {
@@ -94,7 +94,7 @@ describe('the limits of the device itself', () => {
   }
   const CHARGER = { 'EnergyEvse.CircuitCapacity': 32_000, 'EnergyEvse.UserMaximumChargeCurrent': 20_000 };
 
-  test.each([-500, 33, -3.6e12, 9e12])('a charger on a circuit of 32 A refuses a limit of %d A and says so', async (amperes) => {
+  test.each([-500, 33, -3.6e12, 9e12])('a charger on a circuit of 32 A refuses a limit of %d A with its range', async (amperes) => {
     const { home, run } = deviceWith('EnergyEvse', CHARGER);
     await expect(async () => run('set_charging_limit', { amperes })).rejects.toThrow(/0 to 32 A/);
     expect(home.written).toEqual([]);
@@ -173,7 +173,7 @@ describe('the limits of the device itself', () => {
 });
 
 describe('what runs for a time', () => {
-  test('is not the same when it is called twice, unless it only says how long something takes', () => {
+  test('is not idempotent, unless the time is only a setting', () => {
     const timed = TOOLS.filter(
       ({ tool }) =>
         tool.isIdempotent &&

@@ -80,7 +80,7 @@ describe('every device type of the standard', () => {
     expectReadable(compileDevice(described(name, { hasAllElements: true, clusters: [...new Set([...clusters, ...more])] }), profiles));
   });
 
-  test('an air conditioner tells by what it measures each temperature', () => {
+  test('an air conditioner has a reading for each of its temperatures', () => {
     const { readings } = compileDevice(
       described('RoomAirConditioner', { hasAllElements: true, clusters: ['Thermostat', 'TemperatureMeasurement'] }),
       profiles,

@@ -47,7 +47,7 @@ describe('names that a device says it has', () => {
     expect(parameter(type, 'set_mode', sequence(name), clusters)).toMatchObject({ enum: modes });
   });
 
-  test('a device that says it has nothing keeps all names, and refuses by itself', () => {
+  test('a device that lists no names keeps all of them, and refuses wrong ones itself', () => {
     const told = { 'LaundryWasherControls.SupportedRinses': [] };
     expect(parameter('LaundryWasher', 'set_rinses', told, CONTROLS)).toMatchObject({ enum: ['none', 'normal', 'extra', 'max'] });
   });

@@ -39,7 +39,7 @@ function namesOf(compiled: CompiledDevice): readonly string[] {
 }
 
 describe.each(COMPILED)('what people read of a $name', ({ compiled }) => {
-  test('is said in plain words', () => {
+  test('has plain words', () => {
     for (const tool of compiled.tools.filter((one) => one.capability !== undefined)) {
       const { description, metadata } = deviceToolDefinition(compiled.device, tool, 'some_tool');
       expect.soft(stumbles(description, tool.noun), description).toBe(false);
@@ -81,14 +81,14 @@ describe('what a device is called', () => {
     return deviceToolDefinition(compiled.device, toolOf(compiled, 'turn_on'), 'x').description;
   };
 
-  test('is what it does, not where its power comes from', () => {
+  test('names its purpose, not its source of power', () => {
     expect(sentence(withTypes(['PowerSource', 'OnOffPlugInUnit'], ['PowerSource', 'OnOff']))).toBe('Turns on the plug "Switch".');
     expect(sentence(withTypes(['PowerSource'], ['PowerSource', 'OnOff']))).toBe('Turns on the device "Switch".');
     expect(compileDevice(withTypes(['PowerSource', 'OnOffPlugInUnit'], ['OnOff']), profiles).noun).toBe('plug');
     expect(compileDevice(withTypes(['PowerSource'], ['PowerSource']), profiles).noun).toBe('power source');
   });
 
-  test('is no number where only its manufacturer knows the type', () => {
+  test('is no number where only the manufacturer defines the type', () => {
     expect(sentence(withTypes(['DeviceType0xfff10001'], ['OnOff']))).toBe('Turns on the device "Switch".');
   });
 

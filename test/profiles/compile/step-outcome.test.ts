@@ -220,7 +220,7 @@ describe('what commands set', () => {
     );
   });
 
-  test('a fan’s speed is told whichever of its three attributes sets it', () => {
+  test('a fan’s speed is known whichever of its three attributes sets it', () => {
     expect(written(FAN, 'FanControl.PercentSetting', { value: 80 })).toMatchObject({ values: { speed: 80, speed_setting: 80 } });
     expect(written(FAN, 'FanControl.FanMode', { value: 'High' })).toMatchObject({ unforeseen: ['speed', 'speed_setting'] });
     expect(written(FAN, 'FanControl.SpeedSetting', { value: 9 }).unforeseen).toContain('speed');
@@ -238,7 +238,7 @@ describe('what commands set', () => {
     expect(unforeseen).toEqual(['color_temperature', 'color_x', 'color_y']);
   });
 
-  test('a lock that is told to stay open in passage mode may be unlocked by that', () => {
+  test('a change to passage mode may unlock a lock', () => {
     expect(written(LOCK, 'DoorLock.OperatingMode', { value: 'Passage' })).toEqual({
       values: { operating_mode: 'passage' },
       unforeseen: ['lock_state'],
@@ -259,7 +259,7 @@ describe('what commands set', () => {
   });
 });
 
-test('what a tool of a device means to set is among what its steps set, for every tool of the standard’s devices', () => {
+test('the target of a tool is among the values that its steps set, for every tool of the standard’s devices', () => {
   for (const description of [THERMOSTAT, LIGHT, LOCK, COVER, FAN, VALVE, CLOSURE]) {
     const compiled = compiledWith(description, { 'Thermostat.OccupiedHeatingSetpoint': 2000, 'Thermostat.OccupiedCoolingSetpoint': 2500 });
     for (const tool of compiled.tools.filter((one) => one.kind === 'act' && one.example)) {

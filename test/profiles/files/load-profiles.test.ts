@@ -52,7 +52,7 @@ describe("the owner's own profiles", () => {
     expect(() => loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) })).toThrow(/my-gate\.json cannot be read as JSON/);
   });
 
-  test('count on where a file is gone, with the risks that they state, and that is told', () => {
+  test('stay in force with their risks when a file is missing, and the fault is reported', () => {
     save('my-gate.json', gate);
     loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) });
     rmSync(own, { recursive: true });
@@ -77,7 +77,7 @@ describe("the owner's own profiles", () => {
   });
 });
 
-test('the schema knows exactly the converters and recipes that there are', () => {
+test('the schema lists exactly the converters and recipes that exist', () => {
   const { $defs } = readProfileSchemas(PROFILE_DIRECTORY).capability as {
     $defs: Record<string, { properties: Record<string, { enum: string[] }> }>;
   };

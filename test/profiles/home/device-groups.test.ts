@@ -31,14 +31,14 @@ describe('device groups', () => {
     expect([is('meter', 'type', 'sensor'), is('meter', 'area', 'kids-room'), is('gone', 'type', 'light')]).toEqual([true, false, false]);
   });
 
-  test('a device is told with its parts, and with its id where another has its name and room', () => {
+  test('a device is named with its parts, and with its id where another device has its name and room', () => {
     const twin = described('DimmableLight', { device: { id: parseDeviceId('lamp-2'), name: lamp.device.name, area: "kids' ROOM" } });
     const named = (home: FakeHome) => new LocalDeviceGroups(home, NO_DEVICE_FACTS).namedDevice('lamp');
     expect(named(new FakeHome(lamp, meter))).toEqual({ id: 'lamp', name: lamp.device.name, area: "Kids' room", parts: 1 });
     expect(named(new FakeHome(lamp, twin))).toMatchObject({ shares_name: true });
   });
 
-  test('follow the home: another area counts from the next check on', () => {
+  test('follow the home: a new area counts from the next check on', () => {
     const home = new FakeHome(lamp);
     const groups = new LocalDeviceGroups(home, NO_DEVICE_FACTS);
     expect(groups.areaOf('lamp')).toBe('kids-room');

@@ -61,7 +61,7 @@ describe('grants by type and area on devices of other hubs', () => {
     expect(mayCallTool(deviceTool('hub-2', 'd1'), agent('device:control:@type/light'), authorizer)).toBe(false);
   });
 
-  test('what a hub tells counts for nothing of another hub, nor of this one', () => {
+  test('the announcements of a hub count for no device of another hub, nor of this one', () => {
     const { remote, authorizer } = house({
       'hub-2': [device('d1', 'door_lock')],
       'hub-3': [device('d1', 'on_off_light'), device('safe', 'on_off_light')],

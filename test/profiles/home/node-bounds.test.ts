@@ -52,7 +52,7 @@ test('the risk of a command is what the tools of this very device say', async ()
   expect(bounds.riskOfCommand({ device: parseDeviceId('gone'), ...on })).toBe('dangerous');
 });
 
-test('each cluster of a device is told with what makes its tools', async () => {
+test('each cluster of a device is listed with the source of its tools', async () => {
   const { home, sync } = await new ToolHarness(lamp, lock).start();
   const served = new NodeBounds(home, sync).servedClusters(lamp.device.id);
   const clusters = lamp.endpoints.flatMap((endpoint) => endpoint.clusters.map((cluster) => `${endpoint.endpoint} ${cluster.name}`));

@@ -18,13 +18,13 @@ describe('brighter and darker', () => {
     expect(answer).toMatchObject({ state: { is_on: false }, target: { is_on: false }, settled: true });
   });
 
-  test('darker ends at the lowest brightness, still on, and says so', async () => {
+  test('darker ends at the lowest brightness, still on, and the result shows it', async () => {
     const { sent, answer } = await adjusted({ 'OnOff.OnOff': true, 'LevelControl.CurrentLevel': 25 }, -20);
     expect(sent).toMatchObject([{ command: 'Step', stepMode: 'Down', stepSize: 51 }]);
     expect(answer).toMatchObject({ target: { brightness: 1 } });
   });
 
-  test('brighter turns a lamp on, and the answer says what it becomes', async () => {
+  test('brighter turns a lamp on, and the result shows the new brightness', async () => {
     const { sent, answer } = await adjusted({ 'OnOff.OnOff': false, 'LevelControl.CurrentLevel': 127 }, 20);
     expect(sent).toMatchObject([{ command: 'StepWithOnOff', stepMode: 'Up', stepSize: 51 }]);
     expect(answer).toMatchObject({ target: { is_on: true, brightness: 70 }, settled: false });

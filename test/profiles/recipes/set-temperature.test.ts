@@ -32,7 +32,7 @@ describe('a temperature in automatic mode', () => {
     ]);
   });
 
-  test('leaves the dead band where the device never said where its setpoints are', async () => {
+  test('keeps the dead band where the device never reported its setpoints', async () => {
     const { writes } = await moved({ 'Thermostat.MinSetpointDeadBand': 25 }, { temperature: 22 });
     expect(Object.fromEntries(writes)).toEqual({ OccupiedCoolingSetpoint: 2325, OccupiedHeatingSetpoint: 2075 });
   });
@@ -69,7 +69,7 @@ describe('the range of a setpoint', () => {
     'Thermostat.MinSetpointDeadBand': 25,
   };
 
-  test('is told for heating and for cooling, as the call refuses it', async () => {
+  test('is described for heating and for cooling, with the bounds that the call checks', async () => {
     const { home, compiled } = homeWith(THERMOSTAT, told);
     const { properties } = toolOf(compiled, 'set_temperature').parameters as { properties: Record<string, JsonObject> };
     expect(properties.temperature?.description).toMatch(/heating takes 0 to 35 °C, .*cooling takes 2\.5 to 50 °C/);
@@ -80,7 +80,7 @@ describe('the range of a setpoint', () => {
     expect(home.written.map(({ value }) => value)).toEqual([5000]);
   });
 
-  test('is the tighter one of what the device can and of what it was set to', async () => {
+  test('is the tighter one of the absolute and the set limits of the device', async () => {
     const { home, compiled } = homeWith(AIR_CONDITIONER, {
       'Thermostat.MinCoolSetpointLimit': 0,
       'Thermostat.AbsMinCoolSetpointLimit': 1600,

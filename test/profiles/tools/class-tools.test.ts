@@ -44,7 +44,7 @@ describe('turn_on_light and turn_off_light', () => {
     expect(hub.home.invoked).toEqual([]);
   });
 
-  test('a light that cannot dim or color says so before anything happens', async () => {
+  test('a light that cannot dim or color is refused before anything is sent', async () => {
     const hub = await house();
     await expect(hub.call('turn_on_light', { device_id: 'cellar', color: 'red' })).rejects.toThrow(/color/);
     await expect(hub.call('turn_on_light', { device_id: 'nowhere' })).rejects.toMatchObject({ code: 'DEVICE_NOT_FOUND' });
@@ -53,7 +53,7 @@ describe('turn_on_light and turn_off_light', () => {
 });
 
 describe('set_thermostat', () => {
-  test('sets mode and setpoint, and tells the present temperature', async () => {
+  test('sets mode and setpoint, and returns the present temperature', async () => {
     const hub = await house();
     hub.home.report({ device: THERMOSTAT.device.id, endpoint: 1, cluster: 'Thermostat', attribute: 'LocalTemperature' }, 1950);
     const { result } = await hub.call('set_thermostat', { device_id: 'Heating', target_temp: 21.5, mode: 'heat' });
@@ -64,7 +64,7 @@ describe('set_thermostat', () => {
     expect(result).toMatchObject({ success: true, current_temp: 19.5, unit: 'celsius' });
   });
 
-  test('takes and tells Fahrenheit when asked to', async () => {
+  test('takes and returns Fahrenheit on request', async () => {
     const hub = await house();
     hub.home.report({ device: THERMOSTAT.device.id, endpoint: 1, cluster: 'Thermostat', attribute: 'LocalTemperature' }, 2000);
     const { result } = await hub.call('set_thermostat', { device_id: 'heating', target_temp: 70, mode: 'cool', unit: 'fahrenheit' });

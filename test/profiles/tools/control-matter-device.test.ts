@@ -165,7 +165,7 @@ describe('control_matter_device', () => {
     );
   });
 
-  test('a refusal by the device is told with the Matter status', async () => {
+  test('a refusal by the device is returned with the Matter status', async () => {
     const hub = await house();
     hub.home.failure = new AtmoError('CLUSTER_STATUS', 'the device answered ConstraintError', { status: 135 });
     const { result } = await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'OnOff', command: 'On' });
@@ -188,7 +188,7 @@ describe('control_matter_device', () => {
       return (await hub.call(TOOL, { device_id: 'desk-lamp', ...call })).result;
     };
 
-    test.each([color, level])('$command: the answer says so', async (call) => {
+    test.each([color, level])('$command: the result reports it', async (call) => {
       expect(await send(false, call)).toMatchObject({
         success: true,
         settled: null,
@@ -219,7 +219,7 @@ describe('control_matter_device', () => {
     });
   });
 
-  test('to read what only administrators may read, or what tells of other devices, needs their permission', async () => {
+  test('a read of attributes for administrators, or about other devices, needs the permission of administrators', async () => {
     const router = described('DoorLock', {
       clusters: ['AccessControl', 'Binding', 'BasicInformation'],
       device: { id: parseDeviceId('front-door') },

@@ -108,7 +108,7 @@ describe('tools follow the devices', () => {
     ]);
   });
 
-  test('a stopped synchronisation hears nothing more', async () => {
+  test('a stopped synchronisation receives no more changes', async () => {
     const hub = await new ToolHarness().start();
     await hub.sync[Symbol.asyncDispose]();
     hub.home.add(LAMP);
@@ -141,7 +141,7 @@ describe('a device with several parts alike', () => {
     expect(matches[0]?.tool.definition.name).toBe('solar_turn_on_panel_3');
   });
 
-  test('says numbers where labels do not tell the parts apart', async () => {
+  test('uses numbers where labels do not distinguish the parts', async () => {
     const hub = await new ToolHarness(
       withParts([
         ['Panel', 'left'],
@@ -342,7 +342,7 @@ describe('readings follow the reports', () => {
     expect(hub.events.at(-1)?.data).toMatchObject({ title });
   });
 
-  test('events worth telling are told, others are not', async () => {
+  test('events of the profile are emitted, others are not', async () => {
     const button = described('GenericSwitch', { hasAllElements: true, device: { id: parseDeviceId('button'), name: 'Button' } });
     const hub = await new ToolHarness(button).start();
     const press = { device: button.device.id, endpoint: 1, cluster: 'Switch', data: { newPosition: 1 }, atMs: 5 };

@@ -12,13 +12,13 @@ const LIGHT = described('ExtendedColorLight', { features: { ColorControl: ['HS',
 const LOCK = described('DoorLock', { hasAllElements: true });
 const COVER = described('WindowCovering', { features: { WindowCovering: ['LF', 'PA_LF'] }, hasAllElements: true });
 
-test('words by which a search finds a tool say what it is for, not which cluster it goes through', () => {
+test('the tags of a tool name its purpose, not its cluster', () => {
   const { compiled } = homeWith(described('Speaker', { clusters: ['LevelControl'], features: { LevelControl: ['OO'] } }), {});
   expect(deviceToolDefinition(compiled.device, toolOf(compiled, 'set_volume'), 'x').metadata.tags).toEqual(['speaker', 'volume']);
 });
 
 describe('people’s units reach the device as Matter values', () => {
-  test('40 percent is level 102, and the answer is what the device says', async () => {
+  test('40 percent is level 102, and the result is the state of the device', async () => {
     const { home, compiled } = homeWith(LIGHT, { 'OnOff.OnOff': true, 'LevelControl.CurrentLevel': 254 });
     const answer = await runTool(home, compiled, { action: 'set_brightness', params: { brightness: 40 } });
     expect(home.invoked).toEqual([
@@ -31,7 +31,7 @@ describe('people’s units reach the device as Matter values', () => {
     expect(home.reads.map((paths) => paths.length)).toEqual([2]);
   });
 
-  test('a change that takes time is told as not settled', async () => {
+  test('a change that takes time is reported as not settled', async () => {
     const { home, compiled } = homeWith(LIGHT, { 'OnOff.OnOff': true, 'LevelControl.CurrentLevel': 254 });
     const answer = await runTool(home, compiled, { action: 'set_brightness', params: { brightness: 40, transition_seconds: 1.5 } });
     expect(home.invoked[0]?.fields).toMatchObject({ transitionTime: 15 });
@@ -158,7 +158,7 @@ describe('colors', () => {
     expect((await send(['HS', 'XY', 'CT'], { hue: 300, saturation: 50 })).fields).toMatchObject({ hue: 212, saturation: 127 });
   });
 
-  test('red on a light that knows only XY is the red corner of sRGB', async () => {
+  test('red on a light that supports only XY is the red corner of sRGB', async () => {
     const { command, fields } = await send(['XY', 'CT'], { color: { r: 255, g: 0, b: 0 } });
     expect(command).toBe('MoveToColor');
     expect(Number(fields?.colorX) / 65_536).toBeCloseTo(0.64, 2);
@@ -273,7 +273,7 @@ describe('what devices tell', () => {
     expect(readings.color_x, 'hue and saturation say it better').toBeUndefined();
   });
 
-  test('a light without a hue tells the coordinates of its color', () => {
+  test('a light without a hue reports the coordinates of its color', () => {
     const { compiled } = homeWith(described('ExtendedColorLight', { features: { ColorControl: ['XY', 'CT'] } }));
     expect(compiled.readings.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['color_x', 'color_y', 'color_temperature', 'color_mode']),
@@ -281,7 +281,7 @@ describe('what devices tell', () => {
     expect(compiled.readings.find(({ path }) => path === 'color_x')?.toHuman(41_943)).toBe(0.64);
   });
 
-  test('an outlet that measures apparent power alone tells it', async () => {
+  test('an outlet that measures only apparent power has a reading of it', async () => {
     const { home, compiled } = homeWith(described('ElectricalSensor', { hasAllElements: true, clusters: ['ElectricalPowerMeasurement'] }), {
       'ElectricalPowerMeasurement.ActivePower': null,
       'ElectricalPowerMeasurement.ApparentPower': 61_300,

@@ -25,7 +25,7 @@ describe('a response that says no', () => {
     expect(() => requireAcceptance('Cluster.Command', response)).not.toThrow();
   });
 
-  test('fails the tool, and tells the state that forbids the command', async () => {
+  test('fails the tool, and the error contains the state that forbids the command', async () => {
     const description = described('LaundryWasher', { hasAllElements: true });
     const home = new FakeHome(description);
     home.response = { commandResponseState: { errorStateId: 'CommandInvalidInState' } };

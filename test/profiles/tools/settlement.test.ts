@@ -50,7 +50,7 @@ describe('an answer says that the device has settled', () => {
     expect(actions).toBeGreaterThan(500);
   });
 
-  test('never where nothing shows what was done, and the reason says so', async () => {
+  test('never where no value shows the action, and the reason names that', async () => {
     const { home, compiled } = homeOf(described('Fan', { hasAllElements: true }), { 'FanControl.PercentCurrent': 30 });
     expect(await runTool(home, compiled, { action: 'step_speed', params: { direction: 'increase' } })).toMatchObject({
       target: {},

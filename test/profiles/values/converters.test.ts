@@ -107,7 +107,7 @@ describe('converters', () => {
     expect(() => CONVERTERS.choice.toRaw('x', { schema: U8, choices: [{ id: 3, name: 'deep_clean' }] })).toThrow(/deep_clean/);
   });
 
-  test('a device without a list of names is told numbers', () => {
+  test('a device without a list of names accepts numbers', () => {
     expect(CONVERTERS.choice.toRaw('value_4', { schema: U8 })).toBe(4);
     expect(CONVERTERS.choice.toHuman(4, { schema: U8 })).toBe('value_4');
   });

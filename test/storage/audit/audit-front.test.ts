@@ -55,7 +55,7 @@ describe('the front of the journal', () => {
     expect(fixture.warnings()).toEqual([]);
   });
 
-  test('loses the end of a write that was cut off, which nobody was told of, and nothing else', async () => {
+  test('loses only the end of an interrupted write, which no caller saw succeed', async () => {
     await using fixture = new AuditFixture();
     const store = await killed(fixture, (front) => appendFileSync(front, readFileSync(front, 'utf8').slice(0, 70)));
     expect(keptRows(store)).toBe(11);
@@ -97,7 +97,7 @@ describe('the front of the journal', () => {
     expect(fixture.warnings()).toEqual(['audit_damaged']);
   });
 
-  test('of rows that are committed, and changed since, is told', async () => {
+  test('of committed rows that were changed since is reported', async () => {
     await using fixture = new AuditFixture();
     const front = fixture.journal.path('audit.front');
     const store = await fixture.open();
@@ -123,7 +123,7 @@ describe('the front of the journal', () => {
     expect(fixture.warnings()).toEqual(['audit_truncated']);
   });
 
-  test('taken away with audit.db from before is told as cut off', async () => {
+  test('deleted together with an older audit.db is reported as cut off', async () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 3);
     await fixture.close();

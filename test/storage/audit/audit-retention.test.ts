@@ -10,7 +10,7 @@ async function fillFast(fixture: AuditFixture, store: Awaited<ReturnType<AuditFi
 }
 
 describe('what is kept', () => {
-  test('old rows go in slices, the rest still verifies, and the chain tells it', async () => {
+  test('old rows are pruned in slices, the rest still verifies, and the chain has a note', async () => {
     await using fixture = new AuditFixture();
     const first = await fixture.open();
     await fillFast(fixture, first, 1_300);
@@ -67,7 +67,7 @@ describe('reading', () => {
 });
 
 describe('a disk that refuses', () => {
-  test('fails every waiting entry, and the journal goes on by itself and tells how many are missing', async () => {
+  test('fails every waiting entry, and the audit log resumes by itself and notes the number of missing rows', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     const append = vi.spyOn(AuditFront.prototype, 'append').mockImplementation(() => {

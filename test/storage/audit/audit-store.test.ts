@@ -70,7 +70,7 @@ describe('the audit log of calls', () => {
     expect(a?.hash).not.toBe(b?.hash);
   });
 
-  test('a row that is too long leaves out what is long and says so', async () => {
+  test('a row that is too long omits the long members and names them', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     const [intent] = fixture.call({ params: { text: 'x'.repeat(100_000) } });
@@ -200,7 +200,7 @@ describe('a start', () => {
     expect(fixture.warnings()).toEqual([]);
   });
 
-  test('is told in the chain, the first one as its beginning', async () => {
+  test('is noted in the chain, the first one as its beginning', async () => {
     await using fixture = new AuditFixture();
     await fixture.open();
     await fixture.close();

@@ -90,7 +90,7 @@ describe('a check of the chain', () => {
     expect(check).toMatchObject({ intact: false, problem: { seq: 6, reason: expect.stringContaining('not by the hub') } });
   });
 
-  test('goes on finding what was cut off before a restart', async () => {
+  test('still finds a truncation from before a restart', async () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 10);
     await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 18'));
@@ -105,7 +105,7 @@ describe('a check of the chain', () => {
     expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
   });
 
-  test('says nothing of a journal that is closed before it was looked at', async () => {
+  test('reports nothing about an audit log that is closed before the check', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     await fixture.fill(store, 3);
@@ -179,7 +179,7 @@ describe('rows beyond the thousand that a start looks at', () => {
     expect(fixture.journal.collaborators.problems.list()).toEqual([expect.stringMatching(/audit log is not intact: .*atmo audit verify/)]);
   });
 
-  test('are no problem when they are whole, nor when the journal tells of a loss already', async () => {
+  test('are no problem when they are intact, nor when the audit log has noted the loss already', async () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 10);
     await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 15'));

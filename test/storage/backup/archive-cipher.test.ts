@@ -72,7 +72,7 @@ describe('content under a passphrase', () => {
     ).toBe(true);
   });
 
-  test('of a newer format is told apart from a damaged one', async () => {
+  test('of a newer format is distinguished from a damaged one', async () => {
     const newer = Buffer.from(sealed);
     newer.writeUInt8(2, 23);
     await expect(unseal(newer)).rejects.toMatchObject({ code: 'NOT_SUPPORTED', message: expect.stringContaining('format 2') });
@@ -98,7 +98,7 @@ describe('content under a passphrase', () => {
     }
   });
 
-  test('is refused when it is cut off anywhere, also between chunks, or goes on after its end', async () => {
+  test('is refused when it is cut off anywhere, also between chunks, or has bytes after its end', async () => {
     for (const length of [
       0,
       10,

@@ -45,7 +45,7 @@ describe('what sensors say now', () => {
     expect(store.sensors()).toEqual([{ sensor: sensorInfo('hall/temperature'), value: null, atMs: 0, reachability: 'unknown' }]);
   });
 
-  test('the newest value is told with its time and the reachability of its device', async () => {
+  test('the newest value has its time and the reachability of its device', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.history();
     store.describe(HALL, sensorInfo('hall/temperature'));
@@ -73,7 +73,7 @@ describe('what sensors say now', () => {
     expect(store.history({ sensor: HALL, startMs: 0, endMs: fixture.clock.now(), aggregation: 'none' })).toHaveLength(1);
   });
 
-  test('booleans and texts are told as they came, a number that is none as no value', async () => {
+  test('booleans and texts are returned unchanged, and a number that is not finite is no value', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.history();
     store.describe(HALL, sensorInfo('hall/temperature'));
@@ -196,7 +196,7 @@ describe('history', () => {
     expect(points.map((point) => (point.atMs - atMs) / MINUTE)).toEqual([0, 3, 5, 10, 12]);
   });
 
-  test('a sensor that nobody knows is SENSOR_NOT_FOUND, one that never spoke has no points', async () => {
+  test('an unknown sensor is SENSOR_NOT_FOUND, and one without reports has no points', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.history();
     const query = { sensor: HALL, startMs: 0, endMs: 1, aggregation: 'none' } as const;
@@ -225,7 +225,7 @@ describe('history', () => {
     expect((await fixture.history()).history(query)).toEqual([{ atMs, value: 1 }]);
   });
 
-  test('a disk that refuses is told once, loses nothing while it lasts, and the hub goes on', async () => {
+  test('a disk that refuses writes is reported once, no reading is lost meanwhile, and the hub works on', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.history({ maxFileBytes: 24 * 1024, unchangedEveryMs: 0 });
     for (let minute = 0; minute < 30; minute++) {
