@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, repeat } from '../../core/clock.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
@@ -21,7 +21,7 @@ export class InterfaceWatch implements Service {
   readonly #options: InterfaceWatchOptions;
   readonly #listeners = new Set<() => void>();
   #interfaces: readonly NetworkInterface[] = [];
-  #cancel: (() => void) | undefined;
+  #stopChecks = () => {};
 
   constructor(options: InterfaceWatchOptions) {
     this.#options = options;
@@ -40,20 +40,12 @@ export class InterfaceWatch implements Service {
 
   async start(): Promise<void> {
     this.#interfaces = this.#read();
-    this.#wait();
+    this.#stopChecks = repeat(this.#options.clock, POLL_MS, () => this.#check());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#stopChecks();
     this.#listeners.clear();
-  }
-
-  #wait(): void {
-    this.#cancel = this.#options.clock.after(POLL_MS, () => {
-      this.#wait();
-      this.#check();
-    });
   }
 
   #check(): void {

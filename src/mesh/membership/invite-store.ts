@@ -37,14 +37,12 @@ interface InviteClaim {
  * repeat its request until the invite expires: the connection may have ended before the answer.
  */
 export class InviteStore {
-  readonly #store: KeyValueStore;
-  readonly #time: TrustedTime;
+  readonly #parts: { readonly store: KeyValueStore; readonly time: TrustedTime };
   /** Times of wrong proofs for existing invites, milliseconds since 1970. */
   #wrongAtMs: number[] = [];
 
-  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
-    this.#store = store;
-    this.#time = time;
+  constructor(parts: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
+    this.#parts = parts;
   }
 
   /** Creates an invite. Throws RESOURCE_EXCEEDED when 32 are open, or STORAGE_FAILED. */
@@ -55,7 +53,7 @@ export class InviteStore {
     }
     const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
     // The text of the invite carries whole seconds.
-    const expiresAtMs = Math.floor((this.#time.now() + ttlMs) / 1000) * 1000;
+    const expiresAtMs = Math.floor((this.#parts.time.now() + ttlMs) / 1000) * 1000;
     const state = { state: 'open', secret: secret.toString('base64url') } as const;
     this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });
     return { id, secret: Uint8Array.from(secret), expiresAtMs };
@@ -74,23 +72,23 @@ export class InviteStore {
 
   /** Returns whether this hub has the invite, used or not. */
   has(id: string): boolean {
-    return this.#store.get(SPACE, id) !== undefined;
+    return this.#parts.store.get(SPACE, id) !== undefined;
   }
 
   /** Returns the invites that can still be used. */
   open(): readonly { readonly id: string; readonly expiresAtMs: number }[] {
-    return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#time.now());
+    return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#parts.time.now());
   }
 
   /** Deletes all invites. */
   clear(): void {
-    for (const { key } of this.#store.entries(SPACE)) this.#store.delete(SPACE, key);
+    for (const { key } of this.#parts.store.entries(SPACE)) this.#parts.store.delete(SPACE, key);
   }
 
   #find(id: string): InviteRecord {
-    const record = parseInviteRecord(this.#store.get(SPACE, id));
+    const record = parseInviteRecord(this.#parts.store.get(SPACE, id));
     if (!record) return refuseAtGate('invite_unknown', 'This hub made no such invite. Join at the hub that made it, or ask for a new one');
-    if (record.expiresAtMs > this.#time.now()) return record;
+    if (record.expiresAtMs > this.#parts.time.now()) return record;
     return refuseAtGate('invite_expired', `The invite expired at ${isoTime(record.expiresAtMs)}. Ask for a new one`);
   }
 
@@ -111,7 +109,7 @@ export class InviteStore {
     if (wrongProofs >= MAX_WRONG_OF_INVITE) {
       refuseAtGate('too_many_attempts', `The invite was ended after ${MAX_WRONG_OF_INVITE} wrong attempts. Ask for a new one`);
     }
-    const nowMs = this.#time.now();
+    const nowMs = this.#parts.time.now();
     this.#wrongAtMs = this.#wrongAtMs.filter((atMs) => atMs <= nowMs && nowMs - atMs < MINUTE_MS);
     if (this.#wrongAtMs.length < MAX_WRONG_A_MINUTE) return;
     throw new AtmoError('RATE_LIMITED', 'There were too many wrong attempts to join; try again in a minute', {
@@ -121,21 +119,21 @@ export class InviteStore {
   }
 
   #countWrong(record: InviteRecord): never {
-    this.#wrongAtMs.push(this.#time.now());
+    this.#wrongAtMs.push(this.#parts.time.now());
     this.#save({ ...record, wrongProofs: record.wrongProofs + 1 });
     return refuseAtGate('wrong_proof', 'The invite does not fit. Copy its whole text, or ask for a new one');
   }
 
   #save(record: InviteRecord): void {
-    this.#store.set(SPACE, record.id, { ...record });
+    this.#parts.store.set(SPACE, record.id, { ...record });
   }
 
   #records(): readonly InviteRecord[] {
-    return this.#store.entries(SPACE).flatMap(({ value }) => parseInviteRecord(value) ?? []);
+    return this.#parts.store.entries(SPACE).flatMap(({ value }) => parseInviteRecord(value) ?? []);
   }
 
   #forgetExpired(): void {
-    for (const { id, expiresAtMs } of this.#records()) if (expiresAtMs <= this.#time.now()) this.#store.delete(SPACE, id);
+    for (const { id, expiresAtMs } of this.#records()) if (expiresAtMs <= this.#parts.time.now()) this.#parts.store.delete(SPACE, id);
   }
 }
 

@@ -25,12 +25,10 @@ interface RoutedRequest {
 
 /** Sends requests to their target, directly or through the neighbour on the route to it. */
 export class RoutedRequests {
-  readonly #links: PeerLinks;
-  readonly #routes: CallRoutes;
+  readonly #parts: { readonly links: PeerLinks; readonly routes: CallRoutes };
 
-  constructor({ links, routes }: { readonly links: PeerLinks; readonly routes: CallRoutes }) {
-    this.#links = links;
-    this.#routes = routes;
+  constructor(parts: { readonly links: PeerLinks; readonly routes: CallRoutes }) {
+    this.#parts = parts;
   }
 
   /**
@@ -38,9 +36,10 @@ export class RoutedRequests {
    * is too long or a loop.
    */
   async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
+    const { links, routes } = this.#parts;
     const { kind, target, visited } = request;
-    const hop = this.#links.to(target) ? target : this.#routes.nextHop(target);
-    const link = hop && this.#links.to(hop);
+    const hop = links.to(target) ? target : routes.nextHop(target);
+    const link = hop && links.to(hop);
     if (!link) throw new AtmoError('NODE_UNAVAILABLE', `No route to ${target} is known at the moment`);
     const isLast = link.peer.id === target;
     if (!isLast && request.hopsLeft === 0) {
@@ -59,7 +58,7 @@ export class RoutedRequests {
   /** Joins parameters in pieces to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
-    if (params === undefined || typeof params === 'string' || this.#routes.reads(hop, 'wire:bytes')) return request;
+    if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
     return { ...request, params: joinedJson(params) };
   }
 }

@@ -20,26 +20,29 @@ interface ExpectedAnswer {
   readonly requestIds: readonly string[];
 }
 
+interface AnswerChecks {
+  readonly members: MemberKeys;
+  readonly drops: DropSink;
+}
+
 /** Opens answers of other hubs; accepts only those that the executing hub has signed. */
 export class SignedAnswers {
-  readonly #members: MemberKeys;
-  readonly #drops: DropSink;
+  readonly #parts: AnswerChecks;
 
-  constructor({ members, drops }: { readonly members: MemberKeys; readonly drops: DropSink }) {
-    this.#members = members;
-    this.#drops = drops;
+  constructor(parts: AnswerChecks) {
+    this.#parts = parts;
   }
 
   /** Returns undefined, and counts it, for an answer that the executing hub did not sign for this request. */
   open(bytes: Uint8Array, { executor, requestIds }: ExpectedAnswer): ToolResponse | undefined {
     try {
       return openToolResponse(bytes, ({ requestId, execution }) => {
-        if (execution.nodeId === executor && requestIds.includes(requestId)) return this.#members.keyOf(executor)?.publicKey;
+        if (execution.nodeId === executor && requestIds.includes(requestId)) return this.#parts.members.keyOf(executor)?.publicKey;
         throw new AtmoError('VALIDATION_ERROR', `The answer is not one of ${executor} to this request`);
       });
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
-      this.#drops.count('call.forged_answer');
+      this.#parts.drops.count('call.forged_answer');
       return undefined;
     }
   }
@@ -87,11 +90,11 @@ export interface ReadPart {
 
 /** Opens the parts of an answer; accepts only those that the executing hub has signed, and each once. */
 export class PartReader {
-  readonly #collaborators: { readonly members: MemberKeys; readonly drops: DropSink };
+  readonly #collaborators: AnswerChecks;
   readonly #expected: ExpectedParts;
   #next = 0;
 
-  constructor(collaborators: { readonly members: MemberKeys; readonly drops: DropSink }, expected: ExpectedParts) {
+  constructor(collaborators: AnswerChecks, expected: ExpectedParts) {
     this.#collaborators = collaborators;
     this.#expected = expected;
   }

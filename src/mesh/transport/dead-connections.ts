@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, repeat } from '../../core/clock.ts';
 import { unmappedAddress } from './host-port.ts';
 
 const CHECK_MS = 1_000;
@@ -20,21 +20,18 @@ interface LostAddressWatchOptions<Connection> {
 export class LostAddressWatch<Connection extends { readonly localHost: string | undefined }> implements Disposable {
   readonly #options: LostAddressWatchOptions<Connection>;
   #lost = new Set<Connection>();
-  #cancel: (() => void) | undefined;
+  #stop = () => {};
 
   constructor(options: LostAddressWatchOptions<Connection>) {
     this.#options = options;
   }
 
   start(): void {
-    this.#cancel = this.#options.clock.after(CHECK_MS, () => {
-      this.start();
-      this.#check();
-    });
+    this.#stop = repeat(this.#options.clock, CHECK_MS, () => this.#check());
   }
 
   [Symbol.dispose](): void {
-    this.#cancel?.();
+    this.#stop();
   }
 
   #check(): void {
@@ -81,7 +78,7 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
   readonly #clock: Clock;
   readonly #watched: WatchedConnections<Connection>;
   #silent = new Set<Connection>();
-  #cancel: (() => void) | undefined;
+  #stop = () => {};
 
   constructor(clock: Clock, watched: WatchedConnections<Connection>) {
     this.#clock = clock;
@@ -89,11 +86,11 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
   }
 
   start(): void {
-    this.#cancel = this.#clock.after(SETTLED_MS, () => this.#check());
+    this.#stop = repeat(this.#clock, SETTLED_MS, () => this.#check());
   }
 
   [Symbol.dispose](): void {
-    this.#cancel?.();
+    this.#stop();
   }
 
   /** Ends connections that were silent at the last check too. */
@@ -101,6 +98,5 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
     const silent = new Set(this.#watched.connections().filter((connection) => !this.#watched.receivesGossip(connection)));
     for (const connection of silent) if (this.#silent.has(connection)) this.#watched.drop(connection);
     this.#silent = silent;
-    this.start();
   }
 }
