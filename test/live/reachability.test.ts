@@ -105,8 +105,6 @@ describe('a call that was given up', () => {
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
   beforeEach(async () => {
-    await lamp.powerOn();
-    await lamp.linkUp();
     await is('reachable', 20_000);
   });
 

@@ -24,8 +24,11 @@ const QUERY = variants('kind', {
 
 /** A query to another hub in the name of a caller. */
 export type MeshQuery = ValueOf<typeof QUERY>;
+/** Asks for the status of a job, or cancels it. */
 export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
+/** Asks for the outcome of a call. */
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
+/** Subscribes to events. */
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
 /** A query under the signature of the entry hub: the `signed` of a `ForwardedRequest`. */

@@ -19,6 +19,7 @@ import type { AttestationPolicy, CommissionStep } from '../../core/devices/devic
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 
+/** Why a commissioning failed, `details.reason` of its error. */
 export type FailureReason =
   | 'not_found'
   | 'wrong_passcode'

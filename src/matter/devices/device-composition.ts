@@ -179,6 +179,7 @@ export interface ProductFacts {
   readonly uniqueId: string;
 }
 
+/** The structure of one endpoint. */
 export interface EndpointSnapshot {
   readonly number: number;
   /** The endpoint with the shortest PartsList that holds this one; absent for endpoint 0. */

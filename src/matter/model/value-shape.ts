@@ -23,10 +23,12 @@ interface PlainShape extends ShapeBase {
   readonly kind: 'boolean' | 'float' | 'any';
 }
 
+/** A whole number in a range. */
 export interface IntegerShape extends ShapeBase, IntegerRange {
   readonly kind: 'integer';
 }
 
+/** One of the values of an enum. */
 export interface EnumShape extends ShapeBase {
   readonly kind: 'enum';
   readonly values: readonly { readonly name: string; readonly value: number }[];
@@ -34,12 +36,14 @@ export interface EnumShape extends ShapeBase {
   readonly isOpen: boolean;
 }
 
+/** A set of flags and bit fields. */
 export interface BitmapShape extends ShapeBase {
   readonly kind: 'bitmap';
   /** A flag is one bit wide, a field several. */
   readonly bits: readonly { readonly name: string; readonly width: number }[];
 }
 
+/** A text or an octet string of bounded length. */
 export interface OctetsShape extends ShapeBase {
   readonly kind: 'text' | 'bytes';
   /** Of a text, octets of UTF-8 (Core §7.19.1.2). */
@@ -47,6 +51,7 @@ export interface OctetsShape extends ShapeBase {
   readonly maxBytes?: number;
 }
 
+/** A list of bounded length. */
 export interface ListShape extends ShapeBase {
   readonly kind: 'list';
   readonly entry: ValueShape;
@@ -61,6 +66,7 @@ interface FieldShape {
   readonly shape: ValueShape;
 }
 
+/** A struct, or the fields of a command or event. */
 export interface StructShape extends ShapeBase {
   readonly kind: 'struct';
   readonly fields: readonly FieldShape[];
