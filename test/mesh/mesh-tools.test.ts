@@ -6,7 +6,7 @@ import { type MembershipStatus, membershipStatus } from '../../src/mesh/membersh
 import type { MeshControl } from '../../src/mesh/mesh-service.ts';
 import { meshTools } from '../../src/mesh/mesh-tools.ts';
 import { agent, makeRoom, owner } from '../calls/pipeline-fixture.ts';
-import { membershipRoom, PASSPHRASE } from './membership/membership-fixture.ts';
+import { membershipFixture, PASSPHRASE } from './membership/membership-fixture.ts';
 
 const PEER: Peer = {
   id: 'hub-0123456789abcdef' as Peer['id'],
@@ -26,7 +26,7 @@ const PEER: Peer = {
 
 /** The tools over a hub's own membership; what needs a network is not asked for here. */
 async function room() {
-  const hub = await membershipRoom();
+  const hub = await membershipFixture();
   const status = (): MembershipStatus => ({ ...membershipStatus(hub), hubName: 'cellar' });
   const asked: unknown[] = [];
   const mesh: MeshControl = {

@@ -40,7 +40,7 @@ async function speaker(authority = new SimulatedAuthority()) {
 }
 
 describe('an announcer', () => {
-  test('says the whole at first, then every two minutes that it is there, and at last that it stops', async () => {
+  test('announces the whole state at first, a heartbeat every two minutes, and its leave at the end', async () => {
     const { announcer, clock, told, kinds } = await speaker();
     clock.advance(119_999);
     expect(kinds()).toEqual(['full']);
@@ -53,7 +53,7 @@ describe('an announcer', () => {
     expect(new Set(told.map(({ digest }) => digest)).size).toBe(1);
   });
 
-  test('tells what changes within 20 ms together, as changes of what it told before, and nothing that is as it was', async () => {
+  test('announces the changes of 20 ms together, relative to its last announcement, and nothing that is unchanged', async () => {
     const { clock, told, kinds, change, announcer } = await speaker();
     change('one');
     clock.advance(10);
@@ -65,7 +65,7 @@ describe('an announcer', () => {
     expect(kinds()).toEqual(['full', 'delta']);
   });
 
-  test('tells a new certificate with the whole, though nothing else changed', async () => {
+  test('announces a new certificate with the whole state, although nothing else changed', async () => {
     const { clock, told, kinds, own, announcer, hub, authority } = await speaker();
     own.certificate = authority.certify(hub);
     announcer.changed();
@@ -75,7 +75,7 @@ describe('an announcer', () => {
     expect(last?.kind === 'full' && isSameChain(last.certificate, own.certificate)).toBe(true);
   });
 
-  test('says no more than others let pass, however much changes, and the last of it in the end', async () => {
+  test('stays below the rate that others accept, however much changes, and announces the last state in the end', async () => {
     const { clock, told, change } = await speaker();
     for (let count = 1; count <= 500; count++) {
       change(`tool${count}`);

@@ -19,7 +19,7 @@ async function pair(mesh: SimulatedMesh): Promise<readonly [SimulatedHub, Simula
 const toolsKnown = ({ gossip }: SimulatedHub) => gossip.catalogue.all().length;
 
 describe('hubs that compare what they know', () => {
-  test('do so as soon as they are connected', async () => {
+  test('exchange what is missing as soon as they are connected', async () => {
     await using mesh = new SimulatedMesh();
     mesh.network.loseGossip(1);
     const [one, other] = [await mesh.add({ tools: [makeTool({})] }), await mesh.add({ tools: [] })];
@@ -28,7 +28,7 @@ describe('hubs that compare what they know', () => {
     await dialled;
   });
 
-  test('do so by themselves within 33 s, though gossip carries nothing any more', async () => {
+  test('exchange what is missing within 33 s, although gossip delivers nothing', async () => {
     await using mesh = new SimulatedMesh();
     const [one, other] = await pair(mesh);
     mesh.network.loseGossip(1);
@@ -36,7 +36,7 @@ describe('hubs that compare what they know', () => {
     expect(await mesh.clock.run(40_000, () => toolsKnown(other) === 1)).toBeLessThan(33_500);
   });
 
-  test('do so at once when gossip shows that something was missed', async () => {
+  test('exchange what is missing at once when gossip shows a gap', async () => {
     await using mesh = new SimulatedMesh();
     const [one, other] = await pair(mesh);
     mesh.network.loseGossip(1);

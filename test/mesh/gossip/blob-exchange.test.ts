@@ -53,13 +53,13 @@ test('a definition is fetched from the hub that announced it', async () => {
   expect([blobs.get(NAME), asked, arrivals()]).toEqual([DEFINITION, ['origin'], 1]);
 });
 
-test('one that does not have the hash it was asked for by is not kept, is counted, and is asked for elsewhere', async () => {
+test('a definition with another hash than requested is dropped, counted and requested from another hub', async () => {
   const { blobs, drops, asked } = await stage({ origin: new TextEncoder().encode('{"tool":{"name":"unlock"}}'), other: DEFINITION });
   expect(asked.slice(0, 2)).toEqual(['origin', 'other']);
   expect([blobs.get(NAME), drops.wrong_blob, blobs.bytes]).toEqual([DEFINITION, 1, DEFINITION.length]);
 });
 
-test('one that its announcer does not give is asked for elsewhere', async () => {
+test('a definition that its announcer does not have is requested from another hub', async () => {
   const { blobs, asked } = await stage({ origin: null, other: DEFINITION });
   expect([blobs.get(NAME), asked.slice(0, 2)]).toEqual([DEFINITION, ['origin', 'other']]);
 });

@@ -44,7 +44,7 @@ async function hubWithBlobs(count: number) {
   return { clock, ask };
 }
 
-test('what a neighbour asks for is bounded by the bytes of the answers, and nobody else waits for it', async () => {
+test('the requests of a neighbour are limited by the bytes of the answers, and no other neighbour waits for them', async () => {
   const { clock, ask } = await hubWithBlobs(16);
   const answers = [];
   for (let count = 0; count < 40; count++) answers.push(await ask());

@@ -15,13 +15,13 @@ describe('BlobStore', () => {
     expect(store.get(name(blob('one'), 32))).toEqual(blob('one'));
   });
 
-  test('does not take a blob for another whose name begins alike', () => {
+  test('distinguishes blobs whose names begin alike', () => {
     const store = new BlobStore();
     store.add(blobOf(blob('one')));
     expect(store.get(`${name(blob('one'))}${'0'.repeat(16)}`)).toBeUndefined();
   });
 
-  test('refuses what is too large and what there is no room for', () => {
+  test('refuses a blob that is too large, and one beyond its capacity', () => {
     const store = new BlobStore({ maxBytes: 10 });
     expect(store.add(blobOf(new Uint8Array(MAX_BLOB_BYTES + 1)))).toBe(false);
     expect(store.add(blobOf(blob('12345678')))).toBe(true);
@@ -29,7 +29,7 @@ describe('BlobStore', () => {
     expect(store.bytes).toBe(8);
   });
 
-  test('has room for every hub: one alone fills a quarter of it, until what it had is forgotten', () => {
+  test('gives one hub at most a quarter of its capacity, until the blobs of the hub are deleted', () => {
     const store = new BlobStore({ maxBytes: 40 });
     const [greedy, modest] = ['hub-a' as HubId, 'hub-b' as HubId];
     expect([store.add(blobOf(blob('12345678')), greedy), store.isFullFor(greedy)]).toEqual([true, false]);
@@ -39,7 +39,7 @@ describe('BlobStore', () => {
     expect([store.bytes, store.add(blobOf(blob('x')), greedy)]).toEqual([0, true]);
   });
 
-  test('forgets what nobody uses, but never its own', () => {
+  test('deletes unused blobs, but never its own', () => {
     const store = new BlobStore();
     store.setOwn([blobOf(blob('mine'))]);
     store.add(blobOf(blob('used')));

@@ -37,7 +37,7 @@ class Statements implements StatementSource {
 }
 
 describe('Gossip', () => {
-  test('tells what the owner administers to nobody', async () => {
+  test('announces no tools of administration', async () => {
     await using mesh = new SimulatedMesh();
     const permissions = ['admin:hub'];
     const hub = await mesh.add({
@@ -49,7 +49,7 @@ describe('Gossip', () => {
     expect(other.gossip.catalogue.all().map(({ id }) => id)).toEqual(['core:look@1.0.0']);
   });
 
-  test('tells within seconds that a hub has lost its network, and that it has one again', async () => {
+  test('announces within seconds that a hub has lost its network, and that it has one again', async () => {
     await using mesh = new SimulatedMesh();
     let isOnline = true;
     const hub = await mesh.add({ tools: [], isOnline: () => isOnline });
@@ -66,7 +66,7 @@ describe('Gossip', () => {
     expect(await seen()).toEqual([[undefined, ['light_control']]]);
   });
 
-  test('takes the name that a tool of a device had before for the tool, also on a hub that comes after the rename', async () => {
+  test('resolves the former name of a tool of a device, also on a hub that joins after the rename', async () => {
     await using mesh = new SimulatedMesh();
     const lamp = { id: 'lamp', name: 'Hall lamp', deviceTypes: ['on_off_light'], reachability: 'reachable' } as unknown as Device;
     const called = (name: string, ...aliases: string[]) => ({
@@ -94,7 +94,7 @@ describe('Gossip', () => {
     }
   });
 
-  test('finds the way to hubs that are not directly connected', async () => {
+  test('finds the route to hubs that are not directly connected', async () => {
     await using mesh = new SimulatedMesh();
     const hubs = [await mesh.add({ tools: [] }), await mesh.add({ tools: [] }), await mesh.add({ tools: tools(1) })];
     await chainOf(mesh, hubs);
@@ -113,7 +113,7 @@ describe('Gossip', () => {
     });
   });
 
-  test('says goodbye', async () => {
+  test('announces that a hub leaves', async () => {
     await using mesh = new SimulatedMesh();
     const hubs = [await mesh.add({ tools: [] }), await mesh.add({ tools: tools(2) })];
     await chainOf(mesh, hubs);
@@ -131,7 +131,7 @@ describe('Gossip', () => {
     expect(departed(gone?.id)).toEqual([]);
   });
 
-  test('fetches the definition of a tool that it had itself until now from the hub that still has it', async () => {
+  test('fetches the definition of a tool that this hub has just removed from a hub that still has the tool', async () => {
     await using mesh = new SimulatedMesh();
     const [hub, other] = [await mesh.add({ tools: tools(3) }), await mesh.add({ tools: tools(3) })];
     await chainOf(mesh, [hub, other]);
@@ -161,7 +161,7 @@ describe('Gossip', () => {
     expect(other.gossip.peers.peers()).toMatchObject([{ state: 'fresh', toolCount: 5, missingTools: 0 }]);
   });
 
-  test('counts its starts, and goes beyond what others remember when its own memory was lost and its clock is wrong', async () => {
+  test('counts its starts, and exceeds the count that others remember when its own was lost and its clock is wrong', async () => {
     await using mesh = new SimulatedMesh();
     const identity = makeIdentity();
     const other = await mesh.add({ tools: [] });
@@ -181,7 +181,7 @@ describe('Gossip', () => {
     expect(other.gossip.directory.hub(identity.hubId)?.state).toBe('fresh');
   });
 
-  test('comes to one picture though half of the gossip is lost', async () => {
+  test('converges although half of the gossip is lost', async () => {
     await using mesh = new SimulatedMesh();
     for (let index = 0; index < 8; index++) await mesh.add({ tools: tools(2) });
     await chainOf(mesh, mesh.hubs);
@@ -204,7 +204,7 @@ describe('Gossip', () => {
     expect(await mesh.clock.run(30_000, everywhere)).toBeLessThan(1_000);
   });
 
-  test('forgets a member that was revoked as soon as it hears of it', async () => {
+  test('deletes a revoked member as soon as the revocation arrives', async () => {
     await using mesh = new SimulatedMesh();
     const sources = [new Statements(), new Statements()];
     const hubs = [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { makeDirectory, namedTools, Origin } from './gossip-fixture.ts';
 
-test('a hub that never tells the whole again is followed for a bounded number of changes, and again from its next whole on', () => {
+test('a hub that never announces its whole state again is followed for a bounded number of changes, and again after its next full announcement', () => {
   const authority = new SimulatedAuthority();
   const { directory, neighbour, drops, toolsOf } = makeDirectory(authority, { maxChanges: 2 });
   const origin = new Origin(authority);

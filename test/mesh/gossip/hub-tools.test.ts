@@ -41,7 +41,7 @@ function sayingOf(found: readonly RegisteredTool[]): unknown {
   return found[0]?.id ?? 'none';
 }
 
-describe('HubTools', () => {
+describe('HubToolIndex', () => {
   test('a name means what it means in a registry with the same tools', () => {
     fc.assert(
       fc.property(fc.uniqueArray(tool, { maxLength: 8, selector: (one) => JSON.stringify(one) }), (inputs) => {

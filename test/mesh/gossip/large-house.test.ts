@@ -41,7 +41,7 @@ function houseOf(count: number) {
 }
 
 describe('the announcer of a house with many tools', () => {
-  test('lets other work have its turn before the first word, and says nothing until then', async () => {
+  test('lets other work run before the first announcement, and announces nothing until then', async () => {
     const { announcer, clock, told } = houseOf(600);
     await announcer.start();
     clock.advance(2);
@@ -52,7 +52,7 @@ describe('the announcer of a house with many tools', () => {
     expect(told).toEqual(['full', 'withdrawal']);
   });
 
-  test('says no goodbye where it has said nothing', async () => {
+  test('announces no leave when it has announced nothing', async () => {
     const { announcer, clock, told } = houseOf(600);
     await announcer.start();
     await announcer[Symbol.asyncDispose]();

@@ -61,7 +61,7 @@ describe('MeshCatalogue', () => {
     expect(catalogue.hubsWith('core:send_push@1.0.0')).toEqual(['hub-a', 'hub-b']);
   });
 
-  test('keeps tools of devices apart, and asks which hub is meant', () => {
+  test('keeps tools of devices apart, and rejects their common name as ambiguous', () => {
     const { catalogue } = makeCatalogue({ 'hub-a': [ofDevice()], 'hub-b': [ofDevice()] });
     expect(catalogue.all()).toHaveLength(2);
     const candidates = [
@@ -94,7 +94,7 @@ describe('MeshCatalogue', () => {
       aliases,
     });
 
-    test('takes each for the tool, with its namespace and version too', () => {
+    test('resolves each of them, with its namespace and version too', () => {
       const { catalogue } = makeCatalogue({ 'hub-a': [renamed('attic_turn_on', 'attic_on')] });
       for (const name of ['attic_turn_on', 'attic_on', 'matter:attic_turn_on', 'matter:attic_turn_on@1.0.0', 'attic_turn_on@^1.0.0']) {
         expect(catalogue.resolve(name, {})?.id, name).toBe('matter:hall_turn_on@1.0.0');
@@ -104,13 +104,13 @@ describe('MeshCatalogue', () => {
       expect(catalogue.resolve('attic_turn_on', { isVisible: () => false })).toBeUndefined();
     });
 
-    test('asks which hub is meant where another one has a tool of the name', () => {
+    test('rejects a name as ambiguous when another hub has a tool with it', () => {
       const { catalogue } = makeCatalogue({ 'hub-a': [renamed('light_turn_on')], 'hub-b': [ofDevice()] });
       expect(() => catalogue.resolve('light_turn_on', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
       expect(catalogue.resolve('light_turn_on', { onlyNodes: ['hub-a'] })?.id).toBe('matter:hall_turn_on@1.0.0');
     });
 
-    test('lets the present names of a hub come before its former ones', () => {
+    test('prefers the present names of a hub to its former ones', () => {
       const { catalogue } = makeCatalogue({ 'hub-a': [renamed('light_turn_on'), ofDevice()] });
       expect(catalogue.resolve('light_turn_on', {})?.id).toBe('matter:light_turn_on@1.0.0');
     });
@@ -163,7 +163,7 @@ describe('MeshCatalogue', () => {
       expect([catalogue.all(), catalogue.resolve('door_unlock', {})]).toEqual([[], undefined]);
     });
 
-    test('takes those of a hub that keeps its devices to the house, which name it with the others', () => {
+    test('accepts those of a hub that does not announce its devices', () => {
       const { catalogue, known } = makeCatalogue({ 'hub-a': [unlock], 'hub-b': [unlock] });
       known.splice(1, 1, { ...known[1], devices: [], hidesDevices: true } as KnownHub);
       expect(() => catalogue.resolve('light_turn_on', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
@@ -185,7 +185,7 @@ describe('MeshCatalogue', () => {
       expect(tool && mayCallTool(tool, owner, listAuthorizer)).toBe(true);
     });
 
-    test('leaves what a device needs as it is', () => {
+    test("leaves the permissions of a device's tool unchanged", () => {
       const reading = matter('light_get', 'light-1', ['device:read:light-1']);
       const { catalogue } = makeCatalogue({ 'hub-a': [unlock, reading] });
       expect(catalogue.all().map(({ definition }) => definition.requires.permissions)).toEqual([
@@ -220,7 +220,7 @@ describe('MeshCatalogue', () => {
     );
     const last = 'lab:probe_149@1.0.0';
 
-    test('says that it is not whole, and resolves when it is', async () => {
+    test('reports that it is incomplete, and resolves when it is complete', async () => {
       const { catalogue, clock } = makeCatalogue({ 'hub-a': many, 'hub-b': [notify()] }, { isPaced: true });
       const whole = catalogue.awaitComplete();
       expect(whole).toBeInstanceOf(Promise);
@@ -236,7 +236,7 @@ describe('MeshCatalogue', () => {
       ]);
     });
 
-    test('reads on though nobody asks, and listeners hear of it', () => {
+    test('continues to read without a request, and emits changes', () => {
       const { catalogue, clock, deliver } = makeCatalogue({ 'hub-a': many }, { isPaced: true, withDefinitions: false });
       deliver();
       catalogue.refresh();

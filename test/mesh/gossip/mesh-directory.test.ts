@@ -5,9 +5,9 @@ import type { DropReason } from '../../../src/mesh/gossip/gossip-limits.ts';
 import type { KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { makeDirectory, namedTools, Origin } from './gossip-fixture.ts';
 
-type Room = ReturnType<typeof makeDirectory>;
+type DirectoryFixture = ReturnType<typeof makeDirectory>;
 
-function dropsOf({ drops }: Room): Partial<Record<DropReason, number>> {
+function dropsOf({ drops }: DirectoryFixture): Partial<Record<DropReason, number>> {
   return Object.fromEntries(Object.entries(drops.counts()).filter(([, count]) => count > 0));
 }
 
@@ -18,7 +18,7 @@ function wordsOf(hub: KnownHub | undefined) {
 }
 
 /** One hub tells another everything that it lacks, as `AntiEntropy` does. */
-function sync(from: Room, to: Room): void {
+function sync(from: DirectoryFixture, to: DirectoryFixture): void {
   for (const envelope of from.directory.envelopesBeyond(to.directory.vector(), 1_000_000)) to.directory.receive(envelope, from.neighbour);
 }
 
@@ -78,7 +78,7 @@ describe('MeshDirectory', () => {
     );
   });
 
-  test('gives a third hub the bytes that the origin signed', () => {
+  test('sends a third hub the bytes that the origin signed', () => {
     const authority = new SimulatedAuthority();
     const [first, second, third] = [makeDirectory(authority), makeDirectory(authority), makeDirectory(authority)];
     const origin = new Origin(authority);
@@ -109,7 +109,7 @@ describe('MeshDirectory', () => {
     expect(room.toolsOf(origin.id)).toEqual(['a']);
   });
 
-  test('takes up none of a thousand identities that somebody made up, and no more members than it has room for', () => {
+  test('records none of a thousand invented identities, and no more members than its limit', () => {
     const room = makeDirectory(new SimulatedAuthority(), { maxHubs: 2 });
     const stranger = new Origin(new SimulatedAuthority());
     const state = { ...stranger.state, tools: { kind: 'inline', entries: [] }, devices: null } as const;
@@ -126,7 +126,7 @@ describe('MeshDirectory', () => {
     expect(dropsOf(room).too_many_hubs).toBe(2);
   });
 
-  test('takes no more than its memory allows', () => {
+  test('records no more than its memory limit allows', () => {
     const room = makeDirectory(new SimulatedAuthority(), { maxBytes: 20_000 });
     const names = Array.from({ length: 20 }, (_, index) => `tool_${index}`);
     for (let member = 0; member < 10; member++)
@@ -135,7 +135,7 @@ describe('MeshDirectory', () => {
     expect(dropsOf(room).out_of_memory).toBeGreaterThan(0);
   });
 
-  test('goes by its own clock: stale after 90 s, gone after 300 s, then forgotten, whatever the clock of the other hub says', () => {
+  test('shows a hub as stale after 90 s and gone after 300 s, then deletes it, whatever time the clock of that hub has', () => {
     const room = makeDirectory();
     const origin = new Origin(room.authority);
     origin.timeMs -= 600_000;
@@ -158,7 +158,7 @@ describe('MeshDirectory', () => {
     expect(room.directory.hub(origin.id)?.state).toBe('fresh');
   });
 
-  test('keeps a hub fresh to which connections lead, until it is gone by its own word', () => {
+  test('keeps a hub with a route fresh, until it is gone by its own announcements', () => {
     const room = makeDirectory();
     const origin = new Origin(room.authority);
     room.directory.receive(origin.full(), room.neighbour);
@@ -175,7 +175,7 @@ describe('MeshDirectory', () => {
     expect([stateAfter(199_000), stateAfter(1_000)]).toEqual(['fresh', 'gone']);
   });
 
-  test('does not believe a neighbour that brings old news of a hub that is forgotten', () => {
+  test('ignores old announcements of a deleted hub from a neighbour', () => {
     const authority = new SimulatedAuthority();
     const [room, slow] = [makeDirectory(authority), makeDirectory(authority)];
     const origin = new Origin(authority);
@@ -200,7 +200,7 @@ describe('MeshDirectory', () => {
     expect(room.directory.hub(origin.id)?.state).toBe('fresh');
   });
 
-  test('ignores an earlier start of a hub, and what it heard before', () => {
+  test('ignores announcements of an earlier start of a hub, and repeated ones', () => {
     const room = makeDirectory();
     const origin = new Origin(room.authority, 5);
     const old = origin.full({ tools: namedTools('old') });
@@ -211,7 +211,7 @@ describe('MeshDirectory', () => {
     expect(dropsOf(room)).toEqual({ stale: 1 });
   });
 
-  test('says whom to ask when it missed something', () => {
+  test('names the neighbour to query after a gap', () => {
     const room = makeDirectory();
     const origin = new Origin(room.authority);
     const asked: string[] = [];
@@ -237,7 +237,7 @@ describe('MeshDirectory', () => {
     expect(room.directory.receive(origin.heartbeat(), room.neighbour)).toBe('accept');
   });
 
-  test('reads no more from a neighbour than a mesh has to say', () => {
+  test('limits the rate of a neighbour to that of a whole mesh', () => {
     const room = makeDirectory();
     const garbage = Uint8Array.of(1);
     for (let sent = 0; sent < 3_000; sent++) room.directory.receive(garbage, room.neighbour);
@@ -260,14 +260,14 @@ describe('MeshDirectory', () => {
     expect(room.directory.hubs()).toEqual([]);
   });
 
-  test('keeps two hubs of one name apart, and cleans what they are called', () => {
+  test('distinguishes two hubs with one name, and cleans their names', () => {
     const room = makeDirectory();
     for (const origin of [new Origin(room.authority), new Origin(room.authority)])
       room.directory.receive(origin.full({ name: 'at\u001b[2Jtic' }), room.neighbour);
     expect(room.directory.hubs().map(({ name }) => name)).toEqual(['at [2Jtic', 'at [2Jtic']);
   });
 
-  test('forgets a hub whose certificate does not hold any more, and does not take it back', () => {
+  test('deletes a hub whose certificate is no longer valid, and does not record it again', () => {
     const room = makeDirectory();
     const origin = new Origin(room.authority);
     room.directory.receive(origin.full(), room.neighbour);

@@ -40,7 +40,7 @@ function peersOf(states: { readonly near: PeerState; readonly far: PeerState }, 
   return new MeshPeers({ self, meshId: () => 'mesh-1', directory, links, blobs: new BlobStore(), clock: new ManualClock(9_000) });
 }
 
-test('a neighbour and who is behind it are told with what people and the router want to know', () => {
+test('a neighbour and a hub behind it are listed with the facts that people and the router need', () => {
   const [one, two] = peersOf({ near: 'fresh', far: 'stale' }).peers();
   expect(one).toMatchObject({
     id: near,

@@ -30,7 +30,7 @@ describe('meshRoutes', () => {
     expect(routes.has(self)).toBe(false);
   });
 
-  test('does not believe a link that only one end tells of', () => {
+  test('ignores a connection that only one end announces', () => {
     const links = linksOf([[0, 1]]);
     links.get(hub(1))?.add(hub(2));
     links.set(hub(2), new Set());

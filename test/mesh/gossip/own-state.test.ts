@@ -51,7 +51,7 @@ test('bounds of capabilities and the lack of a network travel with what the hous
   ]);
 });
 
-test('what the hub reads stands behind what the house has, which tools name by its place', () => {
+test('features come after capabilities, which tools name by their index', () => {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
   const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 30 ? 'vision' : `c${index}`, description: 'x' }));

@@ -13,7 +13,7 @@ test.each(['hub-0123456789abcdef', ' hub-0123456789abcdef', 'HUB-0123456789ABCDE
   },
 );
 
-test('what a hub reads is none of the capabilities of its house', () => {
+test('features are not listed among the capabilities', () => {
   const authority = new SimulatedAuthority();
   const room = makeDirectory(authority);
   const origin = new Origin(authority);

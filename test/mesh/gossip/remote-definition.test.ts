@@ -10,7 +10,7 @@ const readJson = (tool: object) => read(new TextEncoder().encode(JSON.stringify(
 const base = { name: 'probe', description: 'Looks', execution: { side_effects: false } };
 
 describe('readRemoteDefinition', () => {
-  test('gives the definition that the other hub has', () => {
+  test('returns the definition of the other hub', () => {
     const tool = makeTool({
       parameters: { type: 'object', properties: { a: { type: 'string', description: 'A' } } },
       metadata: { tags: ['x'] },
@@ -18,7 +18,7 @@ describe('readRemoteDefinition', () => {
     expect(offer(offeredDefinition(tool).blob.bytes)).toEqual({ definition: tool.definition });
   });
 
-  test('gives the other names of a tool of a device, and of no other', () => {
+  test("returns the other names of a device's tool, and of no other tool", () => {
     const aliases = ['old_lamp_turn_on', 'lamp_on'];
     const tool = (metadata: object) => ({ ...makeTool({ metadata: { tags: ['light'], ...metadata } }), aliases });
     const [lamp, notify] = [tool({ device: 'lamp' }), tool({})];
@@ -94,7 +94,7 @@ describe('readRemoteDefinition', () => {
     expect(() => schemaOf(parameters)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  test('takes a reference to a definition of its own', () => {
+  test('accepts a reference within the definition', () => {
     const parameters = { properties: { a: { $ref: '#/$defs/b', description: 'A' } }, $defs: { b: { type: 'string' } } };
     expect(new SchemaValidator().parameters(schemaOf(parameters), { a: 'x' })).toEqual({ a: 'x' });
   });

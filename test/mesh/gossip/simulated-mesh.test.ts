@@ -5,7 +5,7 @@ import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
 const tools = (count: number, device = 'any') => Array.from({ length: count }, (_, index) => simulatedTool(index, device));
 
 describe('a mesh of 20 hubs', () => {
-  test('knows all tools everywhere, hears of a new one in milliseconds, and takes a late joiner in', async () => {
+  test('knows all tools everywhere, a new one within milliseconds, and admits a late joiner', async () => {
     await using mesh = new SimulatedMesh();
     for (let index = 0; index < 20; index++) await mesh.add({ tools: tools(10) });
     await mesh.connectAll();

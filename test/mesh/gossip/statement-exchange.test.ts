@@ -5,7 +5,7 @@ import type { StatementSource } from '../../../src/mesh/gossip/statement-exchang
 
 const [FORGED, GENUINE] = [Uint8Array.of(1), Uint8Array.of(2)];
 
-test('a statement that nobody may make is counted and dropped, and does not keep others from being heard', async () => {
+test('a statement without a valid right is counted and dropped, and the others are merged all the same', async () => {
   await using mesh = new SimulatedMesh();
   const liar: StatementSource = { kind: 'token_revocation', statements: () => [FORGED, GENUINE], merge: () => false };
   const known: Uint8Array[] = [];
@@ -26,7 +26,7 @@ test('a statement that nobody may make is counted and dropped, and does not keep
   expect(good.gossip.drops.counts().bad_statement).toBeGreaterThan(0);
 });
 
-test('more statements than one answer may hold come over in several', async () => {
+test('more statements than one answer may contain arrive in several answers', async () => {
   await using mesh = new SimulatedMesh();
   const many = Array.from({ length: 17_000 }, (_, index) => Uint8Array.of(3, index >> 8, index & 0xff));
   const told: StatementSource = { kind: 'token_revocation', statements: () => many, merge: () => false };

@@ -4,7 +4,7 @@ import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
 import type { PeerLink, PeerLinks } from '../../../src/mesh/rpc/peer-link.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
-test('a question that cannot be put into bytes is not asked, and asked again later', async () => {
+test('a request that cannot be encoded is not sent, and is tried again later', async () => {
   const clock = new ManualClock();
   const request = vi.fn(async () => new Uint8Array());
   const link = { peer: { id: 'hub-0000000000000001' }, roundTripMs: undefined, request } as unknown as PeerLink;

@@ -3,12 +3,12 @@ import { certificateChainCodec } from '../../../src/codec/messages/membership.ts
 import { RENEW_BEFORE_MS } from '../../../src/mesh/membership/certificate-renewal.ts';
 import { memberCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { DAY_MS, foundedWithPassphrase, hubKey, joined, PASSPHRASE, reasonOf, refusalOf, rejectionOf } from './membership-fixture.ts';
-import { MeshRoom } from './mesh-fixture.ts';
+import { MeshFixture } from './mesh-fixture.ts';
 
 async function house() {
   const founded = await foundedWithPassphrase();
   const guest = await joined(founded, { permissions: ['light:*'] });
-  const mesh = new MeshRoom(founded.clock);
+  const mesh = new MeshFixture(founded.clock);
   return { mesh, host: await mesh.add(founded), guest: await mesh.add(guest) };
 }
 

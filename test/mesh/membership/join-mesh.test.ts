@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { founder, hubKey, refusalOf, rejectionOf } from './membership-fixture.ts';
-import { MeshRoom } from './mesh-fixture.ts';
+import { MeshFixture } from './mesh-fixture.ts';
 
 async function house() {
   const host = await founder();
-  const mesh = new MeshRoom(host.clock);
+  const mesh = new MeshFixture(host.clock);
   return { mesh, host: await mesh.add(host) };
 }
 

@@ -55,7 +55,7 @@ const QUICK_BOX: PassphraseBox = {
   },
 };
 
-export interface RoomOptions {
+export interface MembershipFixtureOptions {
   /** Absent: one that is fast and no secret. */
   readonly box?: PassphraseBox;
   readonly self?: LocalHub;
@@ -68,7 +68,7 @@ export interface RoomOptions {
 }
 
 /** A hub's membership with everything around it in memory; `self`, `store` and `rootKeyFile` of an older room make it that room after a restart. */
-export async function membershipRoom(options: RoomOptions = {}) {
+export async function membershipFixture(options: MembershipFixtureOptions = {}) {
   const clock = options.clock ?? new ManualClock();
   const store = options.store ?? new MemoryKeyValueStore(clock);
   const self = options.self ?? hubKey();
@@ -82,18 +82,18 @@ export async function membershipRoom(options: RoomOptions = {}) {
   return { ...parts, self, store, rootKeyFile, time, clock, events, heard };
 }
 
-export type Room = Awaited<ReturnType<typeof membershipRoom>>;
+export type MembershipFixture = Awaited<ReturnType<typeof membershipFixture>>;
 
 /** A hub that made a mesh; its root key is nowhere any more, so that no passphrase has to be stretched. */
-export async function founder(options: RoomOptions = {}): Promise<Room> {
-  const room = await membershipRoom(options);
+export async function founder(options: MembershipFixtureOptions = {}): Promise<MembershipFixture> {
+  const room = await membershipFixture(options);
   enterAsFounder(room, rootKey());
   return room;
 }
 
 /** A hub that made a mesh and has its sealed root key. */
-export async function foundedWithPassphrase(options: RoomOptions = {}): Promise<Room> {
-  const room = await membershipRoom(options);
+export async function foundedWithPassphrase(options: MembershipFixtureOptions = {}): Promise<MembershipFixture> {
+  const room = await membershipFixture(options);
   await room.authority.create({ passphrase: PASSPHRASE, name: 'Home' });
   return room;
 }
@@ -104,7 +104,7 @@ export function rootKey(): OpenRootKey {
 }
 
 /** Makes the hub one that may invite, with the root key in the open. */
-export function enterAsFounder({ membership, self, time }: Room, root: OpenRootKey): void {
+export function enterAsFounder({ membership, self, time }: MembershipFixture, root: OpenRootKey): void {
   const certificate = inviterCertificate(root, { key: self.publicKey, permissions: ['*', 'admin:*'] }, time);
   membership.enter({ rootKey: root.publicKey, certificate, addresses: [] });
 }
@@ -201,19 +201,22 @@ export function reasonOf(error: unknown): string {
   return typeof error.details.reason === 'string' ? error.details.reason : error.code;
 }
 
-export async function inviteOf(room: Room, options: Parameters<Room['admission']['invite']>[0] = {}) {
+export async function inviteOf(room: MembershipFixture, options: Parameters<MembershipFixture['admission']['invite']>[0] = {}) {
   return parseInvite((await room.admission.invite(options)).text);
 }
 
 /** One try of a hub to join with an invite. */
-export async function tryJoin(joiner: Room, host: Side, invite: Awaited<ReturnType<typeof inviteOf>>): Promise<Meeting> {
+export async function tryJoin(joiner: MembershipFixture, host: Side, invite: Awaited<ReturnType<typeof inviteOf>>): Promise<Meeting> {
   const attempt = new JoinAttempt(joiner, { invite, name: 'Attic' });
   return meet({ self: joiner.self, gate: attempt }, host);
 }
 
 /** A hub that joined at another. */
-export async function joined(host: Room, options: RoomOptions & { readonly permissions?: readonly string[] } = {}): Promise<Room> {
-  const joiner = await membershipRoom({ clock: host.clock, ...options });
+export async function joined(
+  host: MembershipFixture,
+  options: MembershipFixtureOptions & { readonly permissions?: readonly string[] } = {},
+): Promise<MembershipFixture> {
+  const joiner = await membershipFixture({ clock: host.clock, ...options });
   const { permissions } = options;
   await tryJoin(joiner, host, await inviteOf(host, { permissions }));
   joiner.membership.requireOwn();

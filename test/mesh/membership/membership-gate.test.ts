@@ -10,17 +10,17 @@ import {
   hubKey,
   inviteOf,
   joined,
+  type MembershipFixture,
   meet,
-  membershipRoom,
+  membershipFixture,
   PASSPHRASE,
   peerOf,
-  type Room,
   reasonOf,
   tryJoin,
 } from './membership-fixture.ts';
 
 /** Says one thing to a hub's gate under a key of its own, and answers what the gate said and why it closed. */
-async function say(room: Room, self: { readonly hubId: string; readonly publicKey: string }, message: Uint8Array) {
+async function say(room: MembershipFixture, self: { readonly hubId: string; readonly publicKey: string }, message: Uint8Array) {
   const { dialler, answerer } = channelPair();
   await dialler.write(message);
   const peer = peerOf({ ...hubKey(), ...self } as ReturnType<typeof hubKey>, 'inbound');
@@ -29,7 +29,7 @@ async function say(room: Room, self: { readonly hubId: string; readonly publicKe
   return { reason, answer: answer && handshakeCodec.decode(answer) };
 }
 
-function helloOf(room: Room): Extract<HandshakeMessage, { kind: 'hello' }> {
+function helloOf(room: MembershipFixture): Extract<HandshakeMessage, { kind: 'hello' }> {
   const { meshId, certificate } = room.membership.requireOwn();
   return { kind: 'hello', version: 1, meshId, certificate };
 }
@@ -57,7 +57,7 @@ describe('members at the gate', () => {
   });
 
   test('a hub that is in no mesh lets nobody in and dials nobody', async () => {
-    const [member, stranger] = [await founder(), await membershipRoom()];
+    const [member, stranger] = [await founder(), await membershipFixture()];
     expect((await meet(member, stranger)).answerer).toBe('not_a_member');
     expect((await say(member, stranger.self, new Uint8Array())).reason).toBe('malformed');
     expect(await stranger.gate.admit(channelPair().dialler, peerOf(member.self, 'outbound')).catch(reasonOf)).toBe('not_a_member');
@@ -89,7 +89,7 @@ describe('members at the gate', () => {
     expect(await meet(fresh, slow)).toEqual({ dialler: 'admitted', answerer: 'admitted' });
     // A board that does not know the time cannot say that a certificate is too young.
     expect(await meet(fresh, wrong)).toEqual({ dialler: 'admitted', answerer: 'admitted' });
-    const sure = await membershipRoom({ ...wrong, aheadMs: -DAY_MS, isTimeTrusted: true });
+    const sure = await membershipFixture({ ...wrong, aheadMs: -DAY_MS, isTimeTrusted: true });
     expect((await meet(fresh, sure)).answerer).toBe('not_yet_valid');
   });
 
@@ -134,7 +134,7 @@ describe('members at the gate', () => {
 });
 
 describe('a hub that was revoked', () => {
-  test('is told so with the proof when it is refused, and says it of itself from then on', async () => {
+  test('receives the proof when it is refused, and reports its state as revoked from then on', async () => {
     const host = await foundedWithPassphrase();
     const attic = await joined(host);
     await host.authority.revoke({ hub: attic.self.hubId });
@@ -142,11 +142,11 @@ describe('a hub that was revoked', () => {
     expect(await meet(attic, host)).toEqual({ dialler: 'refused_by_peer', answerer: 'revoked' });
     expect(attic.membership.state()).toBe('revoked');
     expect(attic.heard.filter(({ type, data }) => type === 'mesh.changed' && data.change === 'revoked')).toHaveLength(1);
-    const restarted = await membershipRoom({ self: attic.self, store: attic.store, clock: host.clock });
+    const restarted = await membershipFixture({ self: attic.self, store: attic.store, clock: host.clock });
     expect(restarted.membership.state()).toBe('revoked');
   });
 
-  test('hears the same where the hub that let it in was revoked', async () => {
+  test('receives the same when the hub that admitted it was revoked', async () => {
     const host = await foundedWithPassphrase();
     const deputy = await joined(host);
     await host.authority.delegate({ hub: deputy.self.hubId, passphrase: PASSPHRASE });
@@ -195,10 +195,10 @@ describe('attacks on joining', () => {
   test("with the founder's id but not its key nobody joins: the id comes from the key that was proven", async () => {
     const host = await founder();
     const invite = await inviteOf(host);
-    const thief = await membershipRoom({ clock: host.clock });
+    const thief = await membershipFixture({ clock: host.clock });
     // The thief claims the founder's id; the transport tells the key that it has.
     const claimed = { ...thief.self, hubId: host.self.hubId };
-    const attempt = await tryJoin(await membershipRoom({ self: claimed, clock: host.clock }), host, invite);
+    const attempt = await tryJoin(await membershipFixture({ self: claimed, clock: host.clock }), host, invite);
     expect(attempt.answerer).toBe('joined');
     expect(host.membership.hub(thief.self.hubId)?.key).toBe(thief.self.publicKey);
     expect(host.membership.requireOwn().key).toBe(host.self.publicKey);
@@ -229,13 +229,13 @@ describe('attacks on joining', () => {
   test("a stranger's mesh of the same name and address is noticed: the invite carries the root key", async () => {
     const [real, fake] = [await founder(), await founder()];
     const invite = await inviteOf(real);
-    const joiner = await membershipRoom();
+    const joiner = await membershipFixture();
     expect((await tryJoin(joiner, fake, invite)).answerer).toBe('other_mesh');
     // A liar that grants with certificates of its own root.
     const liar = {
       self: fake.self,
       gate: {
-        admit: async (channel: Parameters<Room['gate']['admit']>[0]) => {
+        admit: async (channel: Parameters<MembershipFixture['gate']['admit']>[0]) => {
           await channel.read();
           const responder = fake.membership.requireOwn().certificate;
           const own = await joined(fake, { self: joiner.self });
@@ -249,19 +249,19 @@ describe('attacks on joining', () => {
   });
 
   test.each([
-    ['its own certificate', (_host: Room, member: Room) => member],
-    ["the inviter's certificate", (host: Room) => host],
+    ['its own certificate', (_host: MembershipFixture, member: MembershipFixture) => member],
+    ["the inviter's certificate", (host: MembershipFixture) => host],
   ])('a member that may not invite cannot pose as the one that made the invite, with %s', async (_, shown) => {
     const host = await founder();
     const member = await joined(host);
-    const joiner = await membershipRoom({ clock: host.clock });
+    const joiner = await membershipFixture({ clock: host.clock });
     const granted = await joined(host, { self: joiner.self });
     const { certificate } = granted.membership.requireOwn();
     const responder = shown(host, member).membership.requireOwn().certificate;
     const liar = {
       self: member.self,
       gate: {
-        admit: async (channel: Parameters<Room['gate']['admit']>[0]) => {
+        admit: async (channel: Parameters<MembershipFixture['gate']['admit']>[0]) => {
           await channel.read();
           await channel.write(handshakeCodec.encode({ kind: 'grant', responder, certificate }));
         },
@@ -274,12 +274,12 @@ describe('attacks on joining', () => {
   test('a proof that was made for one hub serves no other hub', async () => {
     const host = await founder();
     const invite = await inviteOf(host);
-    const victim = await membershipRoom({ clock: host.clock });
+    const victim = await membershipFixture({ clock: host.clock });
     const heard: Uint8Array[] = [];
     const trap = {
       self: hubKey(),
       gate: {
-        admit: async (channel: Parameters<Room['gate']['admit']>[0]) => {
+        admit: async (channel: Parameters<MembershipFixture['gate']['admit']>[0]) => {
           heard.push(await channel.read());
           throw new AtmoError('NODE_UNAVAILABLE', 'The trap has what it wanted');
         },
@@ -297,10 +297,10 @@ describe('attacks on joining', () => {
     const host = await founder();
     const member = await joined(host);
     await host.authority.revoke({ hub: member.self.hubId });
-    const again = await membershipRoom({ self: member.self, clock: host.clock });
+    const again = await membershipFixture({ self: member.self, clock: host.clock });
     const invite = await inviteOf(host);
     expect((await tryJoin(again, host, invite)).answerer).toBe('revoked');
     // The invite is still good for somebody else.
-    expect((await tryJoin(await membershipRoom({ clock: host.clock }), host, invite)).dialler).toBe('joined');
+    expect((await tryJoin(await membershipFixture({ clock: host.clock }), host, invite)).dialler).toBe('joined');
   });
 });

@@ -6,7 +6,7 @@ import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
 import { auditMembershipChanges } from '../../../src/mesh/membership/membership.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
-test('hubs that join with an invite and revocations from elsewhere stand in the journal, until nobody listens', async () => {
+test('joins with an invite and revocations by other hubs are written to the audit log, until the listener stops', async () => {
   const clock = new ManualClock();
   const events = new EventBus('test', clock);
   const written: unknown[] = [];
@@ -28,7 +28,7 @@ test('hubs that join with an invite and revocations from elsewhere stand in the 
   ]);
 });
 
-test('a journal that cannot be written is told in the log', async () => {
+test('a failure to write the audit log is logged', async () => {
   const clock = new ManualClock();
   const events = new EventBus('test', clock);
   const lines: string[] = [];

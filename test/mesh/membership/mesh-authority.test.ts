@@ -13,7 +13,7 @@ import {
   joined,
   MemoryRootKeyFile,
   meet,
-  membershipRoom,
+  membershipFixture,
   PASSPHRASE,
   refusalOf,
   rejectionOf,
@@ -42,7 +42,7 @@ describe('the root key of a mesh', () => {
   });
 
   test('makes no mesh with a passphrase that is short, nor a second mesh', async () => {
-    const room = await membershipRoom();
+    const room = await membershipFixture();
     expect((await rejectionOf(room.authority.create({ passphrase: 'too short' }))).code).toBe('VALIDATION_ERROR');
     expect([room.authority.hasRootKey(), room.membership.state()]).toEqual([false, 'none']);
     const host = await founder();
@@ -51,13 +51,13 @@ describe('the root key of a mesh', () => {
 
   test('that a kill left behind before the membership was written is taken up by the next try with its passphrase', async () => {
     const rootKeyFile = new MemoryRootKeyFile();
-    const killed = await membershipRoom({ rootKeyFile });
+    const killed = await membershipFixture({ rootKeyFile });
     killed.store.set = () => {
       throw new RangeError('killed');
     };
     await expect(killed.authority.create({ passphrase: PASSPHRASE })).rejects.toThrow('killed');
     const text = rootKeyFile.read();
-    const again = await membershipRoom({ rootKeyFile });
+    const again = await membershipFixture({ rootKeyFile });
     expect((await rejectionOf(again.authority.create({ passphrase: 'another passphrase' }))).code).toBe('PERMISSION_DENIED');
     await again.authority.create({ passphrase: PASSPHRASE });
     expect(rootKeyFile.read()).toBe(text);
@@ -65,7 +65,7 @@ describe('the root key of a mesh', () => {
   });
 
   test('a hub that does not know the time makes no certificates', async () => {
-    const room = await membershipRoom({ isTimeTrusted: false });
+    const room = await membershipFixture({ isTimeTrusted: false });
     const refusal = await rejectionOf(room.authority.create({ passphrase: PASSPHRASE }));
     expect(refusal).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('atmo clock set') });
   });
@@ -76,7 +76,7 @@ describe('the root key of a mesh', () => {
     expect(refusal).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('export-root') });
     expect(host.membership.state()).toBe('member');
     host.authority.leave({ rootKey: 'delete' });
-    expect([host.authority.hasRootKey(), host.membership.state(), (await membershipRoom(host)).membership.state()]).toEqual([
+    expect([host.authority.hasRootKey(), host.membership.state(), (await membershipFixture(host)).membership.state()]).toEqual([
       false,
       'none',
       'none',

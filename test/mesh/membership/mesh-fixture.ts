@@ -5,20 +5,20 @@ import { ControlLinks } from '../../../src/mesh/rpc/control-links.ts';
 import { MemoryEngine } from '../memory-engine.ts';
 import { MemoryNetwork } from '../memory-network.ts';
 import { runClock } from '../run-clock.ts';
-import { membershipRoom, type Room, type RoomOptions } from './membership-fixture.ts';
+import { type MembershipFixture, type MembershipFixtureOptions, membershipFixture } from './membership-fixture.ts';
 
 /** Hubs whose connections are real ones of the engine in memory, gates and control streams included. */
-export class MeshRoom implements AsyncDisposable {
+export class MeshFixture implements AsyncDisposable {
   readonly network: MemoryNetwork;
-  readonly clock: Room['clock'];
+  readonly clock: MembershipFixture['clock'];
   readonly #owned: AsyncDisposable[] = [];
 
-  constructor(clock: Room['clock']) {
+  constructor(clock: MembershipFixture['clock']) {
     this.clock = clock;
     this.network = new MemoryNetwork({ clock });
   }
 
-  async add(room: Room) {
+  async add(room: MembershipFixture) {
     const { self, gate, membership, admission, authority, time, clock, events } = room;
     const host = `${self.hubId}.test`;
     const engine = new MemoryEngine({
@@ -44,8 +44,8 @@ export class MeshRoom implements AsyncDisposable {
     return { ...room, host, engine, links, renewal, dial, join };
   }
 
-  async addNew(options: RoomOptions = {}) {
-    return this.add(await membershipRoom({ clock: this.clock, ...options }));
+  async addNew(options: MembershipFixtureOptions = {}) {
+    return this.add(await membershipFixture({ clock: this.clock, ...options }));
   }
 
   run(ms: number, stepMs?: number): Promise<void> {

@@ -10,7 +10,7 @@ import {
   joined,
   MINUTE_MS,
   meet,
-  membershipRoom,
+  membershipFixture,
   reasonOf,
   refusalOf,
   rootKey,
@@ -18,7 +18,7 @@ import {
 
 describe('the membership of a hub', () => {
   test('is none at first: nobody is trusted, and what needs one says how to get one', async () => {
-    const { membership } = await membershipRoom();
+    const { membership } = await membershipFixture();
     expect([membership.state(), membership.meshId(), membership.own(), membership.hub('hub-0000000000000000')]).toEqual([
       'none',
       undefined,
@@ -35,10 +35,10 @@ describe('the membership of a hub', () => {
   test('survives a restart with the members that were met, so that their tokens verify before they are met again', async () => {
     const host = await founder();
     const member = await joined(host, { permissions: ['light:*'] });
-    const after = await membershipRoom(host);
+    const after = await membershipFixture(host);
     expect(after.membership.meshId()).toBe(host.membership.meshId());
     expect(after.membership.hub(member.self.hubId)).toEqual({ key: member.self.publicKey, permissions: ['light:*'] });
-    const memberAfter = await membershipRoom({ self: member.self, store: member.store, clock: host.clock });
+    const memberAfter = await membershipFixture({ self: member.self, store: member.store, clock: host.clock });
     expect(await meet(memberAfter, after)).toEqual({ dialler: 'admitted', answerer: 'admitted' });
   });
 
@@ -52,7 +52,7 @@ describe('the membership of a hub', () => {
     expect(member.membership.state()).toBe('expired');
   });
 
-  test('tells once, within a minute, that a member expired', async () => {
+  test('reports once, within a minute, that a member expired', async () => {
     const host = await founder();
     const member = await joined(host);
     const lost: unknown[] = [];
@@ -61,7 +61,7 @@ describe('the membership of a hub', () => {
     expect(lost).toEqual([[member.self.hubId, 'expired']]);
   });
 
-  test('tells at once that a member was revoked, and cannot be stopped by a listener of no use', async () => {
+  test('reports at once that a member was revoked, although a listener throws', async () => {
     const host = await founder();
     const [member, unmet] = [await joined(host), hubKey()];
     const lost: unknown[] = [];
@@ -92,7 +92,7 @@ describe('the membership of a hub', () => {
     expect(host.membership.hub(member.self.hubId)).toBeUndefined();
   });
 
-  test('a hub that hears of its own end trusts nobody and lets nobody in', async () => {
+  test('a hub that receives its own revocation trusts nobody and admits nobody', async () => {
     const host = await founder();
     const [member, witness] = [await joined(host), await joined(host)];
     await meet(witness, member);
@@ -105,7 +105,7 @@ describe('the membership of a hub', () => {
 
   test('keeps the newest certificate of a hub, whatever older one it shows later', async () => {
     const root = rootKey();
-    const [one, other] = [await membershipRoom(), hubKey()];
+    const [one, other] = [await membershipFixture(), hubKey()];
     enterAsFounder(one, root);
     const wide = inviterCertificate(root, { key: other.publicKey, permissions: ['*'] }, one.time);
     one.clock.advance(5000);
@@ -113,12 +113,12 @@ describe('the membership of a hub', () => {
     one.membership.admit(narrow);
     one.membership.admit(wide);
     expect(one.membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
-    expect((await membershipRoom(one)).membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
+    expect((await membershipFixture(one)).membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
   });
 
   test('remembers a bounded number of hubs: the ended go first, then those that were longest not met', async () => {
     const root = rootKey();
-    const room = await membershipRoom();
+    const room = await membershipFixture();
     const { self } = room;
     enterAsFounder(room, root);
     const hubs = Array.from({ length: MAX_KNOWN_MEMBERS + 2 }, hubKey);
@@ -148,10 +148,10 @@ describe('the membership of a hub', () => {
   test('of a hub that got a new key is told to the owner and not used; another mesh can be entered then', async () => {
     const host = await founder();
     const member = await joined(host);
-    const renamed = await membershipRoom({ store: member.store, clock: host.clock });
+    const renamed = await membershipFixture({ store: member.store, clock: host.clock });
     expect(renamed.membership.state()).toBe('none');
     await joined(host, { self: renamed.self, store: member.store });
-    expect((await membershipRoom({ self: renamed.self, store: member.store })).membership.state()).toBe('member');
+    expect((await membershipFixture({ self: renamed.self, store: member.store })).membership.state()).toBe('member');
   });
 
   test('leaves nothing of a former mesh to the next one', async () => {
@@ -162,7 +162,7 @@ describe('the membership of a hub', () => {
     mover.authority.leave({ rootKey: 'keep' });
     expect([mover.membership.state(), mover.membership.statements()]).toEqual(['none', []]);
     await joined(second, { self: mover.self, store: mover.store });
-    const after = await membershipRoom({ self: mover.self, store: mover.store });
+    const after = await membershipFixture({ self: mover.self, store: mover.store });
     expect(after.membership.meshId()).toBe(second.membership.meshId());
     expect([after.membership.revokedHubs(), after.membership.members().length]).toEqual([[], 1]);
   });
@@ -175,7 +175,7 @@ describe('the membership of a hub', () => {
     // The record is gone, the rest is not.
     mover.store.delete('mesh.membership', 'own');
     await joined(second, { self: mover.self, store: mover.store });
-    const after = await membershipRoom({ self: mover.self, store: mover.store });
+    const after = await membershipFixture({ self: mover.self, store: mover.store });
     expect(after.membership.hub(second.self.hubId)).toBeDefined();
   });
 
@@ -189,7 +189,7 @@ describe('the membership of a hub', () => {
   test("another hub's certificate is never taken for the own one", async () => {
     const host = await founder();
     const { certificate } = (await joined(host)).membership.requireOwn();
-    const thief = await membershipRoom();
+    const thief = await membershipFixture();
     const refusal = refusalOf(() => thief.membership.enter({ rootKey: host.membership.record().rootKey, certificate, addresses: [] }));
     expect(reasonOf(refusal)).toBe('certificate_of_another');
     expect(thief.membership.state()).toBe('none');
@@ -207,7 +207,7 @@ describe('the membership of a hub', () => {
     expect(member.membership.requireOwn()).toBe(newer);
   });
 
-  test('changes are told as events that hold no secrets', async () => {
+  test('changes are emitted as events without secrets', async () => {
     const host = await founder();
     const member = await joined(host);
     await host.authority.revoke({ hub: member.self.hubId });

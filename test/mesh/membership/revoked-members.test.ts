@@ -57,7 +57,7 @@ describe('revoked members', () => {
     expect(revoked.covers(inviterMember)).toBe(false);
   });
 
-  test('what a hub said before it was revoked itself still holds, in whatever order it is heard', () => {
+  test('the statements of a hub stay valid after its own revocation, in whatever order they arrive', () => {
     const [said, ended] = [statement(guestOfDeputy.hubId, deputy), statement(deputy.hubId, 'root')];
     const [one, other] = [list().revoked, list().revoked];
     for (const each of [said, ended]) one.merge(each);
@@ -99,7 +99,7 @@ describe('revoked members', () => {
     expect(list(store).revoked.statements()).toHaveLength(1);
   });
 
-  test('what the disk does not take holds all the same, and is written when it is said again', () => {
+  test('a statement that the disk did not take is valid all the same, and the next merge writes it', () => {
     const { revoked, store } = list();
     const said = statement(guest.hubId, inviter);
     const set = store.set.bind(store);
@@ -113,7 +113,7 @@ describe('revoked members', () => {
     expect(list(store).revoked.covers(guestMember)).toBe(true);
   });
 
-  test('hubs that heard the same statements know the same, in any order and however often', () => {
+  test('hubs with the same statements have the same set, in any order and however often they merge', () => {
     const hubs = [guest.hubId, guestOfDeputy.hubId, deputy.hubId];
     const all = hubs.flatMap((hub) => [
       statement(hub, 'root', 1),

@@ -5,7 +5,7 @@ import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom, type Tap } from './call-fixture.ts';
+import { CallFixture, type Tap } from './call-fixture.ts';
 
 const BYTES = { type: 'string', contentEncoding: 'base64', description: 'A picture' };
 const image = randomBytes(1_000_000).toString('base64');
@@ -23,7 +23,7 @@ const camera = makeTool({
 
 /** Three hubs in a line, the first of which asks the last; bytes of frames that each sends are counted. */
 async function line() {
-  const room = await CallRoom.of(3);
+  const room = await CallFixture.of(3);
   await room.connect([0, 1], [1, 2]);
   const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
   executor.registry.register(camera);

@@ -13,7 +13,7 @@ import { ToolDirectory } from '../../../src/tools/registry/tool-directory.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makeRoom, NO_OTHERS } from '../../calls/pipeline-fixture.ts';
-import { CountedDrops, type HubIdentity, identities, LinkRoom } from './link-fixture.ts';
+import { CountedDrops, type HubIdentity, identities, LinkFixture } from './link-fixture.ts';
 
 export const HOUR_MS = 3_600_000;
 
@@ -54,9 +54,9 @@ function principalOfText(text: string, nowMs: number): Principal {
 }
 
 /** Hubs with links, pipelines and everything that calls between them need, in memory and on one clock. */
-export class CallRoom {
-  readonly links: LinkRoom;
-  readonly hubs: Awaited<ReturnType<CallRoom['add']>>[] = [];
+export class CallFixture {
+  readonly links: LinkFixture;
+  readonly hubs: Awaited<ReturnType<CallFixture['add']>>[] = [];
   readonly members = new Map<string, HubIdentity>();
   /** Next hops by `from>to`. */
   readonly ways = new Map<string, HubId>();
@@ -67,14 +67,14 @@ export class CallRoom {
   /** Changes what hubs show for their callers. */
   claims: Partial<TokenClaims> = {};
 
-  static async of(count: number, options: { readonly latencyMs?: number; readonly relays?: boolean } = {}): Promise<CallRoom> {
-    const room = new CallRoom(options);
+  static async of(count: number, options: { readonly latencyMs?: number; readonly relays?: boolean } = {}): Promise<CallFixture> {
+    const room = new CallFixture(options);
     for (const identity of identities(count)) room.hubs.push(await room.add(identity, options));
     return room;
   }
 
   constructor(options: { readonly latencyMs?: number }) {
-    this.links = new LinkRoom(options);
+    this.links = new LinkFixture(options);
   }
 
   get clock() {

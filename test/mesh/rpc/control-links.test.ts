@@ -4,14 +4,14 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import { CONTROL_PROTOCOL } from '../../../src/mesh/rpc/control-links.ts';
 import type { IncomingRequest, RequestHandler } from '../../../src/mesh/rpc/peer-link.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
-import { identities, LinkRoom, never, requireLink } from './link-fixture.ts';
+import { identities, LinkFixture, never, requireLink } from './link-fixture.ts';
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 const bytes = (value: string) => Buffer.from(value);
 const echo: RequestHandler = async ({ body }) => body;
 
 async function pair(options: { readonly rate?: { burst: number; perSecond: number }; readonly latencyMs?: number } = {}) {
-  const room = new LinkRoom(options);
+  const room = new LinkFixture(options);
   const [low, high] = identities(2);
   if (!low || !high) throw new Error('two are needed');
   const a = await room.add(low, options);
@@ -43,7 +43,7 @@ describe('a control stream', () => {
   });
 
   test('is one, whoever dialled and however often', async () => {
-    const room = new LinkRoom();
+    const room = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
     await room.add(high);
@@ -55,7 +55,7 @@ describe('a control stream', () => {
   });
 
   test('is opened by the hub with the higher id when the other one does not', async () => {
-    const room = new LinkRoom();
+    const room = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
     const a = await room.add(low, { linksRun: false });
@@ -361,7 +361,7 @@ describe('a peer that breaks the rules', () => {
   };
 
   test.each(Object.entries(violations))('%s and loses its link', async (_, frames) => {
-    const room = new LinkRoom();
+    const room = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
     const a = await room.add(low, { linksRun: false });

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { type Frame, frameCodec } from '../../../src/codec/messages/connection.ts';
 import { CONTROL_PROTOCOL } from '../../../src/mesh/rpc/control-links.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
-import { identities, LinkRoom, never, requireLink } from './link-fixture.ts';
+import { identities, LinkFixture, never, requireLink } from './link-fixture.ts';
 
 const NOTHING = new Uint8Array();
 
 /** A hub with a link, and the bare stream of a peer that sends and reads frames by hand. */
 async function stage() {
-  const room = new LinkRoom();
+  const room = new LinkFixture();
   const [low, high] = identities(2);
   if (!low || !high) throw new Error('two are needed');
   const peer = await room.add(low, { linksRun: false });

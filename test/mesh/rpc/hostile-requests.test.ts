@@ -12,12 +12,12 @@ import type { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { RequestKind } from '../../../src/mesh/rpc/peer-link.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom, HOUR_MS, tokenText } from './call-fixture.ts';
+import { CallFixture, HOUR_MS, tokenText } from './call-fixture.ts';
 import { identities, never, requireLink } from './link-fixture.ts';
 
 /** Two members; the first sends what it likes. */
 async function stage(count = 2) {
-  const room = await CallRoom.of(count);
+  const room = await CallFixture.of(count);
   await room.connect([0, 1]);
   const [entry, executor] = [room.hub(0), room.hub(1)];
   let runs = 0;
@@ -222,7 +222,7 @@ describe('a token', () => {
   });
 
   test('goes no further than it may', async () => {
-    const room = await CallRoom.of(3);
+    const room = await CallFixture.of(3);
     await room.connect([0, 1], [1, 2]);
     const tool = makeTool({});
     room.hub(2).registry.register(tool);

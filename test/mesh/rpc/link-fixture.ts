@@ -52,7 +52,7 @@ interface HubOptions {
 }
 
 /** Engines in one memory network, each with its links. */
-export class LinkRoom implements AsyncDisposable {
+export class LinkFixture implements AsyncDisposable {
   readonly #latencyMs: number;
   readonly clock = new ManualClock();
   readonly network: MemoryNetwork;

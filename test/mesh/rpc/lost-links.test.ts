@@ -4,7 +4,7 @@ import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom } from './call-fixture.ts';
+import { CallFixture } from './call-fixture.ts';
 import { requireLink } from './link-fixture.ts';
 
 /** Frames of a conversation other than those of the heartbeat. */
@@ -33,7 +33,7 @@ const accidents: fc.Arbitrary<Accident> = fc.record({
 
 /** Makes one call of a tool that acts while the connection breaks as told. */
 async function callThrough({ cuts, where, awayMs, runsMs }: Accident) {
-  const room = await CallRoom.of(2);
+  const room = await CallFixture.of(2);
   await room.connect([0, 1]);
   const [entry, executor] = [room.hub(0), room.hub(1)];
   let runs = 0;
@@ -101,7 +101,7 @@ describe('a call that acts, wherever its connection breaks', () => {
 
 describe('a lost call', () => {
   test('that only reads is given up after two seconds, so that another hub can be asked', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     await room.connect([0, 1]);
     const tool = makeTool({ handler: () => new Promise(() => {}) });
     room.hub(1).registry.register(tool);
@@ -117,7 +117,7 @@ describe('a lost call', () => {
   });
 
   test('is found again over another way', async () => {
-    const room = await CallRoom.of(3);
+    const room = await CallFixture.of(3);
     await room.connect([0, 1], [1, 2], [0, 2]);
     const gate = Promise.withResolvers<Json>();
     let runs = 0;
@@ -138,7 +138,7 @@ describe('a lost call', () => {
   });
 
   test('that was given up does not run when its request comes late, over a hub in between', async () => {
-    const room = await CallRoom.of(3);
+    const room = await CallFixture.of(3);
     await room.connect([0, 1], [1, 2]);
     const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
     let runs = 0;
@@ -165,7 +165,7 @@ describe('a lost call', () => {
   });
 
   test('of a hub that started anew meanwhile has an unknown outcome at once', async () => {
-    const room = await CallRoom.of(3);
+    const room = await CallFixture.of(3);
     await room.connect([0, 1]);
     const [entry, executor] = [room.hub(0), room.hub(1)];
     const tool = actingTool(() => new Promise(() => {}));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { EventType, HubEvent } from '../../../src/core/events.ts';
-import { CallRoom, HOUR_MS } from './call-fixture.ts';
+import { CallFixture, HOUR_MS } from './call-fixture.ts';
 
 const agent: Principal = { id: 'agent-1', kind: 'agent', permissions: ['*'] };
 
@@ -14,7 +14,7 @@ async function listening(
   } = {},
 ) {
   const { hubs = 2, ttlMs = HOUR_MS, ...wish } = options;
-  const room = await CallRoom.of(hubs);
+  const room = await CallFixture.of(hubs);
   await room.connect(...Array.from({ length: hubs - 1 }, (_, index) => [index, index + 1] as const));
   room.claims = { expiresAtMs: room.clock.now() + ttlMs };
   const [entry, executor] = [room.hub(0), room.hub(hubs - 1)];
@@ -99,7 +99,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('to a hub that cannot be reached fails at once', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     const signal = new AbortController().signal;
     const refused = room.hub(0).client.events.subscribe(room.hub(1).id, { principal: agent, signal }, () => {});
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
@@ -133,7 +133,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('is refused when callers of one hub have too many', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     await room.connect([0, 1]);
     const signal = new AbortController().signal;
     const told: string[] = [];

@@ -3,14 +3,14 @@ import type { JobView } from '../../../src/calls/request-and-answer.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom } from './call-fixture.ts';
+import { CallFixture } from './call-fixture.ts';
 
 const agent: Principal = { id: 'agent-1', kind: 'agent', permissions: ['*'] };
 const stranger: Principal = { id: 'agent-2', kind: 'agent', permissions: ['*'] };
 const signal = new AbortController().signal;
 
 async function started() {
-  const room = await CallRoom.of(2);
+  const room = await CallFixture.of(2);
   await room.connect([0, 1]);
   const [entry, executor] = [room.hub(0), room.hub(1)];
   const gate = Promise.withResolvers<Json>();
@@ -80,7 +80,7 @@ describe('a job on another hub', () => {
   });
 
   test('that a tool does not run as is refused', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     await room.connect([0, 1]);
     const tool = makeTool({ execution: { async_allowed: false } });
     room.hub(1).registry.register(tool);

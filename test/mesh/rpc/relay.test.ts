@@ -5,10 +5,10 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom, type Tap } from './call-fixture.ts';
+import { CallFixture, type Tap } from './call-fixture.ts';
 
 async function line(tool = makeTool({ handler: async (_, { nodeId }) => nodeId }), options = {}) {
-  const room = await CallRoom.of(3, options);
+  const room = await CallFixture.of(3, options);
   await room.connect([0, 1], [1, 2]);
   const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
   executor.registry.register(tool);
@@ -61,7 +61,7 @@ describe('a hub in between', () => {
   });
 
   test('does not hand on what has no hops left', async () => {
-    const room = await CallRoom.of(4);
+    const room = await CallFixture.of(4);
     await room.connect([0, 1], [1, 2], [2, 3]);
     const tool = makeTool({});
     room.hub(3).registry.register(tool);

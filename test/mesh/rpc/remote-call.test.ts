@@ -3,12 +3,12 @@ import { frameCodec } from '../../../src/codec/messages/connection.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
-import { CallRoom } from './call-fixture.ts';
+import { CallFixture } from './call-fixture.ts';
 
 const acting = { side_effects: true };
 
 async function pairWith(tool: ReturnType<typeof makeTool>, options = {}) {
-  const room = await CallRoom.of(2, options);
+  const room = await CallFixture.of(2, options);
   await room.connect([0, 1]);
   const [entry, executor] = [room.hub(0), room.hub(1)];
   executor.registry.register(tool);
@@ -80,7 +80,7 @@ describe('a call of a tool on another hub', () => {
   });
 
   test('that needs an approval names it and the hub where it waits', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     await room.connect([0, 1]);
     const [entry, executor] = [room.hub(0), room.hub(1)];
     const tool = makeTool({
@@ -164,7 +164,7 @@ describe('a call of a tool on another hub', () => {
   });
 
   test('a hub to which no way leads is NODE_UNAVAILABLE at once', async () => {
-    const room = await CallRoom.of(2);
+    const room = await CallFixture.of(2);
     const tool = makeTool({});
     const nowhere = room.hub(0).client.router.forward(room.hub(1).id, room.forwarded(tool));
     await expect(nowhere).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });

@@ -7,7 +7,7 @@ import { PartReader, PartSigner } from '../../../src/mesh/rpc/signed-answers.ts'
 import type { CallChunk } from '../../../src/tools/definition/notifications.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { toolOf } from '../../tools/registry/remote-tools-fake.ts';
-import { CallRoom } from './call-fixture.ts';
+import { CallFixture } from './call-fixture.ts';
 import { CountedDrops } from './link-fixture.ts';
 
 const SCAN = { name: 'scan', execution: { stream_supported: true } };
@@ -59,7 +59,7 @@ describe('parts of an answer', () => {
 
 /** Hubs in a row, of which the last has a tool that tells how far it is. */
 async function row(count: number, definition: Record<string, unknown> = SCAN) {
-  const room = await CallRoom.of(count);
+  const room = await CallFixture.of(count);
   await room.connect(...Array.from({ length: count - 1 }, (_, index) => [index, index + 1] as const));
   const [entry, executor] = [room.hub(0), room.hub(count - 1)];
   executor.registry.register(
