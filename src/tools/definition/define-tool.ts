@@ -10,7 +10,7 @@ import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
 
-/** A tool in the words of TypeScript; what is left out gets the careful value. */
+/** The declaration of a tool in TypeScript; absent members get the careful value. */
 export interface ToolDeclaration<S extends Shape> {
   readonly name: string;
   /** Default `core`. */
@@ -30,16 +30,16 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
-  /** It replaces or ends something for good, or has other tools do so, and neither its name nor its danger says it. */
+  /** It replaces or ends something for good, or has other tools do so, and neither its name nor `isDangerous` shows that. */
   readonly isDestructive?: true;
   /** Distinct persons who have to approve a dangerous call; default 1. */
   readonly approvalsNeeded?: number;
-  /** What the journal keeps beside hashes; default everything but secrets. */
+  /** Values that the audit log stores beside hashes; default all but secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
-  /** It tells parts of its result with `context.progress`. */
+  /** It sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
-  /** Goes to a hub with a GPU where one has it as well. */
+  /** Is routed to a hub with a GPU where such a hub has the tool as well. */
   readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
   /** The hub's default when absent. */
@@ -52,14 +52,14 @@ export interface ToolDeclaration<S extends Shape> {
   /** Names or roles of the hubs that may run it; any when absent. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
-  /** Room of what it acts on. */
+  /** Room of the device that it acts on. */
   readonly area?: string;
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
 }
 
-/** A tool from its declaration and handler; the handler's parameters have the types of `parameters`. */
+/** Makes a tool of its declaration and handler; the handler's parameters have the types of `parameters`. */
 export function defineTool<const S extends Shape>(
   declaration: ToolDeclaration<S>,
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
@@ -78,7 +78,7 @@ export function defineTool<const S extends Shape>(
   };
 }
 
-/** Names that people give are kept as they are seen, before anything is looked up by them. */
+/** Names that people give are normalized before anything is found by them. */
 function canonicalizerOf<S extends Shape>({ canonicalize }: ToolDeclaration<S>, schema: JsonSchema): RegisteredTool['canonicalize'] {
   const named = hasGivenNames(schema) ? (params: JsonObject) => withGivenNames(schema, params) : undefined;
   if (!canonicalize) return named;
@@ -154,12 +154,12 @@ export type Shape = Readonly<Record<string, Parameter<unknown>>>;
 type ValueOf<P> = P extends Parameter<infer T, infer _> ? T : never;
 type OptionalKeys<S extends Shape> = { [K in keyof S]: undefined extends ValueOf<S[K]> ? K : never }[keyof S];
 
-/** What a handler gets for a shape: defaults are filled in, so only `.optional()` members may be absent. */
+/** The values that a handler gets for a shape: defaults are filled in, so only `.optional()` members may be absent. */
 export type ValuesOf<S extends Shape> = { readonly [K in Exclude<keyof S, OptionalKeys<S>>]: ValueOf<S[K]> } & {
   readonly [K in OptionalKeys<S>]?: Exclude<ValueOf<S[K]>, undefined>;
 };
 
-/** Said in full: models guess what a schema without a type means. */
+/** All types by name: models guess at a schema without a type. */
 const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
 interface Wording<T> {
@@ -175,7 +175,7 @@ interface Wording<T> {
 }
 
 interface TextRules extends Wording<string> {
-  /** It is what people call something from now on: kept as one line without hidden characters. */
+  /** It is a new name for something: stored as one line without hidden characters. */
   readonly isGivenName?: boolean;
   readonly pattern?: string;
   readonly minLength?: number;
@@ -257,13 +257,8 @@ function parameter<T>(schema: JsonSchema): Parameter<T, 'required'> {
   return { schema, presence: 'required', optional: () => ({ ...parameter<T | undefined>(schema), presence: 'optional' }) };
 }
 
-function keywords(rules: object): JsonSchema {
-  const { secret, secretMembers, isGivenName, unit, ...rest } = rules as {
-    readonly isGivenName?: boolean;
-    readonly secret?: boolean;
-    readonly secretMembers?: boolean;
-    readonly unit?: string;
-  };
+function keywords(rules: Pick<TextRules, 'isGivenName'> & Pick<Wording<unknown>, 'secret' | 'secretMembers'> & Pick<NumberRules, 'unit'>) {
+  const { secret, secretMembers, isGivenName, unit, ...rest } = rules;
   return {
     ...rest,
     ...(secret === true && { 'x-secret': true }),
@@ -273,10 +268,10 @@ function keywords(rules: object): JsonSchema {
   };
 }
 
-/** Marks a text as what somebody calls something from now on. */
+/** Keyword of a text that is a new name for something. */
 export const GIVEN_NAME = 'x-given-name';
 
-/** True where a schema has such a text, however deep. */
+/** Returns whether a schema has such a text, however deep. */
 function hasGivenNames(schema: JsonSchema): boolean {
   let found = false;
   visitSchema(schema, (child) => {
@@ -285,7 +280,7 @@ function hasGivenNames(schema: JsonSchema): boolean {
   return found;
 }
 
-/** The parameters with the names in them as they are kept. VALIDATION_ERROR for a name of which nobody would see anything. */
+/** Returns the parameters with normalized names. VALIDATION_ERROR for a name without a visible character. */
 function withGivenNames(schema: JsonSchema, params: JsonObject): JsonObject {
   const kept = normalizeNames(schema, params, '');
   return isJsonObject(kept) ? kept : params;

@@ -16,11 +16,11 @@ export interface LintFinding {
 
 /** An idempotency key outlives any call by this. */
 const MAX_TIMEOUT_MS = 86_400_000;
-const SAYS_TYPE = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
+const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
 /**
- * What a definition does wrong as a whole: texts that a model needs, examples that its own schema refuses, permissions
- * that would let anybody act, properties that are not declared, bounds that could not be kept.
+ * Returns the mistakes of a definition: missing texts that a model needs, examples that its own schema rejects, permissions that would
+ * let anybody act, properties that are not declared, bounds that could not be kept.
  */
 export function lintDefinition(
   definition: ToolDefinition,
@@ -47,11 +47,11 @@ function lintDescription(definition: ToolDefinition): readonly LintFinding[] {
 function lintSchema(schema: JsonSchema, pointer: string): readonly LintFinding[] {
   if (schema.type !== 'object') return [error(`${pointer}/type`, 'The root type of parameters has to be "object"')];
   const properties = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {});
-  const silent = properties.flatMap(([name, property]) => lintProperty(property, `${pointer}/properties/${pointerSegment(name)}`));
+  const unclear = properties.flatMap(([name, property]) => lintProperty(property, `${pointer}/properties/${pointerSegment(name)}`));
   const required = Array.isArray(schema.required) ? schema.required : [];
   const absent = required.filter((name) => !properties.some(([known]) => known === name));
   return [
-    ...silent,
+    ...unclear,
     ...absent.map((name) => error(`${pointer}/required`, `Required parameter ${JSON.stringify(name)} is not among the properties`)),
     ...lintReferences(schema, pointer),
   ];
@@ -60,8 +60,8 @@ function lintSchema(schema: JsonSchema, pointer: string): readonly LintFinding[]
 function lintProperty(property: unknown, pointer: string): readonly LintFinding[] {
   if (!isSchemaObject(property)) return [];
   const findings: LintFinding[] = [];
-  const saysAnything = Object.keys(property).every((key) => key === 'description' || key === 'title' || key.startsWith('x-'));
-  if (!SAYS_TYPE.some((key) => key in property) && !(saysAnything && 'description' in property)) {
+  const hasOnlyWording = Object.keys(property).every((key) => key === 'description' || key === 'title' || key.startsWith('x-'));
+  if (!TYPE_KEYWORDS.some((key) => key in property) && !(hasOnlyWording && 'description' in property)) {
     findings.push(warning(pointer, 'The parameter has no type'));
   }
   if (typeof property.description !== 'string' || property.description.trim() === '') {
@@ -81,7 +81,7 @@ function lintReferences(schema: JsonSchema, pointer: string): readonly LintFindi
   return findings;
 }
 
-/** What could not be masked would stand in the journal. */
+/** A value that cannot be masked would be in the audit log. */
 function lintSecrets({ parameters, returns }: ToolDefinition): readonly LintFinding[] {
   const open = Object.entries({ parameters, returns }).filter(([, schema]) => hasUnmaskableSecrets(schema));
   return open.map(([name]) =>
@@ -105,7 +105,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Source 001: what replay and the bounds of a call rely on has to be declared, and has to be possible. */
+/** Replay and the bounds of a call rely on these declarations, which have to be possible. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -150,12 +150,12 @@ function warning(pointer: string, message: string): LintFinding {
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
 /** Parameters that name another resource, unless the permission is for one thing already or for the hub as a whole. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
-/** Held by the owner alone: there is nothing to narrow. */
+/** Only the owner has such permissions: there is nothing to narrow. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
 
 /**
- * What is wrong with the permissions that a tool requires: malformed ones, templates that
- * cannot be filled, a tool that acts and requires nothing, a tool on one thing that requires no permission for it.
+ * Returns the mistakes in the permissions that a tool requires: malformed ones, templates that cannot be filled, a tool that acts and
+ * requires nothing, a tool on one thing that requires no permission for it.
  */
 export function permissionProblems(definition: ToolDefinition): readonly string[] {
   const { permissions } = definition.requires;
@@ -191,7 +191,7 @@ function requirementProblem(permission: string, names: readonly string[]): strin
   return parsePermission(permission.replaceAll(/\{\w+\}/g, 'x')) ? undefined : `${shown} can never be a valid permission`;
 }
 
-/** `{a}{b}` or `x-{a}` would let one value take over a part of the next. */
+/** With `{a}{b}` or `x-{a}` one value could extend into the next. */
 function hasWholeSegments(template: string): boolean {
   const [namespace = '', action = '', ...resource] = template.split(':');
   if (isTemplate(namespace) || isTemplate(action)) return false;

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
-import { copyJson, copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
+import { copyJson, copyJsonObject, RESULT_LIMITS, snakeJson } from '../schema/plain-json.ts';
 import { RecordReader } from '../schema/record-reader.ts';
 import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
 import { isLineNumber, isParameterNameSecret, withSecretMembers } from '../schema/secrets.ts';
@@ -14,9 +14,9 @@ const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefin
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * A definition in the public form (snake_case, bare or in a `tool` wrapper, `requires` as object or bare
- * list) as the internal one with every member present. What is not said gets the careful value: side effects yes,
- * idempotent no, async no. VALIDATION_ERROR with a JSON pointer for unknown keys, wrong types and a missing description.
+ * Returns the internal form, with every member present, of a definition in the public form (snake_case, bare or in a `tool` wrapper,
+ * `requires` as object or bare list). Absent members get the careful value: side effects yes, idempotent no, async no. VALIDATION_ERROR
+ * with a JSON pointer for unknown keys, wrong types and a missing description.
  */
 export function normalizeDefinition(input: unknown): ToolDefinition {
   const outer = new RecordReader(copyJson(input, DEFINITION_LIMITS));
@@ -47,6 +47,8 @@ function checkSchemaId(reader: RecordReader): void {
 
 function readDefinition(tool: RecordReader): ToolDefinition {
   const metadata = tool.child('metadata');
+  // Read in any case: the reader refuses members that nobody reads.
+  const insideTitle = metadata.text('title');
   const requires = readRequires(tool);
   const isDangerous = tool.flag('dangerous') ?? metadata.flag('dangerous') ?? requires.needsConfirmation;
   const definition: ToolDefinition = {
@@ -61,7 +63,7 @@ function readDefinition(tool: RecordReader): ToolDefinition {
     routing: readRouting(tool.child('routing')),
     metadata: {
       ...readMetadata(metadata),
-      title: readFromEither(tool, metadata, 'title') ?? titleFrom(tool.requiredText('name')),
+      title: tool.text('title') ?? insideTitle ?? titleFrom(tool.requiredText('name')),
       category: readCategory(tool, metadata),
       tags: tool.texts('tags') ?? metadata.texts('tags') ?? [],
       isDangerous,
@@ -110,8 +112,8 @@ function readParameters(tool: RecordReader): JsonSchema {
 }
 
 /**
- * Journals keep what calls were given. The schema says what is secret, by `x-secret` or else `writeOnly`; where it says nothing, the name
- * does, such as `pin`, unless the parameter is a number of a GPIO line.
+ * The audit log stores parameters. A schema marks a secret one by `x-secret` or else `writeOnly`; without either its name decides, such
+ * as `pin`, unless the parameter is a number of a GPIO line.
  */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
@@ -179,17 +181,12 @@ function readCategory(tool: RecordReader, metadata: RecordReader): Category {
   return outside ?? inside ?? 'managing';
 }
 
-function readFromEither(tool: RecordReader, metadata: RecordReader, key: string): string | undefined {
-  const inside = metadata.text(key);
-  return tool.text(key) ?? inside;
-}
-
 function titleFrom(name: string): string {
   const words = name.replace(/[_.-]+/g, ' ').trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** `"type": "any"` says nothing and is no JSON Schema: it goes, everywhere in the schema. */
+/** Removes `"type": "any"` everywhere in the schema: it restricts nothing and is no JSON Schema. */
 function normalizeSchema(schema: JsonObject): JsonSchema {
   return mapSchema(schema, (child) => {
     if (child.type !== 'any') return child;
@@ -205,7 +202,8 @@ export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'
 
 /** A definition in the public form; `normalizeDefinition` turns it back into an equal one. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {
-  const { name, namespace, version, description, parameters, returns } = definition;
+  const { name, namespace, version, description, parameters, returns, requires, routing, metadata } = definition;
+  const { title, category, tags, author, examples, device, area, createdBy } = metadata;
   const tool = {
     name,
     namespace,
@@ -213,25 +211,21 @@ export function toPublicDefinition(definition: ToolDefinition): JsonObject {
     description,
     parameters,
     returns,
-    requires: publicRequires(definition),
+    requires: {
+      capabilities: requires.capabilities,
+      permissions: requires.permissions,
+      network: requires.network,
+      gpu: requires.gpu,
+      gpu_preferred: requires.gpuPreferred,
+      multi_party: metadata.approvalsNeeded,
+    },
     execution: publicExecution(definition.execution),
-    routing: publicRouting(definition.routing),
-    metadata: publicMetadata(definition.metadata),
-    dangerous: definition.metadata.isDangerous,
-    audit: publicAudit(definition.metadata.audit),
+    routing: snakeJson(routing),
+    metadata: { title, category, tags, author, examples, device, area, created_by: createdBy },
+    dangerous: metadata.isDangerous,
+    audit: snakeJson(metadata.audit),
   };
   return copyJsonObject({ $schema: TOOL_SCHEMA_ID, tool }, RESULT_LIMITS);
-}
-
-function publicRequires({ requires, metadata }: ToolDefinition): object {
-  return {
-    capabilities: requires.capabilities,
-    permissions: requires.permissions,
-    network: requires.network,
-    gpu: requires.gpu,
-    gpu_preferred: requires.gpuPreferred,
-    multi_party: metadata.approvalsNeeded,
-  };
 }
 
 function publicExecution(execution: ToolDefinition['execution']): object {
@@ -247,22 +241,4 @@ function publicExecution(execution: ToolDefinition['execution']): object {
     max_fuel: execution.maxFuel,
     max_params_bytes: execution.maxParamsBytes,
   };
-}
-
-function publicRouting(routing: ToolDefinition['routing']): object {
-  return {
-    prefer_local: routing.preferLocal,
-    node_affinity: routing.nodeAffinity,
-    hop_limit: routing.hopLimit,
-    prefer_gpu: routing.preferGpu,
-  };
-}
-
-function publicMetadata(metadata: ToolDefinition['metadata']): object {
-  const { title, category, tags, author, examples, device, area, createdBy } = metadata;
-  return { title, category, tags, author, examples, device, area, created_by: createdBy };
-}
-
-function publicAudit({ logParams, logResult, notifyAdmins }: ToolDefinition['metadata']['audit']): object {
-  return { log_params: logParams, log_result: logResult, notify_admins: notifyAdmins };
 }

@@ -5,7 +5,7 @@ import { normalizeDefinition } from './public-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** What a class tool answers. */
+/** The result of a class tool. */
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
   | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
@@ -24,17 +24,17 @@ export abstract class ToolClass {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }
 
-  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  /** Releases the tool's resources; is called when it is removed and when the hub stops. */
   async shutdown(): Promise<void> {}
 
-  /** What a model needs to call the tool. */
+  /** Returns the parts of the definition that a model needs to call the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: ToolDefinition['parameters'] } {
     const { name, description, parameters } = normalizeDefinition(this.definition);
     return { name, description, parameters };
   }
 }
 
-/** A class tool as the registry takes it: validated by its own `validate`, its failures as errors of the one table. */
+/** Returns a class tool for the registry: parameters pass its own `validate`, its failures become errors of the table. */
 export function fromToolClass(tool: ToolClass): RegisteredTool {
   const definition = normalizeDefinition(tool.definition);
   return {
@@ -45,21 +45,21 @@ export function fromToolClass(tool: ToolClass): RegisteredTool {
   };
 }
 
-/** The result itself; an unsuccessful one is thrown with its own code where the table has it: it is what the tool says, and no bug. */
+/** Returns the result; throws a failure with its own code where the table of errors has it: the tool reports it, so it is no bug. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
   throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
 }
 
-/** Something that the hub has and the tools that come with it. */
+/** A capability of the hub with its tools. */
 export interface CapabilityHandler {
-  /** What the hub has, such as `vision`: a record of its own, apart from the tools. */
+  /** The capability itself, such as `vision`. */
   readonly capability: { readonly type: string; readonly description: string };
   readonly tools: readonly ToolDefinition[];
   getToolHandler(name: string): ToolClass | undefined;
 }
 
-/** The tools of a capability; each needs the capability from now on. CONFIG_INVALID when a listed tool has no handler. */
+/** Returns the tools of a capability, each of which requires it. CONFIG_INVALID when a listed tool has no handler. */
 export function toolsOfCapability(handler: CapabilityHandler): readonly RegisteredTool[] {
   return handler.tools.map((definition) => {
     const toolHandler = handler.getToolHandler(definition.name);
@@ -70,7 +70,7 @@ export function toolsOfCapability(handler: CapabilityHandler): readonly Register
   });
 }
 
-/** A capability from its class tools. */
+/** Makes a capability of class tools. */
 export function capabilityOf(capability: CapabilityHandler['capability'], handlers: readonly ToolClass[]): CapabilityHandler {
   const byName = new Map(handlers.map((handler) => [normalizeDefinition(handler.definition).name, handler]));
   return {

@@ -8,7 +8,7 @@ const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const MAX_VERSION_LENGTH = 128;
 
-/** A tool name as people write it, taken apart. */
+/** The parts of a tool name. */
 export interface ToolReference {
   /** Absent for a bare name. */
   readonly namespace?: string;
@@ -28,7 +28,7 @@ export function parseToolName(text: string): ToolReference | undefined {
   return { ...(after !== undefined && { namespace: before }), name, ...(version !== undefined && { version }) };
 }
 
-/** The text that `parseToolName` takes apart into the same reference. */
+/** Returns the text that `parseToolName` parses into the same reference. */
 export function formatToolName(reference: ToolReference): string {
   const namespace = reference.namespace === undefined ? '' : `${reference.namespace}:`;
   const version = reference.version === undefined ? '' : `@${reference.version}`;
@@ -52,8 +52,8 @@ export function toolKey({ definition: { namespace, name } }: { readonly definiti
 }
 
 /**
- * Every way to write the name of a tool: canonical id, `namespace:name` and bare name, of its own name and of its aliases. What the
- * owner said of a tool by a name that it had before holds for it still.
+ * Returns every form of the names of a tool: canonical id, `namespace:name` and bare name, of its own name and of its aliases. Settings
+ * that name a tool by a former name still apply to it.
  */
 export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version, name: own } = definition;
@@ -75,8 +75,8 @@ function splitOnce(text: string, at: number): readonly [string, string | undefin
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function requireForm(isRight: boolean, message: string): void {
-  if (!isRight) throw new AtmoError('VALIDATION_ERROR', message);
+function requireForm(isValid: boolean, message: string): void {
+  if (!isValid) throw new AtmoError('VALIDATION_ERROR', message);
 }
 
 /** Longest name that the common model clients leave whole after their own prefixes. */
@@ -101,7 +101,7 @@ export function modelNames(tools: readonly string[]): ReadonlyMap<string, string
   return names;
 }
 
-/** The name that a tool has for models while no other one wants it. */
+/** Returns the name of a tool for models while no other tool claims it. */
 export function plainName(tool: string): string {
   const name = tool.slice(tool.indexOf(':') + 1);
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');

@@ -38,7 +38,7 @@ export function filledPermissions(required: readonly string[], params: JsonObjec
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
 }
 
-/** What a call on canonical parameters really does, whoever makes it. */
+/** Returns the effects of a call on canonical parameters, whoever makes it. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
   const { requires, metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
@@ -63,9 +63,9 @@ function denied(template: string, problem: string): AtmoError {
 }
 
 /**
- * May this caller know that the tool exists when it names it? Yes when the tool requires nothing, or when the caller holds
- * a grant on what the tool is about, even for another action (a reader of notifications learns that it may not send).
- * To all others it answers as if there were no such tool.
+ * Returns whether this caller may learn that the tool exists. It may when the tool requires nothing, or when the caller holds a grant on
+ * the tool's resource, even for another action (a reader of notifications learns that it may not send). For all others the tool does
+ * not exist.
  */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
@@ -73,18 +73,18 @@ export function canSeeTool(tool: RegisteredTool, principal: Principal, authorize
   return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
 }
 
-/** Is there anything that this caller may do with the tool? Lists and searches show only such tools. */
+/** Returns whether this caller may do anything with the tool. Lists and searches show only such tools. */
 export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const judge = judgeOf(tool, authorizer);
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Who judges about a tool: for one that only other hubs have, what these tell of their devices. */
+/** Returns the authorizer for a tool: for one that only other hubs have, the one that knows their devices. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }
 
-/** What a caller may know of. */
+/** Returns the view of a caller. */
 export function callerView(principal: Principal, authorizer: Authorizer): CallerView {
   return { canSee: (permission) => authorizer.canSee(principal, permission) };
 }

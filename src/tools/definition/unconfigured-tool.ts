@@ -2,8 +2,8 @@ import { AtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
 /**
- * The tool as it is while the owner has not configured what it needs; `missingSetting` says what to set. What a call does is judged
- * where it can run: here nothing is known of it.
+ * Returns the tool for a hub whose owner has not configured it; `missingSetting` names the setting. The effects of a call are checked on
+ * a hub that can run it: they are not known here.
  */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
@@ -16,12 +16,12 @@ export function unconfigured({ canonicalize: _, effects: __, ...tool }: Register
   };
 }
 
-/** The tool as one whose setting may come to be missing, or be there, while the hub runs; `missing` says what to set. */
+/** Returns the tool as one whose setting may appear or go while the hub runs; `missing` names the setting. */
 export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
   return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
 }
 
-/** NOT_CONFIGURED for a tool, with what to set. */
+/** Returns NOT_CONFIGURED for a tool, with the missing setting. */
 export function notConfigured(tool: string, missingSetting: string): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `The tool ${tool} is not configured: ${missingSetting}`, { tool });
 }

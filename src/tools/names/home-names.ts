@@ -9,7 +9,7 @@ const AREAS = 'home-names/areas';
 const FORMER_AREAS = 'home-names/former-areas';
 const NO_NAMES: AreaNames = { aliases: [] };
 
-/** The names that devices have for ever. */
+/** Port: present and former names of devices. */
 interface DeviceNameHistory {
   prefixOf(device: DeviceId): string | undefined;
   formerNames(device: DeviceId): readonly string[];
@@ -17,7 +17,7 @@ interface DeviceNameHistory {
 
 const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: () => [] };
 
-/** What became of an area that has another name now. */
+/** The target of a former name of an area. */
 interface FormerArea {
   /** Name of the area today. */
   readonly today: string;
@@ -25,7 +25,7 @@ interface FormerArea {
   readonly isJoined: boolean;
 }
 
-/** Names that people gave to devices and areas, kept in the hub's state. */
+/** Names that people gave to devices and areas, stored in the hub's state. */
 export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #store: KeyValueStore;
   readonly #claimed: DeviceNameHistory;
@@ -36,7 +36,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #listeners = new Set<() => void>();
   #revision = 0;
 
-  /** `claimed` tells how devices and their tools are called and were called before. */
+  /** `claimed` has the present and former names of devices and their tools. */
   constructor(store: KeyValueStore, claimed: DeviceNameHistory = NO_HISTORY) {
     this.#store = store;
     this.#claimed = claimed;
@@ -96,9 +96,9 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     const [gone, kept] = [areaKey(from), areaKey(to)];
     const [before, there] = [this.areaNames(from), this.areaNames(to)];
     const former = [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === gone);
-    for (const [key, one] of former) this.#keepFormer(key, key === kept ? null : { today: to, isJoined: one.isJoined || isJoined });
+    for (const [key, one] of former) this.#setFormer(key, key === kept ? null : { today: to, isJoined: one.isJoined || isJoined });
     if (gone !== kept) {
-      this.#keepFormer(gone, { today: to, isJoined });
+      this.#setFormer(gone, { today: to, isJoined });
       this.describeArea(from, NO_NAMES);
       const aliases = [...there.aliases, ...before.aliases, from].filter((one) => areaKey(one) !== kept);
       const floor = there.floor ?? before.floor;
@@ -110,7 +110,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   /** Lets a former name of an area mean nothing any more, so that another room can have it. STORAGE_FAILED. */
   freeArea(name: string): void {
     const today = this.areaToday(name);
-    this.#keepFormer(areaKey(name), null);
+    this.#setFormer(areaKey(name), null);
     const { aliases, ...rest } = this.areaNames(today);
     this.describeArea(today, { ...rest, aliases: aliases.filter((one) => areaKey(one) !== areaKey(name)) });
     for (const listener of this.#listeners) listener();
@@ -119,7 +119,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   /** Replaces what a device is called beside its name; an empty list takes all away. STORAGE_FAILED. */
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[] {
     const kept = distinct(aliases);
-    this.#keep(DEVICES, device, kept.length === 0 ? null : [...kept]);
+    this.#write(DEVICES, device, kept.length === 0 ? null : [...kept]);
     if (kept.length === 0) this.#devices.delete(device);
     else this.#devices.set(device, kept);
     return kept;
@@ -130,19 +130,19 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: givenName(floor) }) };
     const isEmpty = names.aliases.length === 0 && names.floor === undefined;
     const key = areaKey(area);
-    this.#keep(AREAS, key, isEmpty ? null : { ...names, aliases: [...names.aliases] });
+    this.#write(AREAS, key, isEmpty ? null : { ...names, aliases: [...names.aliases] });
     if (isEmpty) this.#areas.delete(key);
     else this.#areas.set(key, names);
     return names;
   }
 
-  #keepFormer(key: string, former: FormerArea | null): void {
-    this.#keep(FORMER_AREAS, key, former && { ...former });
+  #setFormer(key: string, former: FormerArea | null): void {
+    this.#write(FORMER_AREAS, key, former && { ...former });
     if (former) this.#formerAreas.set(key, former);
     else this.#formerAreas.delete(key);
   }
 
-  #keep(space: string, key: string, value: Json): void {
+  #write(space: string, key: string, value: Json): void {
     if (value === null) this.#store.delete(space, key);
     else this.#store.set(space, key, value);
     this.#revision++;

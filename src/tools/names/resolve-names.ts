@@ -7,20 +7,20 @@ import type { DeviceId, SensorId } from '../../core/ids.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import type { CallerView } from '../definition/tool-definition.ts';
 
-/** What a resolver needs of a device; `aliases` are what people call it beside its name. */
+/** The names of a device; `aliases` are its names beside `name`. */
 export type DeviceName = Pick<Device, 'id' | 'name'> & { readonly aliases?: readonly string[] };
 
-/** Turns what a caller wrote into a device id. */
+/** Port: turns the text of a caller into a device id. */
 export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Resolves over a list that may change, such as `() => directory.list()`, with the names that people gave besides. */
+/** Resolves over a list that may change, such as `() => directory.list()`, with the aliases that people gave. */
 export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
 
-/** The devices with what people call them besides, and what they called them before. */
+/** Returns the devices with their aliases and former names. */
 export function withAliases(devices: readonly DeviceName[], names: AliasSource): readonly DeviceName[] {
   return devices.map(({ id, name }) => ({ id, name, aliases: [...names.deviceAliases(id), ...names.formerNames(id)] }));
 }
@@ -28,8 +28,8 @@ export function withAliases(devices: readonly DeviceName[], names: AliasSource):
 type AliasSource = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
 
 /**
- * The device that `text` means: its id, or a name or alias that only one of the devices visible to the caller has, letter
- * case aside, now or before. A name counts no more than an alias: whoever names a device may not take over what another one is called.
+ * Returns the device that `text` means: its id, or a name or alias, present or former, that only one of the devices visible to the
+ * caller has, letter case aside. A name counts no more than an alias: a new name may not take over the alias of another device.
  * DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
@@ -48,7 +48,7 @@ export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
-/** What a device answers to. */
+/** A thing with names. */
 interface NamedThing {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -69,9 +69,7 @@ function ambiguousDevice(text: string, matches: readonly DeviceName[]): AtmoErro
   return new AtmoError(
     'AMBIGUOUS_DEVICE',
     `${shortQuote(text)} is the name of ${matches.length} devices; use an id: ${candidates.join(', ')}`,
-    {
-      candidates,
-    },
+    { candidates },
   );
 }
 
@@ -88,7 +86,7 @@ function shortQuote(text: string): string {
 
 const MAX_AREA_CANDIDATES = 20;
 
-/** What `areaNames` knows of an area. */
+/** The names of areas. */
 export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
 /**
@@ -100,13 +98,13 @@ export function resolveArea(text: string, areas: Iterable<string | undefined>, n
   const matches = known.filter((area) => isAreaNamed(text, area, names));
   const [match] = matches;
   if (matches.length > 1) {
-    const called = `${quotedArea(text)} is what ${matches.length} areas are called`;
+    const called = `${shortQuote(text)} is what ${matches.length} areas are called`;
     throw new AtmoError('AMBIGUOUS_DEVICE', `${called}: ${matches.map(quoted).join(', ')}; name one`, { candidates: matches });
   }
   if (match !== undefined) return match;
   const candidates = nearAreas(text, known, names);
   const hint = candidates.length > 0 ? `there is ${candidates.map(quoted).join(', ')}` : 'no device is in any area';
-  throw new AtmoError('NOT_FOUND', `There is no area ${quotedArea(text)}; ${hint}`, { candidates });
+  throw new AtmoError('NOT_FOUND', `There is no area ${shortQuote(text)}; ${hint}`, { candidates });
 }
 
 /** True when `text` is the area's name, was its name, or is one of its aliases. */
@@ -128,11 +126,7 @@ function nearAreas(text: string, areas: readonly string[], names: AreaAliases): 
   return near.size > 0 ? [...near] : areas.slice(0, MAX_AREA_CANDIDATES);
 }
 
-function quotedArea(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
-}
-
-/** What an area has that people ask about as the room's. */
+/** Kinds of readings that people ask for by the room. */
 const AMBIENT_KINDS: ReadonlySet<string> = new Set(['temperature', 'humidity', 'co2']);
 /** Types of devices that measure what is in them: food, water, a drum, not the air of the room. */
 const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?washer|laundry|(?<!heat_?)pump|boiler|battery/i;
@@ -163,7 +157,7 @@ export function resolveSensor(text: string, readings: readonly Reading[], caller
   return onlySensor(text, exact ? [exact] : titled, visible);
 }
 
-/** Who asks, and what people call devices and areas besides. */
+/** The caller, and the other names of devices and areas. */
 interface SensorContext {
   readonly caller: CallerView;
   readonly names?: HomeNames;
@@ -201,14 +195,14 @@ export function resolveSensorAt(
 
 function nothingReadable(text: string, kind?: string): AtmoError {
   const what = kind === undefined ? 'no sensor' : `no sensor of the kind ${kind}`;
-  return new AtmoError('SENSOR_NOT_FOUND', `No sensor fits ${shortened(text)}; there is ${what} that you may read`, { candidates: [] });
+  return new AtmoError('SENSOR_NOT_FOUND', `No sensor fits ${shortQuote(text)}; there is ${what} that you may read`, { candidates: [] });
 }
 
 function onlyAppliances(place: string, readings: readonly Reading[]): AtmoError {
   const candidates = readings.map(({ sensor }) => sensor.id);
   return new AtmoError(
     'SENSOR_NOT_FOUND',
-    `Nothing measures the air of ${shortened(place)}; what appliances there measure in themselves is ${candidates.join(', ')}`,
+    `Nothing measures the air of ${shortQuote(place)}; what appliances there measure in themselves is ${candidates.join(', ')}`,
     { candidates },
   );
 }
@@ -217,7 +211,7 @@ function onlySensor(text: string, matches: readonly Reading[], visible: readonly
   const [match] = matches;
   if (matches.length > 1) {
     const candidates = matches.map(({ sensor }) => sensor.id);
-    throw new AtmoError('AMBIGUOUS_DEVICE', `${shortened(text)} fits ${matches.length} sensors; use an id: ${candidates.join(', ')}`, {
+    throw new AtmoError('AMBIGUOUS_DEVICE', `${shortQuote(text)} fits ${matches.length} sensors; use an id: ${candidates.join(', ')}`, {
       candidates,
     });
   }
@@ -226,7 +220,7 @@ function onlySensor(text: string, matches: readonly Reading[], visible: readonly
   const place = ofAreaAndKind(text, visible);
   const candidates = place?.candidates ?? nearestSensors(text, visible);
   const where = place ? `of the kind ${place.kind} in ${JSON.stringify(place.area)} ` : '';
-  const message = `No sensor fits ${shortened(text)}; ${where}there is ${candidates.join(', ')}`;
+  const message = `No sensor fits ${shortQuote(text)}; ${where}there is ${candidates.join(', ')}`;
   throw new AtmoError('SENSOR_NOT_FOUND', message, { candidates, ...(place && { area: place.area, kind: place.kind }) });
 }
 
@@ -236,7 +230,7 @@ function nearestSensors(text: string, readings: readonly Reading[]): readonly st
   return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
 }
 
-/** `kitchen temperature` names an area and a kind: what there is of that kind in that area. */
+/** `kitchen temperature` names an area and a kind: returns the sensors of that kind in that area. */
 function ofAreaAndKind(
   text: string,
   readings: readonly Reading[],
@@ -255,10 +249,6 @@ function asWords(text: string): string {
   return ` ${foldedName(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
-}
-
-function shortened(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
 }
 
 /** Titles quote the name of a device; who writes one need not. */

@@ -7,14 +7,14 @@ import type { CapabilityConstraints } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
-/** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it. */
+/** A resource of a hub, apart from the tools that need it. */
 export interface Capability {
   readonly type: string;
-  /** For people; it may say how many devices there are, and counts only those that its reader may see. */
+  /** For people; it may give the number of devices that its reader may see. */
   readonly description: (deviceCount: number) => string;
   /** True when the devices of the directory come with it. */
   readonly hasDevices?: boolean;
-  /** What holds for every call that needs it. */
+  /** Bounds of every call that needs it. */
   readonly constraints?: CapabilityConstraints;
 }
 
@@ -40,19 +40,19 @@ export class CapabilityCatalogue {
     this.#capabilities.set(capability.type, capability);
   }
 
-  /** What tools may ask for in `requires.capabilities`. */
+  /** Returns the capabilities that tools may require. */
   types(): readonly string[] {
     return [...this.#capabilities.keys()];
   }
 
-  /** What holds for calls that need a capability, by its type. */
+  /** Returns the bounds of calls that need a capability, by its type. */
   constraints(): ReadonlyMap<string, CapabilityConstraints> {
     const all = [...this.#capabilities.values()];
     return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));
   }
 
   list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
-    // Those of the board itself came with no bridge.
+    // Devices of the board itself belong to no capability.
     const devices = directory.list().filter(({ kind }) => kind !== 'board');
     return [...this.#capabilities.values()].map(({ type, description, hasDevices, constraints }) => ({
       type,

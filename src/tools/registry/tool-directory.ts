@@ -7,51 +7,38 @@ import { MODEL_NAME_LIMIT, parseToolName, toolKey } from '../definition/tool-nam
 import { filterTools, type ResolveOptions, type ToolFilter, type ToolPage, type ToolRegistry } from './tool-registry.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
-/** Which of the tools a list shows, and of which hub. */
+/** Conditions on the tools of a list, and their hub. */
 export interface ToolDirectoryFilter extends ToolFilter {
   /** Only tools that this hub (id or name) can run itself. */
   readonly node?: string;
 }
 
-interface ToolDirectoryCollaborators {
+interface ToolDirectoryParts extends HubNamesParts {
   readonly registry: ToolRegistry;
-  /** This hub. */
-  readonly self: { readonly id: string; readonly name: string };
   readonly remote: RemoteTools;
-  readonly mesh: { peers(): readonly Pick<RoutePeer, 'id' | 'name' | 'isReachable'>[] };
 }
 
 const HASH_LENGTH = 6;
 
 /**
- * The tools of this hub and of all others. A name means the hub's own tool wherever there is one: what other hubs announce
- * can neither make it ambiguous nor hide it, whatever version they have.
+ * The tools of this hub and of all others. A name means the hub's own tool wherever there is one: the announcements of other hubs can
+ * neither make it ambiguous nor hide it, whatever version they have.
  */
 export class ToolDirectory {
-  readonly #registry: ToolRegistry;
-  readonly #remote: RemoteTools;
+  readonly #parts: ToolDirectoryParts;
   readonly #hubs: HubNames;
-  #merged: {
-    readonly own: readonly RegisteredTool[];
-    readonly remote: readonly RegisteredTool[];
-    readonly all: readonly RegisteredTool[];
-  } = {
-    own: [],
-    remote: [],
-    all: [],
-  };
+  #merged: Readonly<Record<'own' | 'remote' | 'all', readonly RegisteredTool[]>> = { own: [], remote: [], all: [] };
 
-  constructor({ registry, self, remote, mesh }: ToolDirectoryCollaborators) {
-    this.#registry = registry;
-    this.#remote = remote;
-    this.#hubs = new HubNames({ self, mesh });
+  constructor(parts: ToolDirectoryParts) {
+    this.#parts = parts;
+    this.#hubs = new HubNames(parts);
   }
 
   /**
-   * The tool that a name means, as `ToolRegistry.resolve`; of other hubs only where this one has none of the name, or where
-   * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR when one is named
-   * that is several, NOT_FOUND and NODE_UNAVAILABLE; that also for a tool of a hub that stopped lately, and for what may be a tool of
-   * a hub that is not wholly known: wait for `whole` first.
+   * Returns the tool that a name means, as `ToolRegistry.resolve`; one of another hub only where this one has none of the name, or where
+   * `onlyNodes` does not contain this hub. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR for an ambiguous
+   * name, NOT_FOUND and NODE_UNAVAILABLE; the last one also for a tool of a hub that stopped lately, and while the tools of a hub are
+   * not completely known: wait for `awaitComplete` first.
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -66,9 +53,9 @@ export class ToolDirectory {
     throw toolNotFound(name, listed, onlyNodes);
   }
 
-  /** The same where there is such a tool, else undefined: that a tool is missing is known long before what else may be meant. */
+  /** As `resolve`; undefined where there is no such tool, without the cost of suggestions. */
   find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
-    const own = this.#mayRunHere(options.onlyNodes) ? this.#registry.find(name, options) : undefined;
+    const own = this.#mayRunHere(options.onlyNodes) ? this.#parts.registry.find(name, options) : undefined;
     return own ?? this.#findRemote(name, options);
   }
 
@@ -79,31 +66,26 @@ export class ToolDirectory {
   awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
-    const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#registry.find(name, options) !== undefined;
-    return isOwn ? undefined : this.#remote.awaitComplete(onlyNodes);
+    const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#parts.registry.find(name, options) !== undefined;
+    return isOwn ? undefined : this.#parts.remote.awaitComplete(onlyNodes);
   }
 
   /** A tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
-    return this.#registry.get(id) ?? this.#remote.all().find((tool) => tool.id === id);
+    return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
 
   /** This hub's tools, and those of others that have no namesake here, in the order of their ids. */
   all(): readonly RegisteredTool[] {
-    const own = this.#registry.all();
-    const remote = this.#remote.all();
+    const own = this.#parts.registry.all();
+    const remote = this.#parts.remote.all();
     if (remote.length === 0) return own;
     const isCurrent = this.#merged.own === own && this.#merged.remote === remote;
-    if (!isCurrent)
-      this.#merged = {
-        own,
-        remote,
-        all: merged(
-          own,
-          remote.filter((tool) => !this.#registry.has(toolKey(tool))),
-        ),
-      };
-    return this.#merged.all;
+    if (isCurrent) return this.#merged.all;
+    const others = remote.filter((tool) => !this.#parts.registry.has(toolKey(tool)));
+    const all = [...own, ...others].sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+    this.#merged = { own, remote, all };
+    return all;
   }
 
   /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for a hub that is not known. */
@@ -118,14 +100,14 @@ export class ToolDirectory {
 
   /** The name that models use for a tool; no tool of another hub gets one that a tool here has. */
   modelName(tool: RegisteredTool): string {
-    if (!tool.hubs) return this.#registry.modelName(tool);
-    const name = this.#remote.modelName(tool);
-    return this.#registry.hasModelName(name) ? hashedName(name, tool) : name;
+    if (!tool.hubs) return this.#parts.registry.modelName(tool);
+    const name = this.#parts.remote.modelName(tool);
+    return this.#parts.registry.hasModelName(name) ? hashedName(name, tool) : name;
   }
 
   /** Hubs that can run a tool: those that have a tool of another hub, or, for one of this hub's, all that have the same id. */
   hubsOf(tool: RegisteredTool): readonly HubId[] {
-    return tool.hubs?.() ?? this.#remote.hubsWith(tool.id);
+    return tool.hubs?.() ?? this.#parts.remote.hubsWith(tool.id);
   }
 
   /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
@@ -135,39 +117,32 @@ export class ToolDirectory {
 
   #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
     if (options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
-    const found = this.#remote.resolve(name, options);
+    const found = this.#parts.remote.resolve(name, options);
     if (found || parseToolName(name)?.namespace !== undefined) return found;
     const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
-    return hashed && this.#remote.resolve(hashed.id, options);
+    return hashed && this.#parts.remote.resolve(hashed.id, options);
   }
 
   #refuseDeparted(name: string, options: RemoteResolveOptions): void {
-    const hubs = this.#remote.departedHubs(name, options);
-    if (hubs.length === 0) return;
-    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
-    throw new AtmoError(
-      'NODE_UNAVAILABLE',
-      `${JSON.stringify(name.slice(0, 160))} is a tool of ${names}, which stopped; start it, then try again`,
-      { hubs: hubs.map(({ id }) => id) },
-    );
+    const hubs = this.#parts.remote.departedHubs(name, options);
+    refuseBecauseOf(hubs, (names) => `${quotedName(name)} is a tool of ${names}, which stopped; start it, then try again`);
   }
 
   #refuseUnread(name: string, onlyNodes: readonly string[] | undefined): void {
-    const hubs = this.#remote.incompleteHubs(onlyNodes);
-    if (hubs.length === 0 || onlyNodes?.every((node) => this.#hubs.isSelf(node))) return;
-    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
-    throw new AtmoError(
-      'NODE_UNAVAILABLE',
-      `${JSON.stringify(name.slice(0, 160))} is no tool that is known yet, and the tools of ${names} are still being read; try again in a few seconds`,
-      { hubs: hubs.map(({ id }) => id) },
+    if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return;
+    const hubs = this.#parts.remote.incompleteHubs(onlyNodes);
+    refuseBecauseOf(
+      hubs,
+      (names) =>
+        `${quotedName(name)} is no tool that is known yet, and the tools of ${names} are still being read; try again in a few seconds`,
     );
   }
 
   #allOf(node: string): readonly RegisteredTool[] {
     this.#hubs.requireDistinct([node]);
-    if (this.#hubs.isSelf(node)) return this.#registry.all();
+    if (this.#hubs.isSelf(node)) return this.#parts.registry.all();
     const hub = this.#hubs.peer(node);
-    return this.#remote.all().filter((tool) => tool.hubs?.().includes(hub.id));
+    return this.#parts.remote.all().filter((tool) => tool.hubs?.().includes(hub.id));
   }
 
   #mayRunHere(onlyNodes: readonly string[] | undefined): boolean {
@@ -175,18 +150,24 @@ export class ToolDirectory {
   }
 }
 
-/** Both lists are in order already. */
-function merged(own: readonly RegisteredTool[], remote: readonly RegisteredTool[]): readonly RegisteredTool[] {
-  return [...own, ...remote].sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+/** NODE_UNAVAILABLE where there are such hubs. */
+function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
+  if (hubs.length === 0) return;
+  const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
+  throw new AtmoError('NODE_UNAVAILABLE', message(names), { hubs: hubs.map(({ id }) => id) });
+}
+
+function quotedName(name: string): string {
+  return JSON.stringify(name.slice(0, 160));
 }
 
 function hashedName(name: string, tool: RegisteredTool): string {
   return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
 }
 
-/** Which hubs are meant; all when absent. */
+/** Which tools a name may mean, and of which hubs; of all when absent. */
 export interface RemoteResolveOptions extends ResolveOptions {
-  /** Ids or names of the only hubs to look at. */
+  /** Ids or names of the only hubs. */
   readonly onlyNodes?: readonly string[];
 }
 
@@ -201,9 +182,9 @@ export interface RemoteTools {
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
   /** Hubs that were here lately and had the tool that a name means. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
-  /** Hubs of which not all tools are known yet: what is not found may be theirs. */
+  /** Hubs of which not all tools are known yet: a missing tool may be theirs. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Resolves when `unread` is empty, which it is after some seconds at the latest; undefined where it is now. */
+  /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined where it is empty now. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   /** Name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
@@ -211,13 +192,13 @@ export interface RemoteTools {
   hubsWith(toolId: string): readonly HubId[];
   /** Hubs that announce a device of this id or name. */
   hubsWithDevice(idOrName: string): readonly HubId[];
-  /** Hears that tools came or went. The answer stops it. */
+  /** Calls the listener when tools come or go; the returned function stops it. */
   onChange(listener: () => void): () => void;
 }
 
 type NamedHub = Pick<RoutePeer, 'id' | 'name' | 'isReachable'>;
 
-interface HubNamesCollaborators {
+interface HubNamesParts {
   /** This hub. */
   readonly self: { readonly id: string; readonly name: string };
   readonly mesh: { peers(): readonly NamedHub[] };
@@ -225,21 +206,19 @@ interface HubNamesCollaborators {
 
 /** The hubs that people name, by id or by a name that only one of them has. */
 class HubNames {
-  readonly #self: HubNamesCollaborators['self'];
-  readonly #mesh: HubNamesCollaborators['mesh'];
+  readonly #parts: HubNamesParts;
 
-  constructor({ self, mesh }: HubNamesCollaborators) {
-    this.#self = self;
-    this.#mesh = mesh;
+  constructor(parts: HubNamesParts) {
+    this.#parts = parts;
   }
 
   isSelf(node: string): boolean {
-    return node === this.#self.id || node === this.#self.name;
+    return node === this.#parts.self.id || node === this.#parts.self.name;
   }
 
   /** Another hub. NOT_FOUND when there is none. */
   peer(node: string): NamedHub {
-    const peer = this.#mesh.peers().find(({ id, name }) => id === node || name === node);
+    const peer = this.#parts.mesh.peers().find(({ id, name }) => id === node || name === node);
     if (!peer) throw unknownHub(node);
     return peer;
   }
@@ -247,11 +226,11 @@ class HubNames {
   /** VALIDATION_ERROR when one of the names is that of several hubs: two boards are called alike until somebody names them. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // An id is no name, and most requests that name a hub come from another hub and name this one.
-      if (node === this.#self.id) continue;
-      const peers = this.#mesh.peers();
+      // Most requests that name a hub come from another hub and name this one by its id.
+      if (node === this.#parts.self.id) continue;
+      const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
-      const ids = [this.#self, ...peers].filter(({ name }) => name === node).map(({ id }) => id);
+      const ids = [this.#parts.self, ...peers].filter(({ name }) => name === node).map(({ id }) => id);
       if (ids.length > 1) throw severalHubs(node, ids);
     }
   }

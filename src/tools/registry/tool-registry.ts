@@ -13,16 +13,16 @@ import { toolNotFound } from './tool-suggestion.ts';
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {
-  /** `error` also refuses tools whose parameters lack a type or a description. */
+  /** `error` also rejects tools whose parameters lack a type or a description. */
   readonly onWarning?: 'error' | 'keep';
 }
 
 /** Which tools a name may mean. */
 export interface ResolveOptions {
   readonly versionRange?: string;
-  /** Tools for which it answers false do not exist for the caller. */
+  /** Tools for which it returns false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Only tools for which it answers true are suggested; the visible ones when absent. */
+  /** Only tools for which it returns true are suggested; the visible ones when absent. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
@@ -53,7 +53,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Adds a tool and answers the lint's warnings. CONFLICT when the id is taken, VALIDATION_ERROR when the definition is wrong. */
+  /** Adds a tool and returns the lint's warnings. CONFLICT when the id is taken, VALIDATION_ERROR when the definition is wrong. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -76,7 +76,7 @@ export class ToolRegistry implements AsyncDisposable {
       tool,
       this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
     );
-    this.#tell({ kind: 'removed', tool });
+    this.#notify({ kind: 'removed', tool });
     this.#shutDown(tool);
     return true;
   }
@@ -97,8 +97,9 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * The tool that a name means: a bare one the core tool, else the only match that no agent made, else the only one; with a namespace the newest version; with
-   * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
+   * Returns the tool that a name means: a bare name the core tool, else the only match that no agent made, else the only one; with a
+   * namespace the newest version; with `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests,
+   * AMBIGUOUS_TOOL lists.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
     const found = this.find(name, options);
@@ -147,13 +148,13 @@ export class ToolRegistry implements AsyncDisposable {
     return name;
   }
 
-  /** Hears every tool that comes or goes from now on; the answer stops it. */
+  /** Calls the listener with every tool that comes or goes from now on; the returned function stops it. */
   onChange(listener: (change: ToolChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Removes all tools and waits until each has given back what it holds. */
+  /** Removes all tools and waits until each has released its resources. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const id of [...this.#tools.keys()]) this.unregister(id);
     await Promise.allSettled(this.#shuttingDown);
@@ -176,10 +177,10 @@ export class ToolRegistry implements AsyncDisposable {
       tool,
       versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version)),
     );
-    this.#tell({ kind: 'added', tool });
+    this.#notify({ kind: 'added', tool });
   }
 
-  /** A tool that fails to let go harms nobody else: it is gone from the registry already. */
+  /** A shutdown that fails harms no other tool: this one is gone from the registry already. */
   #shutDown(tool: RegisteredTool): void {
     if (!tool.shutdown) return;
     const ended: Promise<void> = tool
@@ -215,7 +216,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // What an agent named in time takes no name from a device that comes later.
+    // A tool that an agent made first takes no name from a device that comes later.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -229,7 +230,7 @@ export class ToolRegistry implements AsyncDisposable {
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAll(tool, ranges));
-    // A pre-release is meant only when it is asked for or when there is nothing else.
+    // A pre-release counts only when its version is requested or when there is no other.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 
@@ -257,12 +258,12 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#sorted;
   }
 
-  #tell(change: ToolChange): void {
+  #notify(change: ToolChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }
 
-/** To check an example is to compile a schema, which a start can do without where our tests have done it. */
+/** Without the examples of the hub's own tools: checking one compiles a schema, which would slow the start, and tests have done it. */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };
@@ -277,12 +278,12 @@ function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError 
   return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
 }
 
-/** Which tools a list shows; all given conditions hold. */
+/** Conditions on the tools of a list; all that are given have to hold. */
 export interface ToolFilter {
   readonly capability?: string;
   readonly category?: Category;
   readonly device?: string;
-  /** True for the areas that are meant; what is in no area is in none of these. */
+  /** True for the wanted areas; tools without an area never match. */
   readonly isInArea?: (area: string) => boolean;
   /** Every word has to occur in the name, title, description or tags. */
   readonly text?: string;
@@ -329,20 +330,16 @@ function allOf(conditions: readonly Condition[]): Condition {
 
 function conditionsOf(filter: ToolFilter): readonly Condition[] {
   const { capability, category, device, isInArea, text, createdBy, isVisible } = filter;
-  const conditions: (Condition | undefined)[] = [
-    conditionFor(category, (tool) => tool.definition.metadata.category === category),
-    conditionFor(device, (tool) => tool.definition.metadata.device === device),
+  const conditions: (Condition | false | undefined)[] = [
+    !!category && (({ definition }) => definition.metadata.category === category),
+    !!device && (({ definition }) => definition.metadata.device === device),
     isInArea && (({ definition: { metadata } }) => metadata.area !== undefined && isInArea(metadata.area)),
-    conditionFor(createdBy, (tool) => tool.definition.metadata.createdBy === createdBy),
-    conditionFor(capability, (tool) => tool.definition.requires.capabilities.some((own) => own === capability)),
-    conditionFor(text, hasWords(text ?? '')),
+    !!createdBy && (({ definition }) => definition.metadata.createdBy === createdBy),
+    !!capability && (({ definition }) => definition.requires.capabilities.includes(capability)),
+    !!text && hasWords(text),
     isVisible,
   ];
-  return conditions.filter((condition) => condition !== undefined);
-}
-
-function conditionFor(value: string | undefined, condition: Condition): Condition | undefined {
-  return value === undefined || value === '' ? undefined : condition;
+  return conditions.filter((condition) => typeof condition === 'function');
 }
 
 function hasWords(text: string): Condition {
