@@ -1,6 +1,6 @@
 /** How well sentences find tools and things, by public rows where they are on this machine, and how long that takes. */
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
-import { memoizedAuthorizer } from '../../src/calls/offered-tools.ts';
+import { memoizedAuthorizer } from '../../src/calls/stages/authorization.ts';
 import { sha256Hex } from '../../src/codec/hashes.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';

@@ -17,7 +17,6 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import { MemoryGuard, SessionCallLimit } from './limits.ts';
-import type { ToolFeatures } from './offered-tools.ts';
 import type { UsageCounter } from './usage.ts';
 
 /** A call that another hub is to run; it checks everything again itself. */
@@ -93,6 +92,14 @@ export interface CallableTools {
   awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
   /** The other hubs that can run a tool. */
   hubsOf(tool: RegisteredTool): readonly HubId[];
+}
+
+/** Tools that need a feature of the caller beside a permission. */
+export interface ToolFeatures {
+  /** Features by canonical id, `namespace:name` or bare name, present or former, of the tool that needs them. */
+  readonly required: Readonly<Record<string, readonly string[]>>;
+  /** Features that a caller has. */
+  readonly granted: (principal: Principal) => readonly string[];
 }
 
 /** The collaborators of the call pipeline. None is optional: a check without its collaborator would be a check that is not made. */

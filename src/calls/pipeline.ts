@@ -7,7 +7,6 @@ import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
 import { type ApprovedCall, type CallFacts, isElsewhere, type RepeatedCall, RunningCall, riskOf, secretsOf, toolIdOf } from './call.ts';
 import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer } from './call-audit.ts';
-import { isOffered, memoizedAuthorizer } from './offered-tools.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
 import {
   type AsyncAnswer,
@@ -21,6 +20,7 @@ import {
   type ToolCaller,
 } from './request-and-answer.ts';
 import { obstacleTo, permanentObstacleTo } from './routing/call-route.ts';
+import { isOffered, memoizedAuthorizer } from './stages/authorization.ts';
 import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
 import type { UsageCounter } from './usage.ts';
 

@@ -6,8 +6,8 @@ import type { AuditLog, AuditRow, RunContext } from '../core/storage/audit-log.t
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { hasSecrets } from '../tools/schema/secrets.ts';
+import { boundedContext } from './bounded-context.ts';
 import { errorHash, normalizeResult } from './request-and-answer.ts';
-import { boundedContext } from './run-context.ts';
 
 /** What replay found out about a call of the past. */
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;

@@ -1,8 +1,8 @@
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
-import { unknownToolNames } from '../calls/offered-tools.ts';
 import type { CallPipeline } from '../calls/pipeline.ts';
+import { unknownToolNames } from '../calls/stages/authorization.ts';
 import { type AnyTool, registerAnyTool, ToolOrchestrator } from '../calls/tool-orchestrator.ts';
 import { openProgramSandbox } from '../connectors/sandbox/bubblewrap-sandbox.ts';
 import type { Principal } from '../core/auth/principal.ts';

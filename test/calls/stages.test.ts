@@ -6,10 +6,8 @@ import {
   awaitRemoteTools,
   canonicalizeParameters,
   chargeRateLimit,
-  checkFeatures,
   claimIdempotencyKey,
   readParameters,
-  refuseDisabledTools,
   refuseUnsupportedMode,
   refuseWhileDraining,
   refuseWhileMemoryIsShort,
@@ -20,8 +18,10 @@ import {
 import {
   authorizeEffects,
   checkCanAttempt,
+  checkFeatures,
   checkStaticPermissions,
   confirmEffects,
+  refuseDisabledTools,
   requireValidToken,
 } from '../../src/calls/stages/authorization.ts';
 import { applyRules, confirmRules, peekApproval, requireApproval } from '../../src/calls/stages/consent.ts';

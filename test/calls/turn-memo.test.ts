@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoizedAuthorizer } from '../../src/calls/offered-tools.ts';
+import { memoizedAuthorizer } from '../../src/calls/stages/authorization.ts';
 import type { Authorizer } from '../../src/core/auth/authorizer.ts';
 import { agent } from './pipeline-fixture.ts';
 

@@ -1,6 +1,5 @@
 import { type MeshPorts, MeshProxy } from '../../src/calls/mesh-ports.ts';
-import type { ToolFeatures } from '../../src/calls/offered-tools.ts';
-import type { PipelineOptions } from '../../src/calls/pipeline-context.ts';
+import type { PipelineOptions, ToolFeatures } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import type { Authenticator, Principal } from '../../src/core/auth/principal.ts';
 import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';

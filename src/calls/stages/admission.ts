@@ -12,10 +12,8 @@ import {
   callHash,
   type DiscoverableCall,
   type EnabledCall,
-  type FeaturedCall,
   isElsewhere,
   type OpenCall,
-  type PermittedCall,
   type Purpose,
   type ReadCall,
   type ReceivedCall,
@@ -26,11 +24,10 @@ import {
   type ValidCall,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { isListed, isOffered, missingFeatures } from '../offered-tools.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { maxForwardedBytes } from '../routing/call-route.ts';
 import { redirectToDeviceHub } from '../routing/remote-device.ts';
-import { checkStaticPermissions } from './authorization.ts';
+import { checkFeatures, checkStaticPermissions, isOffered, refuseDisabledTools } from './authorization.ts';
 
 const MAX_PARAMS_DEPTH = 32;
 
@@ -100,21 +97,6 @@ export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>):
     throw new AtmoError('NOT_SUPPORTED', `The tool ${id} does not run as a job; call it without async`);
   }
   return call as SupportedCall<P>;
-}
-
-/** PERMISSION_DENIED names the features that the caller lacks. */
-export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context: StageContext): FeaturedCall<P> {
-  const missing = missingFeatures(context.features, call.tool, call.request.principal);
-  if (missing.length === 0) return call as FeaturedCall<P>;
-  throw new AtmoError('PERMISSION_DENIED', `${call.tool.id} needs the feature ${missing.join(', ')}, which this caller does not have`, {
-    features: missing,
-  });
-}
-
-/** RULE_BLOCKED for a tool that the owner has switched off. */
-export function refuseDisabledTools<P extends Purpose>(call: FeaturedCall<P>, { disabledTools }: StageContext): EnabledCall<P> {
-  if (!isListed(disabledTools, call.tool)) return call as EnabledCall<P>;
-  throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
 /** A copy of the parameters as they were given. An error of a later stage is redacted by the secrets among them. */

@@ -1,7 +1,9 @@
 import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { effectsOf, filledPermissions, isTemplate, judgeOf } from '../../tools/definition/tool-permissions.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { namesOf } from '../../tools/definition/tool-names.ts';
+import { effectsOf, filledPermissions, isTemplate, judgeOf, mayCallTool } from '../../tools/definition/tool-permissions.ts';
 import {
   type AcceptedCall,
   type AttemptableCall,
@@ -9,6 +11,7 @@ import {
   type AwaitedCall,
   type CanonicalCall,
   type EnabledCall,
+  type FeaturedCall,
   isElsewhere,
   type PermittedCall,
   type Purpose,
@@ -17,7 +20,7 @@ import {
   type SupportedCall,
   type ValidCall,
 } from '../call.ts';
-import type { StageContext } from '../pipeline-context.ts';
+import type { StageContext, ToolFeatures } from '../pipeline-context.ts';
 
 /** Rejects a token that expired or was revoked, also for what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
 export function requireValidToken(call: AcceptedCall, { validity, time }: StageContext): ValidCall {
@@ -36,6 +39,21 @@ export function checkStaticPermissions<P extends Purpose>(call: SupportedCall<P>
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
   requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
   return call as PermittedCall<P>;
+}
+
+/** PERMISSION_DENIED names the features that the caller lacks. */
+export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context: StageContext): FeaturedCall<P> {
+  const missing = missingFeatures(context.features, call.tool, call.request.principal);
+  if (missing.length === 0) return call as FeaturedCall<P>;
+  throw new AtmoError('PERMISSION_DENIED', `${call.tool.id} needs the feature ${missing.join(', ')}, which this caller does not have`, {
+    features: missing,
+  });
+}
+
+/** RULE_BLOCKED for a tool that the owner has switched off. */
+export function refuseDisabledTools<P extends Purpose>(call: FeaturedCall<P>, { disabledTools }: StageContext): EnabledCall<P> {
+  if (!isListed(disabledTools, call.tool)) return call as EnabledCall<P>;
+  throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
 /** Checks that some call of the tool is permitted; PERMISSION_DENIED names the permissions that no grant covers. */
@@ -109,4 +127,70 @@ function requireEffects(principal: Principal, effects: readonly Effect[], contex
     required: known,
     actual: principal.permissions,
   });
+}
+
+interface OfferContext {
+  readonly authorizer: Authorizer;
+  readonly features: ToolFeatures;
+  /** Ids or names of tools that the owner switched off. */
+  readonly disabledTools: readonly string[];
+}
+
+/** Returns whether grants, features and the owner's switches let this caller make some call of the tool. Lists show only such tools. */
+export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
+  if (!mayCallTool(tool, principal, authorizer)) return false;
+  return !isListed(disabledTools, tool) && missingFeatures(features, tool, principal).length === 0;
+}
+
+/** Returns whether a list of the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, present or former. */
+export function isListed(names: readonly string[], tool: RegisteredTool): boolean {
+  if (names.length === 0) return false;
+  return namesOf(tool).some((key) => names.includes(key));
+}
+
+/** Returns the names in the owner's configuration that mean none of these tools: a misspelt name switches nothing off. */
+export function unknownToolNames(names: Iterable<string>, tools: readonly RegisteredTool[]): readonly string[] {
+  const known = new Set(tools.flatMap(namesOf));
+  return [...names].filter((name) => !known.has(name));
+}
+
+/** Returns the features that the tool needs and the caller lacks. */
+export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
+  // The owner gives features to others, and cannot lock himself out.
+  if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
+  const required = namesOf(tool).flatMap((key) => featuresFor(features.required, key));
+  if (required.length === 0) return [];
+  const granted = features.granted(principal);
+  return [...new Set(required)].filter((feature) => !granted.includes(feature));
+}
+
+function featuresFor(required: ToolFeatures['required'], key: string): readonly string[] {
+  return Object.hasOwn(required, key) ? (required[key] ?? []) : [];
+}
+
+/**
+ * Returns an authorizer that remembers `mayTry` for the present turn of the event loop: lists and searches go over thousands of tools
+ * that need the same few permissions.
+ */
+export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
+  const verdicts = new Map<Principal, Map<string, boolean>>();
+  const verdictsOf = (principal: Principal): Map<string, boolean> => {
+    const known = verdicts.get(principal);
+    if (known) return known;
+    if (verdicts.size === 0) queueMicrotask(() => verdicts.clear());
+    const made = new Map<string, boolean>();
+    verdicts.set(principal, made);
+    return made;
+  };
+  return {
+    authorize: (principal, permissions) => authorizer.authorize(principal, permissions),
+    canSee: (principal, permission) => authorizer.canSee(principal, permission),
+    mayTry: (principal, permission) => {
+      const known = verdictsOf(principal);
+      const verdict = known.get(permission) ?? authorizer.mayTry(principal, permission);
+      known.set(permission, verdict);
+      return verdict;
+    },
+    ...(authorizer.elsewhere && { elsewhere: (hubs) => authorizer.elsewhere?.(hubs) ?? authorizer }),
+  };
 }

@@ -22,8 +22,8 @@ import {
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { isOffered } from '../offered-tools.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
+import { isOffered } from './authorization.ts';
 
 /** Applies the owner's rules; RULE_BLOCKED names the one that forbids the call. */
 export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P>, context: StageContext): RuledCall<P> {

@@ -1,12 +1,15 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import type { RunContext } from '../../core/storage/audit-log.ts';
 import { retryDelayMs } from '../../tools/definition/invocation-policy.ts';
 import { boundedChunk, boundedMessage } from '../../tools/definition/notifications.ts';
 import { isActing, type ToolContext, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { copyJson, copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../../tools/schema/secrets.ts';
 import { askCaller } from '../ask-caller.ts';
+import { boundedContext } from '../bounded-context.ts';
 import {
   type ApprovedCall,
   type AwaitedCall,
@@ -24,13 +27,13 @@ import {
 import { auditIntent, eventData, eventParams } from '../call-audit.ts';
 import type { CallDeadline } from '../call-deadline.ts';
 import { parseJobView } from '../jobs/job-store.ts';
-import { isListed } from '../offered-tools.ts';
 import type { RouteCandidate, StageContext } from '../pipeline-context.ts';
 import { type NormalResult, normalizeResult } from '../request-and-answer.ts';
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
-import { boundedContext, newRun } from '../run-context.ts';
-import { confirmEffects } from './authorization.ts';
+import { confirmEffects, isListed } from './authorization.ts';
 import { confirmRules } from './consent.ts';
+
+const SEED_BYTES = 16;
 
 /** Makes the call a job of this hub: from here on the job's signal ends it, not the request's. */
 export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
@@ -76,6 +79,12 @@ export async function writeIntent(call: RoutedCall, context: StageContext): Prom
     if (intent.mustSync) throw failure;
   }
   return { ...call, run } as RecordedCall;
+}
+
+/** Makes the context of one run: an id, the time `nowMs`, and a random seed (16 bytes, hex) for a bounded tool. */
+export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext {
+  const randomSeed = execution.determinism === 'bounded' ? randomBytes(SEED_BYTES).toString('hex') : '';
+  return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
 }
 
 /** Ends a call whose caller left or whose time is over while it waited. */

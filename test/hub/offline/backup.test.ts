@@ -227,7 +227,7 @@ describe('a restore', () => {
     ['with a database that is none', { files: { 'hub.key': 'k', 'state.db': 'nonsense '.repeat(1000) } }, 'STORAGE_FAILED', /state\.db/],
     ['with a path that leads out', { table: named('../owner.token') }, 'VALIDATION_ERROR', /no path/],
     ['with a path from the root', { table: named('/etc/passwd') }, 'VALIDATION_ERROR', /no path/],
-    ['with a table of something else', { table: '[]' }, 'VALIDATION_ERROR', /no JSON object/],
+    ['with a table of something else', { table: '[]' }, 'VALIDATION_ERROR', /does not name hub, version and time/],
   ];
 
   test.each(REFUSED)('%s is refused and changes nothing', async (_what, forged, code, says) => {

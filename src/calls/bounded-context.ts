@@ -1,21 +1,14 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { RunContext } from '../core/storage/audit-log.ts';
-import type { ToolContext, ToolDefinition } from '../tools/definition/tool-definition.ts';
+import type { ToolContext } from '../tools/definition/tool-definition.ts';
 
-const SEED_BYTES = 16;
 /** Random numbers that one SHA-256 digest yields, of 8 bytes each. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
 /** Bits that a number has beyond the 53 which a double can hold. */
 const SPARE_BITS = 11n;
-
-/** Makes the context of one run: an id, the time `nowMs`, and a random seed (16 bytes, hex) for a bounded tool. */
-export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext {
-  const randomSeed = execution.determinism === 'bounded' ? randomBytes(SEED_BYTES).toString('hex') : '';
-  return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
-}
 
 /**
  * Returns the clock and the random numbers that a bounded tool gets; they are the same for the same run on every machine.
