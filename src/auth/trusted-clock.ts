@@ -241,9 +241,9 @@ interface SystemParts {
   readonly systemMs?: () => number;
 }
 
-/** adjtimex(2): the answer of a clock that nobody keeps. */
+/** adjtimex(2) returns TIME_ERROR if the clock is not synchronised. */
 const TIME_ERROR = 5;
-/** `sizeof(struct timex)` on 64-bit Linux; all zero asks and changes nothing. */
+/** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
 const TIMEX_BYTES = 208;
 /** A hardware clock that was without power is years off; one that works is a second off. */
 const HARDWARE_TOLERANCE_MS = 120_000;

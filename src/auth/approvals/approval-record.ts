@@ -214,7 +214,7 @@ export class ApprovalRepository {
     this.#deadlinesMs.set(record.id, this.#ports.clock.monotonic() + leftMs);
   }
 
-  /** Forgets what nobody looks up any more, and the oldest where there are too many; denials are told until they expire. */
+  /** Deletes records that closed long ago, and the oldest closed ones above the limit. A denial stays until it expires, so that the agent can read it. */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);
     const old = final.filter((record) => this.remainingMs(record) <= -KEPT_CLOSED_MS);

@@ -23,7 +23,7 @@ export interface Rule extends ListedRule {
 
 /** Time and home in which a call is judged. */
 export interface RuleContext {
-  /** Undefined while the hub's clock cannot be believed. */
+  /** Undefined while the hub's clock is not trusted. */
   readonly minute: MinuteOfWeek | undefined;
   readonly facts: DeviceFacts;
 }
@@ -37,9 +37,9 @@ interface ReadyRule {
 const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule allows';
 
 /**
- * An ordered list of rules. For each effect of a call the first rule that fits decides; over the effects of a call,
- * deny wins over approve, the most persons win, and allow comes last. Where nobody can know before the call whether a
- * condition holds, it does for rules that deny or ask, and does not for rules that allow.
+ * An ordered list of rules. For each effect of a call the first rule that matches decides. If the effects of one call get
+ * different verdicts, deny beats approve, approve beats allow, and of two approvals the one by more persons counts. A
+ * condition on what only the run will show counts as met in rules that deny or ask, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -127,16 +127,16 @@ function personsOf(rule: Rule | undefined): number {
   return rule?.persons ?? 1;
 }
 
-/** Whether a condition holds; `unforeseen` where nobody can know before the call has run. */
+/** Whether a condition is met; `unforeseen` if only the run of the call will show it. */
 type Truth = 'yes' | 'no' | 'unforeseen';
 
-/** A call as conditions look at it. */
+/** The facts of a call that conditions test. */
 interface CallView {
   readonly call: RuledCall;
   readonly agent: readonly string[];
-  /** The tool by its present name and by those that it had. */
+  /** Present and former names of the tool. */
   readonly tools: readonly (readonly string[])[];
-  /** Undefined while the hub's clock cannot be believed. */
+  /** Undefined while the hub's clock is not trusted. */
   readonly minute: MinuteOfWeek | undefined;
   readonly facts: DeviceFacts;
 }

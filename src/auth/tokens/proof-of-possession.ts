@@ -61,8 +61,8 @@ export class ProofOfPossession {
       refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
-    // Counted against the root: whoever holds a key can make as many child tokens as it likes. One millisecond more than
-    // the moment up to which the proof would be taken again.
+    // The limit counts proofs by root token, since the holder of a key can make any number of child tokens. The nonce is
+    // stored for one millisecond longer than the proof is valid.
     if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
   }

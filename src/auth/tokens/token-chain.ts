@@ -32,8 +32,8 @@ export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObjec
 }
 
 /**
- * Verifies every signature of a chain, and that each link only narrows the one before. `keyOfIssuer` tells the raw key of
- * a trusted hub. TOKEN_INVALID says what is wrong; times and revocations are not looked at.
+ * Verifies every signature of a chain, and that each link only narrows the one before. `keyOfIssuer` returns the raw key of
+ * a trusted hub (base64url). TOKEN_INVALID says what is wrong. Expiry and revocation are checked elsewhere.
  */
 export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
   const [rootLink, ...childLinks] = linksOf(bytes);
@@ -117,14 +117,15 @@ const KEY_BYTES = 32;
 const SEAL_BYTES = 16;
 
 /**
- * What a token that is bound to the hub's own key has behind it, a dot between: that the hub gave out this very text. A chain
- * holds the tokens that it comes from, and other hubs see it with every call; without a seal nobody can use what they find.
+ * Appends a MAC (`.` and the seal) to tokens that are bound to the hub's own key. It proves that the hub issued exactly this text.
+ * A chain contains the tokens that it was derived from, and other hubs receive it with every call. A hub that cuts such a token
+ * out of a chain cannot use it, because it lacks the seal.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
   readonly #hubKey: string;
 
-  /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives that of the seals. */
+  /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives the key of the seals. */
   constructor(hubKey: KeyObject) {
     const secret = hubKey.export({ type: 'pkcs8', format: 'der' });
     this.#hubKey = rawPublicKey(hubKey);
@@ -137,9 +138,9 @@ export class TokenSeal {
   }
 
   /**
-   * False for a token that is bound to this hub's key and does not have what proves that its bearer got it. A token that this hub signed
-   * needs the hub's seal; a chain that somebody shortened, or that another hub saw, does not have it. A token that another hub signed is
-   * refused, since nothing tells its bearer from a thief. A token that an agent signed needs a proof of possession of the agent's key.
+   * Returns false for a token that is bound to this hub's key and does not prove that it was issued to its bearer. A token that this
+   * hub signed needs the seal, which a shortened chain lacks. A token that another hub signed is refused, since its bearer cannot be
+   * distinguished from a thief. A token that an agent signed is accepted here; it needs a proof of possession of the agent's key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;
@@ -148,7 +149,7 @@ export class TokenSeal {
     return isRootHere || keys.at(-2) === this.#hubKey ? this.isSealed(text) : keys.length > 1;
   }
 
-  /** True for what `seal` has made. */
+  /** Returns true for a text that `seal` returned. */
   isSealed(text: string): boolean {
     const [given, expected] = [text, this.seal(unsealed(text))].map((each) => Buffer.from(each));
     return given !== undefined && expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);

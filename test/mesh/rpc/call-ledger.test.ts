@@ -7,7 +7,7 @@ const hub = 'hub-1' as HubId;
 const entry = (clock: ManualClock, id: string, entryHub = hub) => ({ entryHub, id, fingerprint: id, untilMs: clock.monotonic() + 30_000 });
 
 describe('the ledger of requests', () => {
-  test('forgets what nobody may ask for any more, and nothing before', () => {
+  test('deletes an entry when it expires, and not before', () => {
     const clock = new ManualClock();
     const ledger = new CallLedger(clock);
     ledger.open(entry(clock, 'a')).settle(Uint8Array.of(1));
@@ -19,7 +19,7 @@ describe('the ledger of requests', () => {
     expect([ledger.find(hub, 'a'), ledger.find(hub, 'b')?.state]).toEqual([undefined, 'spent']);
   });
 
-  test('never forgets what runs', () => {
+  test('never deletes a running call', () => {
     const clock = new ManualClock();
     const ledger = new CallLedger(clock);
     ledger.open(entry(clock, 'a'));
@@ -28,7 +28,7 @@ describe('the ledger of requests', () => {
     expect(ledger.find(hub, 'a')?.state).toBe('running');
   });
 
-  test('is bounded for each hub, so that one cannot fill it for all', () => {
+  test('has a limit for each hub, so that one hub cannot fill it for all', () => {
     const clock = new ManualClock();
     const ledger = new CallLedger(clock);
     for (let count = 0; count < 16_384; count++) ledger.spend(entry(clock, `${count}`));
@@ -37,9 +37,13 @@ describe('the ledger of requests', () => {
     clock.advance(101_000);
     expect(() => ledger.spend(entry(clock, 'more'))).not.toThrow();
     expect(ledger.find(hub, '0')).toBeUndefined();
+    // Every expired entry has left its place.
+    for (let count = 1; count < 16_384; count++) ledger.spend(entry(clock, `${count}`));
+    expect(() => ledger.spend(entry(clock, 'one too many'))).toThrow(expect.objectContaining({ code: 'RESOURCE_EXCEEDED' }));
+    expect(ledger.find('hub-2' as HubId, 'more')).toBeUndefined();
   });
 
-  test('keeps the newest answers when they are too long to keep all, and that the others ended', () => {
+  test('stores the newest answers when they are too long to store all, and of the others that they ended', () => {
     const clock = new ManualClock();
     const ledger = new CallLedger(clock);
     for (const id of ['a', 'b', 'c', 'd', 'e']) ledger.open(entry(clock, id)).settle(new Uint8Array(4_000_000));
