@@ -6,9 +6,10 @@ import { GRACE_MS } from '../../src/calls/stages/execution.ts';
 import { blake3Hex } from '../../src/codec/hashes.ts';
 import type { Effect } from '../../src/core/auth/authorizer.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
-import { AtmoError } from '../../src/core/errors.ts';
+import { AtmoError, toAtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { ToolHandler } from '../../src/tools/definition/tool-definition.ts';
 import { RemoteToolsFake } from '../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from './approvals-fake.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled } from './pipeline-fixture.ts';
@@ -540,6 +541,29 @@ describe('routing', () => {
       error: { code: 'APPROVAL_REQUIRED', details: { approval_id: 'x', node_id: 'a', node_name: 'attic' } },
     });
   });
+});
+
+test('a handler confirms its effects as often as it likes: a new effect is refused each time, and the first effects pass again', async () => {
+  const { pipeline, registry } = makeRoom();
+  const hall = { permission: 'device:control:hall', risk: 'low' as const, target: 'hall' };
+  const attic = { permission: 'device:control:attic', risk: 'low' as const, target: 'attic' };
+  let effects: readonly Effect[] = [hall];
+  const codes: string[] = [];
+  const handler: ToolHandler = async (_, context) => {
+    for (const present of [[hall, attic], [hall, attic], [hall]]) {
+      effects = present;
+      try {
+        context.confirm();
+        codes.push('confirmed');
+      } catch (error) {
+        codes.push(toAtmoError(error).code);
+      }
+    }
+    return codes;
+  };
+  registry.register(makeTool({ effects: () => effects, handler, permissions: ['device:control'] }));
+  await pipeline.call({ principal: agent('device:control:*'), tool: 'probe', params: {} });
+  expect(codes).toEqual(['CONFLICT', 'CONFLICT', 'confirmed']);
 });
 
 describe('what changes while a call waits for its slot', () => {
