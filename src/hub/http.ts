@@ -182,7 +182,7 @@ export class HttpApi implements Service {
     this.app = createHttpApp(this.#routes, {
       authenticator,
       clock,
-      logger: logger.child({ room: 'gateway' }),
+      logger: logger.child({ module: 'http' }),
       onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,

@@ -220,7 +220,7 @@ export class Hub implements Service {
     const { registry, capabilities, validator, pipeline, jobStore } = workshop;
     const hub: MeshHub = {
       clock: this.#clock,
-      logger: this.#logger.child({ room: 'mesh' }),
+      logger: this.#logger.child({ module: 'mesh' }),
       events,
       store,
       time: access.time,

@@ -131,7 +131,7 @@ async function openMatter(
   const { openMatterController } = await import('../matter/matter-controller.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');
   return openMatterController(
-    { clock, logger: logger.child({ room: 'matter' }), store, takenOf, problems, anchor },
+    { clock, logger: logger.child({ module: 'matter' }), store, takenOf, problems, anchor },
     { stateDir, ...matter },
   );
 }

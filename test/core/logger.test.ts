@@ -40,10 +40,10 @@ test('a field that is merely named like a secret but says yes or no stays readab
 
 test('lines below the level are not written, and children add their fields', () => {
   const lines: string[] = [];
-  const logger = createLogger('warn', (line) => lines.push(line)).child({ room: 'matter' });
+  const logger = createLogger('warn', (line) => lines.push(line)).child({ module: 'matter' });
   logger.info('quiet');
   logger.warn('loud', { device: 'x' });
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', event: 'loud', room: 'matter', device: 'x' }]);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', event: 'loud', module: 'matter', device: 'x' }]);
 });
 
 test('the code of an error stays readable', () => {

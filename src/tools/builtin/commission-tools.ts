@@ -117,7 +117,7 @@ function restoreTool(ports: AdminPorts): RegisteredTool {
       const device = deviceOf(params);
       const near = isWhole ? ports.bounds.nodeOf(device) : [device];
       const offers = ports.administration.recognised().filter((offer) => near.includes(offer.device));
-      if (offers.length === 0) throw new AtmoError('NOT_FOUND', `${device} is no device that was here before, as far as can be told`);
+      if (offers.length === 0) throw new AtmoError('NOT_FOUND', `${device} is not a device that this hub commissioned before`);
       const left = offers.filter((offer) => offer.device !== device && ports.bounds.isGuarded(offer.device));
       const restored = offers.filter((offer) => !left.includes(offer)).map((offer) => restore(ports, offer));
       return { restored, left: left.map((offer) => offer.device) };

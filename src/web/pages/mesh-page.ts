@@ -136,7 +136,7 @@ export class MeshPage extends PageElement {
   #create(event: SubmitEvent): void {
     const { name, passphrase = '' } = formValues(event);
     const call = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: 'Make a mesh' };
-    void this.#act(call, 'The mesh is made. Export its root key to a safe place: atmo mesh root export');
+    void this.#act(call, 'The mesh is made. Export its root key to a safe place: atmo mesh export-root FILE');
   }
 
   #join(event: SubmitEvent): void {
