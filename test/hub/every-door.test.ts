@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeTool, settled } from '../calls/pipeline-fixture.ts';
+import { HOST } from '../http/http-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { MemoryNetwork } from '../mesh/memory-network.ts';
 import { DOORS, House } from './doors.ts';
+import { WholeHub } from './whole-hub.ts';
 
 const house = new House();
 
@@ -62,3 +67,48 @@ for (const [name, door] of Object.entries(DOORS)) {
     });
   });
 }
+
+describe('a hub', () => {
+  test('refuses a token that nobody made', async () => {
+    const forged = `at0.${'A'.repeat(43)}`;
+    expect(await house.hub.call('probe:free', {}, forged)).toMatchObject({ code: 'TOKEN_INVALID' });
+    expect(house.ran).toEqual([]);
+  });
+
+  test('refuses a call whose token was revoked after its headers came and before its body', async () => {
+    const { token, tokenId } = await house.mint(['probe:use'], undefined);
+    const body = new TransformStream<Uint8Array>();
+    const answer = house.hub.fetch(`http://${HOST}/api/v1/tools/current_time/invoke`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body.readable,
+      duplex: 'half',
+    });
+    await settled();
+    await house.hub.call('revoke_token', { token_id: tokenId });
+    const writer = body.writable.getWriter();
+    void writer.write(Buffer.from('{}'));
+    void writer.close();
+    expect(await (await answer).json()).toMatchObject({ status: 'error', error: { code: 'TOKEN_INVALID' } });
+  });
+
+  test('runs nothing dangerous while its time is not trusted, nor what the owner switched off', async () => {
+    const clock = new ManualClock(Date.now());
+    const tools = { dynamic_registration: true, disabled: ['probe:off'], features: { 'probe:beta': ['beta'] } };
+    const config = { tools, clock: { trust: 'never' } };
+    await using hub = new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n', config });
+    await hub.hub.start();
+    for (const name of ['off', 'beta', 'dangerous']) {
+      const metadata = { dangerous: name === 'dangerous' };
+      const execution = { side_effects: true };
+      hub.hub.orchestrator.registerTool(
+        makeTool({ namespace: 'probe', name, execution, metadata, requires: { permissions: ['probe:use'] } }),
+      );
+    }
+    const minted = await hub.ask('/api/v1/tokens', { body: { agent_id: 'agent', permissions: ['probe:use'] } });
+    const call = async (tool: string) => (await hub.call(tool, {}, minted.token)).error;
+    expect(await call('probe:off')).toMatchObject({ code: 'RULE_BLOCKED' });
+    expect(await call('probe:beta')).toMatchObject({ code: 'PERMISSION_DENIED', details: { features: ['beta'] } });
+    expect(await call('probe:dangerous')).toMatchObject({ code: 'PERMISSION_DENIED', details: { reason: 'time_unknown' } });
+  });
+});

@@ -18,6 +18,8 @@ interface Surroundings {
   readonly network: MemoryNetwork;
   /** The owner's rules. */
   readonly rules: string;
+  /** Members of the configuration beside those that every such hub has. */
+  readonly config?: object;
 }
 
 /** What a request brings. */
@@ -34,7 +36,7 @@ export class WholeHub implements AsyncDisposable {
   readonly #stateDir: string;
   #app: HttpApp | undefined;
 
-  constructor({ clock, network, rules }: Surroundings) {
+  constructor({ clock, network, rules, config = {} }: Surroundings) {
     const dir = mkdtempSync(join(tmpdir(), 'atmo-hub-'));
     this.#stateDir = join(dir, 'state');
     mkdirSync(this.#stateDir, { mode: 0o700 });
@@ -45,6 +47,7 @@ export class WholeHub implements AsyncDisposable {
       sensors: { sysfs: join(dir, 'sys') },
       tools: { dynamic_registration: true },
       clock: { trust: 'always' },
+      ...config,
     };
     writeFileSync(join(this.#stateDir, 'config.yaml'), JSON.stringify(settings), { mode: 0o600 });
     this.hub = new Hub(
