@@ -1,7 +1,9 @@
-/** One protection taken out: a text of a file of `src`, which stands there exactly once, and what stands in its place. */
+/** A protection and its removal: a text that a file of `src` contains exactly once, and the text that replaces it. */
 export interface Mutation {
   readonly name: string;
   readonly file: string;
+  /** The part of the file in which the text is searched; the whole file when absent. */
+  readonly within?: { readonly from: string; readonly to: string };
   readonly text: string;
   readonly instead: string;
 }
@@ -9,12 +11,12 @@ export interface Mutation {
 const SERVICES = 'src/hub/tool-services.ts';
 const AUTH = 'src/hub/auth.ts';
 const HUB = 'src/hub/hub.ts';
-const ADMISSION = 'src/calls/stages/admission.ts';
-const EXECUTION = 'src/calls/stages/execution.ts';
+
+const PERMISSIVE_AUTHORIZER = '{ authorize: () => ({ allowed: true }), canSee: () => true, mayTry: () => true }';
 
 /** What the pipeline is given, and a part of the same type that lets every call pass. */
 const PIPELINE_PARTS = {
-  authorizer: ['authorizer: access.authorizer', '{ authorize: () => ({ allowed: true }), canSee: () => true, mayTry: () => true }'],
+  authorizer: ['authorizer: access.authorizer', PERMISSIVE_AUTHORIZER],
   audit: ['audit: access.audit', '{ record: async () => {} }'],
   approvals: [
     'approvals: access.approvals',
@@ -88,6 +90,36 @@ const ofWiring: readonly Mutation[] = [
     text: "openEngine(membership.gate, 'member')",
     instead: "openEngine({ admit: async () => {} }, 'member')",
   },
+  {
+    name: 'the authorizer does not ask whether a token is still valid',
+    file: AUTH,
+    text: 'validity: tokens.authenticator }',
+    instead: 'validity: { isStillValid: () => true } }',
+  },
+  {
+    name: 'no proof of possession is verified',
+    file: AUTH,
+    text: 'proofs: new ProofOfPossession({ replays, time }, hubId)',
+    instead: "proofs: { verify: () => 'anybody' } as unknown as ProofOfPossession",
+  },
+  {
+    name: 'tokens bound to the key of the hub need no seal',
+    file: AUTH,
+    text: 'seal: new TokenSeal(hub.privateKey)',
+    instead: 'seal: { seal: (text: string) => text, isAsGivenOut: () => true, isSealed: () => true } as unknown as TokenSeal',
+  },
+  {
+    name: 'readers over HTTP and MCP see everything',
+    file: 'src/hub/http.ts',
+    text: '      authorizer: access.authorizer,',
+    instead: `      authorizer: ${PERMISSIVE_AUTHORIZER},`,
+  },
+  {
+    name: 'automations observe everything',
+    file: HUB,
+    text: '      authorizer: access.authorizer,\n      time',
+    instead: `      authorizer: ${PERMISSIVE_AUTHORIZER},\n      time`,
+  },
   { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: access.tokens,', instead: '' },
   { name: 'the mesh does not know which tokens were revoked', file: HUB, text: 'validity: access.authenticator,', instead: '' },
   {
@@ -110,49 +142,44 @@ const ofWiring: readonly Mutation[] = [
   },
 ];
 
-/** Stages by the list in which they stand: what is taken out there. */
-const STAGES: readonly { readonly stage: string; readonly file: string; readonly text: string; readonly instead: string }[] = [
-  {
-    stage: 'requireValidToken',
-    file: ADMISSION,
-    text: 'refuseWhileMemoryIsShort, requireValidToken]',
-    instead: 'refuseWhileMemoryIsShort]',
-  },
-  { stage: 'chargeRateLimit', file: ADMISSION, text: '\n  chargeRateLimit,\n', instead: '\n' },
-  {
-    stage: 'refuseDisabledTools',
-    file: ADMISSION,
-    text: 'checkFeatures, refuseDisabledTools];\nconst',
-    instead: 'checkFeatures];\nconst',
-  },
-  { stage: 'checkFeatures', file: ADMISSION, text: 'checkFeatures, refuseDisabledTools];\nconst', instead: 'refuseDisabledTools];\nconst' },
-  {
-    stage: 'validateParameters',
-    file: ADMISSION,
-    text: '[validateParameters, canonicalizeParameters, authorizeEffects]',
-    instead: '[canonicalizeParameters, authorizeEffects]',
-  },
-  {
-    stage: 'authorizeEffects',
-    file: ADMISSION,
-    text: '[validateParameters, canonicalizeParameters, authorizeEffects]',
-    instead: '[validateParameters, canonicalizeParameters]',
-  },
-  { stage: 'applyRules', file: ADMISSION, text: '\n  claimIdempotencyKey,\n  applyRules,', instead: '\n  claimIdempotencyKey,' },
-  { stage: 'requireApproval', file: ADMISSION, text: '\n  requireApproval,\n', instead: '\n' },
-  { stage: 'writeIntent', file: EXECUTION, text: '\n  writeIntent,\n', instead: '\n' },
-  { stage: 'confirmEffects', file: EXECUTION, text: '[confirmEffects, confirmRules]', instead: '[confirmRules]' },
-  { stage: 'confirmRules', file: EXECUTION, text: '[confirmEffects, confirmRules]', instead: '[confirmEffects]' },
-];
+/** The stages that protect, by the list of src/calls/stages.ts in which they stand. */
+const STAGES: Readonly<Record<string, readonly string[]>> = {
+  OPENING: ['authorization.requireValidToken'],
+  ADMISSION: [
+    'admission.chargeRateLimit',
+    'authorization.checkStaticPermissions',
+    'admission.checkFeatures',
+    'admission.refuseDisabledTools',
+    'admission.validateParameters',
+    'authorization.authorizeEffects',
+  ],
+  CONSENT: ['consent.applyRules', 'consent.requireApproval'],
+  RUN: ['execution.writeIntent', 'authorization.confirmEffects', 'consent.confirmRules'],
+  EXECUTION: ['execution.checkResult'],
+  PREFLIGHT: ['authorization.checkStaticPermissions', 'authorization.authorizeEffects', 'consent.applyRules', 'consent.peekApproval'],
+  TOOL_PREFLIGHT: ['authorization.checkStaticPermissions', 'authorization.checkCanAttempt'],
+};
 
-const ofStages = STAGES.map(({ stage, ...change }): Mutation => ({ name: `a call does not pass ${stage}`, ...change }));
+const ofStages = Object.entries(STAGES).flatMap(([list, stages]) =>
+  stages.map(
+    (stage): Mutation => ({
+      name: `${list} lacks ${stage}`,
+      file: 'src/calls/stages.ts',
+      within: { from: `const ${list}`, to: ';' },
+      text: `.pass(${stage})`,
+      instead: '',
+    }),
+  ),
+);
 
 /** Every protection of a call, taken out by itself. */
 export const MUTATIONS: readonly Mutation[] = [...ofPipeline, ...ofWiring, ...ofStages];
 
-/** A source without the protection. Throws where the text does not stand there exactly once. */
-export function mutated({ name, file, text, instead }: Mutation, source: string): string {
-  const parts = source.split(text);
-  if (parts.length !== 2) throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
-  return parts.join(instead);
+/** Returns the source without the protection. Throws where the text does not stand there exactly once. */
+export function mutated({ name, file, within, text, instead }: Mutation, source: string): string {
+  const from = within === undefined ? 0 : source.indexOf(within.from);
+  const to = within === undefined ? source.length : source.indexOf(within.to, from);
+  const parts = source.slice(from, to).split(text);
+  if (from < 0 || parts.length !== 2) throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
+  return source.slice(0, from) + parts.join(instead) + source.slice(to);
 }
