@@ -148,8 +148,8 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
   ADMISSION: [
     'admission.chargeRateLimit',
     'authorization.checkStaticPermissions',
-    'admission.checkFeatures',
-    'admission.refuseDisabledTools',
+    'authorization.checkFeatures',
+    'authorization.refuseDisabledTools',
     'admission.validateParameters',
     'authorization.authorizeEffects',
   ],
