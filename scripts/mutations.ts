@@ -66,9 +66,9 @@ function firstFailure(tree: string, tests: readonly string[]): string | undefine
   const report = join(tree, 'tests.json');
   rmSync(report, { force: true });
   const options = ['run', '--config', 'test/vitest.config.ts', '--project', 'unit', '--bail=1', '--reporter=json'];
-  const { status, signal } = run(tree, 'vitest', [...options, `--outputFile=${report}`, ...tests]);
+  const { status, error } = run(tree, 'vitest', [...options, `--outputFile=${report}`, ...tests]);
   if (status === 0) return undefined;
-  if (signal !== null) return `tests: they did not end within ${LIMIT_MS / 1000} s`;
+  if (error !== undefined) return `tests: ${error.message}`;
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as TestReport;
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed');
   return `test: ${failed?.fullName ?? testResults.find(({ message }) => message !== '')?.message ?? 'a file cannot be loaded'}`;
