@@ -47,7 +47,11 @@ function isNoticed(mutation: Mutation, tree: string): boolean {
 /** The first mistake that the compiler finds, else the first test that fails; undefined where all is well. */
 function noticedBy(tree: string): string | undefined {
   const types = run(tree, 'tsc', ['-p', 'tsconfig.mutations.json']);
-  if (types.status !== 0) return `types: ${/error TS\d+: .*/.exec(types.stdout)?.[0] ?? 'the compiler failed'}`;
+  if (types.status !== 0) {
+    const [mistake] = /error TS\d+: .*/.exec(types.stdout) ?? [];
+    if (mistake === undefined) throw new Error(`The compiler found no mistake, but failed: ${types.error?.message ?? types.stderr}`);
+    return `types: ${mistake}`;
+  }
   for (const tests of TESTS) {
     const failure = firstFailure(tree, tests);
     if (failure !== undefined) return failure;
