@@ -180,6 +180,7 @@ export function mutated({ name, file, within, text, instead }: Mutation, source:
   const from = within === undefined ? 0 : source.indexOf(within.from);
   const to = within === undefined ? source.length : source.indexOf(within.to, from);
   const parts = source.slice(from, to).split(text);
-  if (from < 0 || parts.length !== 2) throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
+  if (from < 0 || parts.length !== 2)
+    throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
   return source.slice(0, from) + parts.join(instead) + source.slice(to);
 }
