@@ -1,4 +1,6 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { rawPublicKey } from '../../src/codec/public-key.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { HOST } from '../http/http-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
@@ -73,6 +75,30 @@ describe('a hub', () => {
     const forged = `at0.${'A'.repeat(43)}`;
     expect(await house.hub.call('probe:free', {}, forged)).toMatchObject({ code: 'TOKEN_INVALID' });
     expect(house.ran).toEqual([]);
+  });
+
+  test('refuses the text of its token without the seal that it gave out', async () => {
+    const { token } = await house.mint(['probe:use'], undefined);
+    expect(await house.hub.call('probe:free', {}, token)).toMatchObject({ status: 'success' });
+    const cut = token.slice(0, token.lastIndexOf('.'));
+    expect(await house.hub.call('probe:free', {}, cut)).toMatchObject({ code: 'TOKEN_INVALID' });
+  });
+
+  test('refuses a token that is bound to another key with a proof that nobody signed', async () => {
+    const key = rawPublicKey(generateKeyPairSync('ed25519').privateKey);
+    const body = { agent_id: 'agent', permissions: ['probe:use'], key };
+    const { token } = await house.hub.ask('/api/v1/tokens', { body });
+    expect(await house.hub.ask('/api/v1/tools', { token })).toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(await house.hub.ask('/api/v1/tools', { token, headers: { 'atmo-proof': 'AAAA' } })).toMatchObject({ code: 'TOKEN_INVALID' });
+  });
+
+  test('shows an agent the tools that it may call and no metrics', async () => {
+    const { token } = await house.mint(['probe:use'], undefined);
+    const { tools } = await house.hub.ask('/api/v1/tools', { token });
+    const ids: readonly string[] = tools.map(({ id }: { readonly id: string }) => id);
+    expect(ids.some((id) => id.startsWith('probe:'))).toBe(true);
+    expect(ids.filter((id) => id.includes('revoke_token'))).toEqual([]);
+    expect(await house.hub.ask('/metrics', { token })).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
   test('refuses a call whose token was revoked after its headers came and before its body', async () => {
