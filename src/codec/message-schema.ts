@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { type CborMap, type CborValue, encodeCbor, viewCbor } from './cbor.ts';
-import { CBOR_LIMITS, type CborLimits } from './cbor-scan.ts';
+import { CBOR_LIMITS, type CborLimits, type CborMap, type CborValue, encodeCbor, viewCbor } from './cbor.ts';
 import { openSign1, signSign1 } from './cose-sign1.ts';
 import { refuse, type ValueOf, type ValuePath, type WireType } from './message-values.ts';
 

@@ -4,6 +4,13 @@ import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import { sha256Hex } from './hashes.ts';
 
+/** An Ed25519 key with which this hub can sign. Its user drops an opened one at once after use. */
+export interface SigningKey {
+  readonly privateKey: KeyObject;
+  /** Raw, 32 bytes, base64url. */
+  readonly publicKey: string;
+}
+
 const RAW_KEY = /^[A-Za-z0-9_-]{43}$/;
 /** Checked keys by their raw bytes; the oldest entry goes first. */
 const MAX_CACHED = 1024;

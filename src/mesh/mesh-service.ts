@@ -1,13 +1,11 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import type { HubId } from '../core/ids.ts';
 import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Peer } from '../core/mesh-view.ts';
 import { findHubs } from './discovery/hub-discovery.ts';
 import { joinMesh } from './membership/join-mesh.ts';
-import type { Invitation, InviteOptions } from './membership/member-admission.ts';
-import { auditMembershipChanges, type Membership, type MembershipStatus, membershipStatus } from './membership/membership.ts';
-import type { Revoked } from './membership/mesh-authority.ts';
+import { auditMembershipChanges, type Membership, membershipStatus } from './membership/membership.ts';
+import type { Delegated, Invitation, InviteOptions, MembershipStatus, MeshControl, Revoked } from './mesh-control.ts';
 import { type MeshHub, type MeshOptions, MeshSession } from './mesh-session.ts';
 import type { ConnectionGate, MeshEngine } from './transport/mesh-engine.ts';
 
@@ -198,32 +196,4 @@ export class MeshService implements Service, MeshControl {
     this.#last = result.catch(() => undefined);
     return result;
   }
-}
-
-/** The result of a delegation. */
-interface Delegated {
-  readonly hub: HubId;
-  /** False when the hub is not connected: it gets its certificate when it connects. */
-  readonly isDelivered: boolean;
-}
-
-/** Port: the owner's control of the mesh. A method that does not fit the state of the membership rejects with CONFLICT; the message names the way. */
-export interface MeshControl {
-  /** Makes a mesh with this hub as its first member. The passphrase seals the root key. */
-  create(options: { readonly passphrase: string; readonly name?: string | undefined }): Promise<MembershipStatus>;
-  invite(options: InviteOptions): Promise<Invitation>;
-  /** Joins the mesh of an invite. */
-  join(invite: string, options: { readonly signal: AbortSignal }): Promise<MembershipStatus>;
-  leave(options: { readonly rootKey: 'keep' | 'delete' }): Promise<void>;
-  /** Ends the membership of another hub for good. */
-  revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked>;
-  /** Makes another hub, or this one, an inviter. */
-  delegate(options: { readonly hub: string; readonly passphrase: string }): Promise<Delegated>;
-  /** Gets this hub a new certificate from a connected hub that may invite. */
-  renew(): Promise<MembershipStatus>;
-  /** Resolves with the sealed root key, one line. */
-  exportRoot(passphrase: string): Promise<string>;
-  importRoot(options: { readonly text: string; readonly passphrase: string }): Promise<void>;
-  status(): MembershipStatus;
-  peers(): readonly Peer[];
 }

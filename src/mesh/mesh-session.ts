@@ -25,7 +25,7 @@ import type { OwnStateSources } from './gossip/own-state.ts';
 import type { StatementSource } from './gossip/statement-exchange.ts';
 import { CertificateRenewal } from './membership/certificate-renewal.ts';
 import type { Membership } from './membership/membership.ts';
-import type { MeshSettings } from './mesh-settings.ts';
+import type { MeshSettings } from './mesh-control.ts';
 import { ReasonCounter } from './reason-counter.ts';
 import { CallClient } from './rpc/call-client.ts';
 import { ControlLinks } from './rpc/control-links.ts';

@@ -1,22 +1,46 @@
 import { isoTime } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { DONE, SUCCESS } from '../tools/builtin/hub-tool.ts';
+import { type JsonObject, present } from '../core/json.ts';
+import type { Peer } from '../core/mesh-view.ts';
+import { DONE, HUB_ACTS, HUB_READS, SUCCESS } from '../tools/builtin/hub-tool.ts';
 import { defineTool, p } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import type { MeshControl } from './mesh-service.ts';
-import {
-  DATE_TIME,
-  MESH_ACTS,
-  MESH_READS,
-  MESH_STATUS,
-  passphraseParameter,
-  peerView,
-  SECRET_TEXT,
-  statusView,
-} from './mesh-tool-schemas.ts';
-import { rootKeyTools } from './root-key-tools.ts';
+import type { MembershipStatus, MeshControl } from './mesh-control.ts';
 
+/** Common members of the tools that change the mesh. */
+const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
+/** Common members of the tools that only read. */
+const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
+const texts = { type: 'array', items: text } as const;
+/** Schema of a time. */
+const DATE_TIME = { type: 'string', format: 'date-time' } as const;
+/** Schema of a text that is masked in audit, events and approvals. */
+const SECRET_TEXT = { type: 'string', 'x-secret': true } as const;
+/** Schema of the results of `statusView`. */
+const MESH_STATUS = {
+  type: 'object',
+  required: ['state', 'hub_id', 'has_root_key', 'open_invites', 'members', 'revoked'],
+  properties: {
+    state: { enum: ['none', 'member', 'expired', 'revoked'], description: 'How this hub stands to its mesh' },
+    hub_id: text,
+    hub_name: text,
+    mesh_id: text,
+    name: text,
+    roles: { type: 'array', items: { enum: ['member', 'inviter'] } },
+    permissions: { ...texts, description: 'What tokens of this hub may do on other hubs at most' },
+    expires_at: { ...DATE_TIME, description: 'End of the membership; it renews itself' },
+    invited_by: text,
+    has_root_key: { type: 'boolean' },
+    open_invites: { type: 'integer' },
+    members: { type: 'integer', description: 'Other members that this hub has met' },
+    revoked: texts,
+  },
+} as const;
+
+/** `passphrase` of a tool that opens the root key. */
+const passphraseParameter = p.string({ description: 'Passphrase of the root key', minLength: 1, maxLength: 1024, secret: true });
+const hubParameter = p.string({ description: 'Id of the hub, as mesh_peers tells it', pattern: '^hub-[0-9a-f]{16}$' });
 
 /** Tools with which the owner makes, widens and narrows the mesh of hubs. */
 export function meshTools(mesh: MeshControl): readonly RegisteredTool[] {
@@ -153,4 +177,123 @@ const RENEW = {
 function requirePassphrase(given: string | undefined): string {
   if (given !== undefined) return given;
   throw new AtmoError('VALIDATION_ERROR', 'An invite with may_invite takes the passphrase of the root key: give passphrase');
+}
+
+/** Tools that need the root key of the mesh, or may need it. */
+function rootKeyTools(mesh: MeshControl): readonly RegisteredTool[] {
+  return [
+    defineTool(REVOKE, async (params) => {
+      const { hub, alsoEnded } = await mesh.revoke(params);
+      return { hub, also_ended: alsoEnded };
+    }),
+    defineTool(DELEGATE, async (params) => {
+      const { hub, isDelivered } = await mesh.delegate(params);
+      return { hub, delivered: isDelivered };
+    }),
+    defineTool(EXPORT_ROOT, async ({ passphrase: given }) => ({ root_key: await mesh.exportRoot(given) })),
+    defineTool(IMPORT_ROOT, async ({ root_key: exported, passphrase: given }) => {
+      await mesh.importRoot({ text: exported, passphrase: given });
+      return SUCCESS;
+    }),
+  ];
+}
+
+const REVOKE = {
+  ...MESH_ACTS,
+  name: 'mesh_revoke',
+  title: 'Send a hub away',
+  description:
+    'Ends the membership of another hub at once and for good, on every hub of the mesh; hubs that it let in end with it. For a hub that may let others in, the passphrase of the root key is needed.',
+  isDangerous: true,
+  isIdempotent: true,
+  parameters: { hub: hubParameter, passphrase: passphraseParameter.optional() },
+  returns: {
+    type: 'object',
+    required: ['hub', 'also_ended'],
+    properties: { hub: text, also_ended: { ...texts, description: 'Hubs that the revoked one had let in' } },
+  },
+};
+
+const DELEGATE = {
+  ...MESH_ACTS,
+  name: 'mesh_delegate',
+  title: 'Let a hub invite others',
+  description:
+    'Lets another hub of the mesh, or this one, let others in and renew their memberships, for five years. Takes the passphrase of the root key.',
+  isDangerous: true,
+  isIdempotent: true,
+  parameters: { hub: hubParameter, passphrase: passphraseParameter },
+  returns: {
+    type: 'object',
+    required: ['hub', 'delivered'],
+    properties: { hub: text, delivered: { type: 'boolean', description: 'False: the hub gets it when it connects' } },
+  },
+};
+
+const EXPORT_ROOT = {
+  ...MESH_ACTS,
+  name: 'mesh_export_root',
+  title: 'Export the root key of the mesh',
+  description:
+    'Answers the root key, sealed under its passphrase, as one line for a safe place. With it and the passphrase another hub can take over.',
+  isDangerous: true,
+  parameters: { passphrase: passphraseParameter },
+  returns: { type: 'object', required: ['root_key'], properties: { root_key: SECRET_TEXT } },
+};
+
+const IMPORT_ROOT = {
+  ...MESH_ACTS,
+  name: 'mesh_import_root',
+  title: 'Bring the root key of the mesh to this hub',
+  description: 'Keeps an exported root key of this mesh on this hub, still sealed under its passphrase.',
+  parameters: {
+    root_key: p.string({
+      description: 'The exported line, beginning with atmo-root1.',
+      minLength: 11,
+      maxLength: 16_384,
+      secret: true,
+    }),
+    passphrase: passphraseParameter,
+  },
+  returns: DONE,
+};
+
+/** Returns a membership in the form of tool results. */
+function statusView(status: MembershipStatus): JsonObject {
+  const { state, hubId, hubName, meshId, name, roles, permissions, expiresAtMs, inviter, hasRootKey, openInvites, members, revoked } =
+    status;
+  return present({
+    state,
+    hub_id: hubId,
+    hub_name: hubName,
+    mesh_id: meshId,
+    name,
+    roles,
+    permissions,
+    expires_at: expiresAtMs === undefined ? undefined : isoTime(expiresAtMs),
+    invited_by: inviter,
+    has_root_key: hasRootKey,
+    open_invites: openInvites,
+    members,
+    revoked,
+  });
+}
+
+/** Returns another hub in the form of tool results. */
+function peerView(peer: Peer): JsonObject {
+  return present({
+    hub_id: peer.id,
+    name: peer.name,
+    state: peer.state,
+    reachable: peer.isReachable,
+    hops: peer.hops,
+    round_trip_ms: peer.roundTripMs === undefined ? undefined : Math.round(peer.roundTripMs * 10) / 10,
+    address: peer.address,
+    version: peer.version,
+    last_seen: isoTime(peer.lastSeenMs),
+    capabilities: peer.capabilities,
+    tools: peer.toolCount,
+    missing_tools: peer.missingTools,
+    devices: peer.devices.length,
+  });
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CborValue, decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
-import { CBOR_LIMITS, scanCbor } from '../../src/codec/cbor-scan.ts';
+import { CBOR_LIMITS, type CborValue, decodeCbor, encodeCbor, scanCbor } from '../../src/codec/cbor.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { processorMs } from '../processor-time.ts';
 import { anyValue } from './cbor-values.ts';

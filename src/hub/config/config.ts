@@ -11,7 +11,7 @@ import { OwnerFile } from '../../core/files/owner-file.ts';
 import { acceptedTextInCopy } from '../../core/files/recoverable-file.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
-import type { MeshSettings } from '../../mesh/mesh-settings.ts';
+import type { MeshSettings } from '../../mesh/mesh-control.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config.ts';
 import { checkRoles } from '../../tools/builtin/token-roles.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';

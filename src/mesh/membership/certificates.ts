@@ -6,17 +6,14 @@ import {
   certificateChainCodec,
   certificateClaimsCodec,
 } from '../../codec/messages/membership.ts';
-import { hubIdOf, meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
+import { hubIdOf, meshIdOf, publicKeyOf, type SigningKey } from '../../codec/public-key.ts';
 import { excessPermissions, requireGrant } from '../../core/auth/permission.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { MemberRole } from '../mesh-control.ts';
 import { refuseAtGate } from './gate-refusal.ts';
-import type { OpenRootKey } from './root-key.ts';
-
-/** A role in a certificate; an inviter may admit other hubs. */
-export type MemberRole = 'member' | 'inviter';
 
 /** A hub with a certificate whose signatures hold. Times in milliseconds since 1970. */
 export interface Member {
@@ -53,11 +50,8 @@ export function parseCertificate(text: string): CertificateChain {
 }
 
 /** The id and key of this hub; every connection proves the key. */
-export interface LocalHub {
+export interface LocalHub extends SigningKey {
   readonly hubId: HubId;
-  /** Raw Ed25519 key, 32 bytes, base64url. */
-  readonly publicKey: string;
-  readonly privateKey: KeyObject;
 }
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8');
@@ -169,7 +163,7 @@ export interface CertificateRequest {
 }
 
 /** Returns the certificate of an inviter. Throws VALIDATION_ERROR for an invalid key or permission, CONFLICT without trusted time. */
-export function inviterCertificate(root: OpenRootKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
+export function inviterCertificate(root: SigningKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
   const meshId = meshIdOf(root.publicKey);
   const claims = claimsOf(request, { issuer: meshId, meshId, roles: ['member', 'inviter'], nowMs: now(time), ttlMs: INVITER_TTL_MS });
   return signByRoot(claims, root.privateKey);

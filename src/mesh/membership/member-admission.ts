@@ -1,9 +1,11 @@
 import { type CertificateChain, certificateChainCodec, inviteText, parseInvite } from '../../codec/messages/membership.ts';
+import type { SigningKey } from '../../codec/public-key.ts';
 import { requireGrant } from '../../core/auth/permission.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
+import type { Invitation, InviteOptions } from '../mesh-control.ts';
 import { parseHostPort } from '../transport/host-port.ts';
 import {
   type CertificateRequest,
@@ -17,7 +19,6 @@ import { refuseAtGate } from './gate-refusal.ts';
 import type { InviteStore } from './invite-store.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
-import type { OpenRootKey } from './root-key.ts';
 
 const MINUTE_MS = 60_000;
 /** Default lifetime of an invite. */
@@ -28,16 +29,6 @@ const MAX_PERMISSIONS = 16;
 const MAX_NAME = 64;
 /** Default limit of the grants of a new member's tokens on other hubs: everything but administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
-
-/** The options of an invite; absent ones have a safe default. */
-export interface InviteOptions {
-  readonly ttlMs?: number | undefined;
-  readonly permissions?: readonly string[] | undefined;
-  /** `host:port` under which this hub can be reached; at most 4. */
-  readonly addresses?: readonly string[] | undefined;
-  /** Makes the new hub an inviter. The root key signs its certificate, so it stays open in memory until the invite expires. */
-  readonly inviter?: { readonly passphrase: string } | undefined;
-}
 
 /** The request of a hub with an invite. The transport has proven its key. */
 interface JoinRequest {
@@ -60,7 +51,7 @@ interface AdmissionCollaborators {
 export class MemberAdmission {
   readonly #parts: AdmissionCollaborators;
   /** Open root keys, by the id of the invite that needs them. */
-  readonly #roots = new Map<string, OpenRootKey>();
+  readonly #roots = new Map<string, SigningKey>();
 
   constructor(parts: AdmissionCollaborators) {
     this.#parts = parts;
@@ -169,17 +160,10 @@ export class MemberAdmission {
     return inviterCertificate(root, request, this.#parts.time);
   }
 
-  #keepOpen(id: string, { root, ttlMs }: { readonly root: OpenRootKey; readonly ttlMs: number }): void {
+  #keepOpen(id: string, { root, ttlMs }: { readonly root: SigningKey; readonly ttlMs: number }): void {
     this.#roots.set(id, root);
     this.#parts.clock.after(ttlMs, () => this.#roots.delete(id));
   }
-}
-
-/** A new invite; its text is a secret, its id is not. */
-export interface Invitation {
-  readonly text: string;
-  readonly id: string;
-  readonly expiresAtMs: number;
 }
 
 interface Terms {

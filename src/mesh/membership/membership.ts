@@ -1,16 +1,16 @@
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
-import type { HubId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { LocalHub, MemberRole } from './certificates.ts';
+import type { MembershipStatus } from '../mesh-control.ts';
+import type { LocalHub } from './certificates.ts';
 import { InviteStore } from './invite-store.ts';
 import { MemberAdmission } from './member-admission.ts';
 import { MembershipGate } from './membership-gate.ts';
 import { MeshAuthority } from './mesh-authority.ts';
-import { type MembershipState, MeshMembership } from './mesh-membership.ts';
+import { MeshMembership } from './mesh-membership.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
 /** The parts of the hub that membership needs. */
@@ -42,27 +42,6 @@ export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts):
   const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile, box), invites, store, time });
   const admission = new MemberAdmission({ membership, authority, invites, time, clock });
   return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
-}
-
-/** The membership of this hub, for people. Times in milliseconds since 1970. */
-export interface MembershipStatus {
-  readonly state: MembershipState;
-  readonly hubId: HubId;
-  /** The name of this hub. */
-  readonly hubName?: string;
-  readonly meshId?: string;
-  /** The name that its owner gave the mesh. */
-  readonly name?: string;
-  readonly roles?: readonly MemberRole[];
-  readonly permissions?: readonly string[];
-  readonly expiresAtMs?: number;
-  readonly inviter?: HubId;
-  /** The sealed root key is on this hub. */
-  readonly hasRootKey: boolean;
-  readonly openInvites: number;
-  /** Number of other known members. */
-  readonly members: number;
-  readonly revoked: readonly HubId[];
 }
 
 /** Returns the status. */

@@ -1,14 +1,15 @@
 import { type CertificateChain, memberRevocationCodec, revocationStatementCodec } from '../../codec/messages/membership.ts';
-import { meshIdOf } from '../../codec/public-key.ts';
+import { meshIdOf, type SigningKey } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Revoked } from '../mesh-control.ts';
 import { certificateText, inviterCertificate, isInviter, type Member, parseCertificate } from './certificates.ts';
 import type { InviteStore } from './invite-store.ts';
 import type { MeshMembership } from './mesh-membership.ts';
-import type { OpenRootKey, RootKey } from './root-key.ts';
+import type { RootKey } from './root-key.ts';
 
 const DELEGATIONS = 'mesh.delegations';
 const FOUNDER_PERMISSIONS = ['*', 'admin:*'] as const;
@@ -20,13 +21,6 @@ interface AuthorityCollaborators {
   readonly invites: Pick<InviteStore, 'clear'>;
   readonly store: KeyValueStore;
   readonly time: TrustedTime;
-}
-
-/** The effect of a revocation. */
-export interface Revoked {
-  readonly hub: HubId;
-  /** Members that the hub had admitted: their certificates ended with its own. */
-  readonly alsoEnded: readonly HubId[];
 }
 
 /** The acts of the root key: it makes the mesh, appoints inviters and ends any membership. */
@@ -141,14 +135,14 @@ export class MeshAuthority {
   }
 
   /** Opens the root key of this mesh. Rejects with NOT_FOUND, PERMISSION_DENIED, or CONFLICT when it belongs to another mesh. */
-  async openRoot(passphrase: string): Promise<OpenRootKey> {
+  async openRoot(passphrase: string): Promise<SigningKey> {
     this.#parts.membership.requireOwn();
     const root = await this.#parts.rootKey.open(passphrase);
     this.#requireRootOfMesh(root);
     return root;
   }
 
-  #requireRootOfMesh({ publicKey }: OpenRootKey): void {
+  #requireRootOfMesh({ publicKey }: SigningKey): void {
     const { meshId } = this.#parts.membership.requireOwn();
     if (meshIdOf(publicKey) === meshId) return;
     throw new AtmoError('CONFLICT', `This is the root key of ${meshIdOf(publicKey)}; this hub is in ${meshId}`);

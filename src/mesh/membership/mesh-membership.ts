@@ -9,6 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { MembershipState } from '../mesh-control.ts';
 import { certificateText, isExpired, type LocalHub, type Member, parseCertificate, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { MemberSet } from './member-set.ts';
@@ -19,9 +20,6 @@ const CHECK_EVERY_MS = 60_000;
 
 /** Is called when a membership has ended, with the reason. */
 type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
-
-/** The state of this hub's membership. */
-export type MembershipState = 'none' | 'member' | 'expired' | 'revoked';
 
 interface MembershipCollaborators {
   readonly self: LocalHub;

@@ -1,6 +1,6 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { openBox, sealBox } from '../../codec/passphrase-encryption.ts';
-import { rawPublicKey } from '../../codec/public-key.ts';
+import { rawPublicKey, type SigningKey } from '../../codec/public-key.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 const PREFIX = 'atmo-root1.';
@@ -32,13 +32,6 @@ export function isSealedRootKey(text: string): boolean {
   return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
 }
 
-/** An open root key; its user drops it at once after use. */
-export interface OpenRootKey {
-  readonly privateKey: KeyObject;
-  /** Raw, base64url. */
-  readonly publicKey: string;
-}
-
 /** The root key of a mesh, sealed under a passphrase, so that a stolen hub does not give away the mesh. */
 export class RootKey {
   readonly #file: RootKeyFile;
@@ -54,7 +47,7 @@ export class RootKey {
   }
 
   /** Makes the key of a new mesh. Rejects with VALIDATION_ERROR for a short passphrase, CONFLICT when there is a key, or STORAGE_FAILED. */
-  async make(passphrase: string): Promise<OpenRootKey> {
+  async make(passphrase: string): Promise<SigningKey> {
     if ([...passphrase].length < LEAST_PASSPHRASE) {
       throw new AtmoError(
         'VALIDATION_ERROR',
@@ -68,12 +61,12 @@ export class RootKey {
   }
 
   /** Rejects with NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, or STORAGE_FAILED. */
-  async open(passphrase: string): Promise<OpenRootKey> {
+  async open(passphrase: string): Promise<SigningKey> {
     return this.openText(this.text(), passphrase);
   }
 
   /** Opens an exported key. Rejects with VALIDATION_ERROR for any other text, PERMISSION_DENIED for another passphrase. */
-  async openText(exported: string, passphrase: string): Promise<OpenRootKey> {
+  async openText(exported: string, passphrase: string): Promise<SigningKey> {
     const text = exported.trim();
     const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
     if (!isSealedRootKey(text)) {

@@ -1,14 +1,14 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { parseInvite } from '../../../src/codec/messages/membership.ts';
-import { hubIdOf, rawPublicKey } from '../../../src/codec/public-key.ts';
+import { hubIdOf, rawPublicKey, type SigningKey } from '../../../src/codec/public-key.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { inviterCertificate, type LocalHub } from '../../../src/mesh/membership/certificates.ts';
 import { JoinAttempt } from '../../../src/mesh/membership/join-mesh.ts';
 import { openMembership } from '../../../src/mesh/membership/membership.ts';
-import type { OpenRootKey, PassphraseBox, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
+import type { PassphraseBox, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../../../src/mesh/transport/mesh-engine.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -98,13 +98,13 @@ export async function foundedWithPassphrase(options: MembershipFixtureOptions = 
   return room;
 }
 
-export function rootKey(): OpenRootKey {
+export function rootKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   return { privateKey, publicKey: rawPublicKey(privateKey) };
 }
 
 /** Makes the hub one that may invite, with the root key in the open. */
-export function enterAsFounder({ membership, self, time }: MembershipFixture, root: OpenRootKey): void {
+export function enterAsFounder({ membership, self, time }: MembershipFixture, root: SigningKey): void {
   const certificate = inviterCertificate(root, { key: self.publicKey, permissions: ['*', 'admin:*'] }, time);
   membership.enter({ rootKey: root.publicKey, certificate, addresses: [] });
 }
