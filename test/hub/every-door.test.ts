@@ -5,8 +5,9 @@ import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { HOST } from '../http/http-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
+import { SysfsTree } from '../sensors/sysfs-tree.ts';
 import { DOORS, House } from './doors.ts';
-import { WholeHub } from './whole-hub.ts';
+import { mcpRequest, WholeHub } from './whole-hub.ts';
 
 const house = new House();
 
@@ -21,6 +22,26 @@ async function auditedKinds(agent: string, tool: string): Promise<readonly strin
     .filter((row: { readonly tool?: string }) => row.tool?.includes(tool))
     .map((row: { readonly kind: string }) => row.kind)
     .toReversed();
+}
+
+/** The JSON of the answer to a request whose body comes only after something else has happened. */
+async function answerAfter(
+  event: () => Promise<unknown>,
+  { path, token, headers, body }: { readonly path: string; readonly token: string; readonly headers?: object; readonly body: object },
+): Promise<ReturnType<typeof JSON.parse>> {
+  const stream = new TransformStream<Uint8Array>();
+  const answer = house.hub.fetch(`http://${HOST}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body: stream.readable,
+    duplex: 'half',
+  });
+  await settled();
+  await event();
+  const writer = stream.writable.getWriter();
+  void writer.write(Buffer.from(JSON.stringify(body)));
+  void writer.close();
+  return (await answer).json();
 }
 
 for (const [name, door] of Object.entries(DOORS)) {
@@ -104,19 +125,41 @@ describe('a hub', () => {
 
   test('refuses a call whose token was revoked after its headers came and before its body', async () => {
     const { token, tokenId } = await house.mint(['probe:use'], undefined);
-    const body = new TransformStream<Uint8Array>();
-    const answer = house.hub.fetch(`http://${HOST}/api/v1/tools/current_time/invoke`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: body.readable,
-      duplex: 'half',
+    const answer = await answerAfter(() => house.hub.call('revoke_token', { token_id: tokenId }), {
+      path: '/api/v1/tools/current_time/invoke',
+      token,
+      body: {},
     });
-    await settled();
-    await house.hub.call('revoke_token', { token_id: tokenId });
-    const writer = body.writable.getWriter();
-    void writer.write(Buffer.from('{}'));
-    void writer.close();
-    expect(await (await answer).json()).toMatchObject({ status: 'error', error: { code: 'TOKEN_INVALID' } });
+    expect(answer).toMatchObject({ status: 'error', error: { code: 'TOKEN_INVALID' } });
+  });
+
+  test('lists no tools that need a permission to a token that was revoked before the body came', async () => {
+    const { token, tokenId } = await house.mint(['probe:use'], undefined);
+    const { headers, body } = mcpRequest('tools/list', {});
+    const list = (between: () => Promise<unknown>) => answerAfter(between, { path: '/mcp/devices', token, headers, body });
+    const before = await list(async () => {});
+    expect(before.result.tools).toContainEqual(expect.objectContaining({ name: 'free' }));
+    const after = await list(() => house.hub.call('revoke_token', { token_id: tokenId }));
+    expect(after.result.tools).not.toContainEqual(expect.objectContaining({ name: 'free' }));
+  });
+
+  test('lets an automation observe only the sensors that its permissions cover', async () => {
+    using sysfs = SysfsTree.empty();
+    sysfs.write('class/hwmon/hwmon0/name', 'k10temp');
+    sysfs.write('class/hwmon/hwmon0/temp1_input', '41000');
+    const clock = new ManualClock(Date.now());
+    const config = { sensors: { sysfs: sysfs.root } };
+    await using hub = new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n', config });
+    await hub.hub.start();
+    const { result } = await hub.call('list_sensors');
+    const [{ sensor_id: sensor }] = result.sensors;
+    const trigger = { type: 'reading', sensor_id: sensor, above: 60 };
+    const spawn = async (...permissions: readonly string[]) => {
+      const agent = { agent_type: 'automation', config: { trigger, actions: [{ tool: 'current_time' }] }, permissions };
+      return (await hub.call('spawn_agent', agent)).error?.code ?? 'success';
+    };
+    expect(await spawn('probe:use')).toBe('SENSOR_NOT_FOUND');
+    expect(await spawn(`sensor:read:${sensor}`)).toBe('success');
   });
 
   test('runs nothing dangerous while its time is not trusted, nor what the owner switched off', async () => {

@@ -30,6 +30,20 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The headers and the JSON-RPC message of a request over MCP without a session. */
+export function mcpRequest(method: string, params: object) {
+  const version = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return {
+    headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': version, 'mcp-method': method },
+    body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
+  };
+}
+
 /** A whole hub as the program makes it, without Matter and without sockets: requests and other hubs reach it inside this process. */
 export class WholeHub implements AsyncDisposable {
   readonly hub: Hub;
@@ -97,22 +111,8 @@ export class WholeHub implements AsyncDisposable {
 
   /** The JSON-RPC answer to `tools/call` over MCP with every tool listed, or the refusal of the HTTP server. */
   mcp(token: string, params: { readonly name: string; readonly arguments: object }) {
-    const [version, method] = ['2026-07-28', 'tools/call'];
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': version,
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    return this.ask('/mcp/devices', {
-      token,
-      headers: {
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': version,
-        'mcp-method': method,
-        'mcp-name': params.name,
-      },
-      body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
-    });
+    const { headers, body } = mcpRequest('tools/call', params);
+    return this.ask('/mcp/devices', { token, headers: { ...headers, 'mcp-name': params.name }, body });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
