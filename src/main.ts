@@ -5,8 +5,8 @@ import { runCli } from './cli/run-cli.ts';
 
 /** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
 async function serve(): Promise<number> {
-  const { runHub } = await import('./hub/run-hub.ts');
-  return runHub(process.env);
+  const [{ runHub }, { Hub }] = await Promise.all([import('./hub/run-hub.ts'), import('./hub/hub.ts')]);
+  return runHub(process.env, (parts, options) => new Hub(parts, options));
 }
 
 // A reader such as `head` that has enough is no failure.

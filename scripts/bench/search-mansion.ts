@@ -1,6 +1,6 @@
 /** Homes of any size for measuring time: the tools that profiles make of devices of standard types, in rooms by the dozen. */
 import type { Device } from '../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../src/core/ids.ts';
+import { parseDeviceId } from '../../src/core/devices/device-names.ts';
 import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
 import { toolName } from '../../src/profiles/home/device-tool-names.ts';
 import { deviceToolDefinition } from '../../src/profiles/tools/device-tool-definition.ts';

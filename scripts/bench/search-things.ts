@@ -2,9 +2,9 @@
 
 import { sha256Hex } from '../../src/codec/hashes.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
+import { type HomeNames, NO_HOME_NAMES, parseDeviceId } from '../../src/core/devices/device-names.ts';
 import type { SensorInfo } from '../../src/core/devices/sensor-readings.ts';
-import { type DeviceId, parseDeviceId, type SensorId, slug } from '../../src/core/ids.ts';
+import { type DeviceId, type SensorId, slug } from '../../src/core/ids.ts';
 import type { SearchedHome } from '../../src/tools/search/home-search.ts';
 import type { EntityHome } from './search-rows.ts';
 

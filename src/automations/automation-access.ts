@@ -2,9 +2,9 @@ import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.
 import type { Authorizer } from '../core/auth/authorizer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { parseDeviceId, parseSensorId } from '../core/ids.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';

@@ -1,4 +1,4 @@
-import { parseDeviceId } from '../core/ids.ts';
+import { parseDeviceId } from '../core/devices/device-names.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { DeviceEventTrigger, ReachabilityTrigger } from './automation-schema.ts';
 import { MAX_REPORT_AGE_MS, Watch } from './trigger-watch.ts';

@@ -1,7 +1,7 @@
+import { parseSensorId } from '../core/devices/device-names.ts';
 import { VALUE_ALIASES } from '../core/devices/matter-names.ts';
 import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 import type { HubEvent } from '../core/events.ts';
-import { parseSensorId } from '../core/ids.ts';
 import type { Json } from '../core/json.ts';
 import type { ReadingTrigger, Trigger } from './automation-schema.ts';
 import { MAX_REPORT_AGE_MS, Watch } from './trigger-watch.ts';

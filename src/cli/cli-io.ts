@@ -1,8 +1,7 @@
 import type { KnownNames, RuleCheck } from '../core/auth/rules.ts';
 import type { DeviceDescription } from '../core/devices/device-model.ts';
 import type { BackupService } from '../core/storage/backup.ts';
-import type { ProfileProblem } from '../profiles/check/profile-problem.ts';
-import type { DraftFile } from '../profiles/files/profile-format.ts';
+import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format.ts';
 import type { CheckResult, HubPorts } from './doctor/check-result.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 

@@ -1,5 +1,3 @@
-import { AtmoError } from './errors.ts';
-
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -13,25 +11,6 @@ export type SensorId = Branded<'SensorId'>;
 export type HubId = Branded<'HubId'>;
 /** Id of an asynchronous call. */
 export type JobId = Branded<'JobId'>;
-
-const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-const SENSOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){1,2}$/;
-
-/** Parses a device id. Throws VALIDATION_ERROR with the allowed form. */
-export function parseDeviceId(text: string): DeviceId {
-  if (!DEVICE_ID.test(text)) {
-    throw new AtmoError('VALIDATION_ERROR', `Device id ${JSON.stringify(text)} is not of the form ${DEVICE_ID.source}`);
-  }
-  return text as DeviceId;
-}
-
-/** Parses a sensor id. Throws VALIDATION_ERROR with the allowed form. */
-export function parseSensorId(text: string): SensorId {
-  if (!SENSOR_ID.test(text)) {
-    throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);
-  }
-  return text as SensorId;
-}
 
 /**
  * Turns any text into `[a-z0-9]` words joined by `separator`. Letters with marks lose the marks, the

@@ -4,6 +4,10 @@ import type { JsonObject } from './json.ts';
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Severities of RFC 5424 §6.2.1 for messages of running calls, the mildest first. */
+export const SEVERITIES = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
 /** One event a line, fields instead of prose. Never pass keys, tokens, PINs or setup codes. */
 export interface Logger {
   debug(event: string, fields?: JsonObject): void;

@@ -38,7 +38,7 @@ import type { Route } from '../http/server/route.ts';
 import { CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
 import { ToolCatalogue } from '../http/tool-catalogue.ts';
 import { VisibleHome } from '../http/visible-home.ts';
-import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
+import { McpEndpoint, type McpEndpointCollaborators } from '../mcp/mcp-endpoint.ts';
 import type { McpParts } from '../mcp/mcp-features.ts';
 import type { StoredHomeNames } from '../tools/names/home-names.ts';
 import type { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
@@ -380,7 +380,7 @@ function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openL
 }
 
 /** The MCP door with all its parts. They are loaded when the first client comes, as the SDK is. */
-function openMcp(parts: McpParts): McpEndpoint {
+function openMcp(parts: McpParts & McpEndpointCollaborators): McpEndpoint {
   return new McpEndpoint(parts, {
     version: () => parts.health.health().version,
     features: async (notices) => (await import('../mcp/mcp-features.ts')).mcpFeatures(parts, notices),

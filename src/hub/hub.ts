@@ -14,7 +14,7 @@ import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { HealthReport } from '../http/ports.ts';
 import type { OpenListener } from '../http/server/http-server.ts';
-import type { MeshService } from '../mesh/mesh-service.ts';
+import { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import { toStorageError } from '../storage/storage-error.ts';
@@ -27,7 +27,7 @@ import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
-import { type OpenMeshEngine, openMesh } from './mesh.ts';
+import { libp2pEngines, type OpenMeshEngine } from './mesh.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
@@ -240,7 +240,9 @@ export class Hub implements Service {
     };
     const { version } = this.#health;
     const { key, membership } = access;
-    return openMesh({ hub, key, membership, version, openEngine: this.#network?.openEngine }, this.#config);
+    const { mesh } = this.#config;
+    const openEngine = this.#network?.openEngine ?? libp2pEngines(mesh, this.#clock);
+    return new MeshService({ hub, membership, openEngine: (gate, role) => openEngine(key, gate, role) }, { ...mesh, version });
   }
 
   #healthNow(): HealthReport {

@@ -1,19 +1,32 @@
-import { systemClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import type { Service } from '../core/lifecycle.ts';
 import { createLogger, LogBuffer, type Logger, type LogLevel, type LogThreshold } from '../core/logger.ts';
 import { packageVersion } from '../core/package-version.ts';
 import { defaultStateDirectory } from '../storage/state-directory.ts';
 import { finishInterruptedRestore } from '../storage/state-lock.ts';
 import { type LiveConfig, liveConfig } from './config/live-config.ts';
-import { Hub } from './hub.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
 /** Calls are drained within 10 s and matter.js closes within a second; what then still hangs is not waited for. */
 const STOP_LIMIT_MS = 20_000;
 
-/** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */
-export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
+/** A hub that can be started, with its addresses once it has started. */
+interface RunnableHub extends Service {
+  readonly url: string;
+  /** The address in clear for clients on this machine. */
+  readonly localUrl: string;
+}
+
+/** Makes a hub that is not started. */
+type MakeHub = (
+  parts: { readonly clock: Clock; readonly logger: Logger },
+  options: { readonly config: LiveConfig; readonly version: string },
+) => RunnableHub;
+
+/** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Resolves with the exit code. */
+export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogBuffer((text) => process.stderr.write(text));
   process.on('exit', () => lines.flush());
@@ -29,7 +42,7 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
     // At a terminal the signal says that it is gone.
     if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
-    const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
+    const hub = makeHub({ clock: systemClock, logger }, { config, version: packageVersion() });
     await hub.start();
     config.keep();
     const watchdog = new Watchdog({

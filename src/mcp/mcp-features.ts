@@ -1,6 +1,6 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { Authorizer } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
@@ -8,6 +8,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { CallPort, HealthSource, JobPort } from '../http/ports.ts';
+import type { ReadRateLimiter } from '../http/server/rate-limits.ts';
 import type { ToolCatalogue } from '../http/tool-catalogue.ts';
 import type { VisibleHome } from '../http/visible-home.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
@@ -17,7 +18,6 @@ import type { HomeSearchResult } from '../tools/search/home-search.ts';
 import { InteractiveCalls } from './calls/interactive-calls.ts';
 import { taskFeature } from './calls/tasks.ts';
 import { ApprovalElicitation, LongCalls, pipelineRunner } from './calls/tool-runner.ts';
-import type { McpEndpointCollaborators } from './mcp-endpoint.ts';
 import type { McpCaller, McpFeature, McpNotifier } from './mcp-feature.ts';
 import { HomePrompts, PluginPrompts, type PromptSource, promptFeature } from './prompts.ts';
 import { HomeResources } from './resources/home-resources.ts';
@@ -27,7 +27,10 @@ import type { ResourceSource } from './resources/resource-source.ts';
 import { toolFeature } from './tools/tool-feature.ts';
 
 /** Whom the features work with. */
-export interface McpParts extends McpEndpointCollaborators, HomeFeatureParts {
+export interface McpParts extends HomeFeatureParts {
+  readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+  /** The rate limit of reading, the same as over HTTP. */
+  readonly reads: Pick<ReadRateLimiter, 'take'>;
   readonly catalogue: ToolCatalogue;
   readonly tools: ToolDirectory;
   readonly registry: ToolRegistry;

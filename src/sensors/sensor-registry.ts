@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import type { DeviceChange, DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../core/devices/device-model.ts';
+import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingValue, SensorInfo } from '../core/devices/sensor-readings.ts';
 import type { EventBus } from '../core/events.ts';
-import { type DeviceId, parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
+import type { DeviceId, SensorId } from '../core/ids.ts';
 import { present } from '../core/json.ts';
 import { givenName } from '../core/untrusted-text.ts';
 import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';

@@ -6,7 +6,7 @@ import { COMMANDS } from '../../src/cli/command-table.ts';
 import { parseGrant } from '../../src/core/auth/permission.ts';
 import { withDefaultOptions } from '../../src/core/devices/device-model.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { standardCluster } from '../../src/matter/model/standard-model.ts';
+import { standardCluster } from '../../src/matter/model/data-model.ts';
 import { profileFilesOf, readProfileDirectory } from '../../src/profiles/files/load-profiles.ts';
 import { standardHome } from '../home/home-spec.ts';
 import { atmo } from './cli-fixture.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseDeviceId, parseSensorId, slug } from '../../src/core/ids.ts';
+import { parseDeviceId, parseSensorId } from '../../src/core/devices/device-names.ts';
+import { slug } from '../../src/core/ids.ts';
 
 test('a slug keeps Latin letters and digits, and spells umlauts out', () => {
   expect(slug('Küche – Lampe №2', '_')).toBe('kueche_lampe_no2');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { DeviceChange } from '../../src/core/devices/device-directory.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { parseDeviceId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { followAreaRenames } from '../../src/hub/devices.ts';
 

@@ -1,9 +1,9 @@
 import { systemClock } from '../../src/core/clock.ts';
 import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/devices/device-administration.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { HubProblems } from '../../src/core/health.ts';
-import { parseDeviceId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import type { AdapterBle } from '../../src/matter/ble/ble-central.ts';

@@ -1,4 +1,4 @@
-import { parseDeviceId } from '../../src/core/ids.ts';
+import { parseDeviceId } from '../../src/core/devices/device-names.ts';
 import { describeDeviceType } from '../fixtures/describe-standard.ts';
 import { makeGateway } from '../http/http-fixture.ts';
 import { ToolHarness } from '../profiles/tool-harness.ts';

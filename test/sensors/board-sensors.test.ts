@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseDeviceId, parseSensorId } from '../../src/core/devices/device-names.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
-import { parseDeviceId, parseSensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';

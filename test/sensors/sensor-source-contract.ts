@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSensorId } from '../../src/core/ids.ts';
+import { parseSensorId } from '../../src/core/devices/device-names.ts';
 import type { SensorSample, SensorSource } from '../../src/sensors/sensor-source.ts';
 
 /** A source with at least two sensors that answer, and what becomes of it afterwards. */

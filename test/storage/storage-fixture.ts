@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseDeviceId, parseSensorId } from '../../src/core/devices/device-names.ts';
 import type { SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
-import { parseDeviceId, parseSensorId, type SensorId } from '../../src/core/ids.ts';
+import type { SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { HistoryStore, type HistoryStoreOptions } from '../../src/storage/history/history-store.ts';
 import { StateStore, type StateStoreOptions } from '../../src/storage/state-store.ts';

@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.ts';
 import { isActing, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { type ConfirmedCall, isElsewhere, type ScheduledCall } from '../call.ts';
-import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
+import { type CallRouter, type ForwardedCall, isNamed, type RouteCandidate, type StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
 /** Where a call may run: as its request wants, within the limits of its token. */
@@ -210,11 +210,6 @@ function constraintBroken(
     if (model !== undefined && names?.includes(model) === false) return `has no model ${model.slice(0, 64)}`;
   }
   return undefined;
-}
-
-/** True when one of the names is the hub's id or name. */
-export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
-  return names.includes(candidate.id) || names.includes(candidate.name);
 }
 
 /** Affinity names hubs or roles; a hub has the role of each of its capabilities (`matter-bridge` is `matter_bridge`). */

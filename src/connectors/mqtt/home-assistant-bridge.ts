@@ -1,9 +1,9 @@
 import { isoTime, repeat } from '../../core/clock.ts';
 import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
+import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubEvent } from '../../core/events.ts';
-import { parseSensorId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { AgentCalls } from '../connector-agent.ts';

@@ -1,6 +1,7 @@
 import type { Device } from '../../core/devices/device-model.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import type { Reading, SensorInfo } from '../../core/devices/sensor-readings.ts';
-import { parseDeviceId, slug } from '../../core/ids.ts';
+import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { type CommandKind, commandKindOf, THERMOSTAT_MODES } from './home-assistant-commands.ts';

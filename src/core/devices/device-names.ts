@@ -1,5 +1,25 @@
-import { slug } from '../ids.ts';
+import { AtmoError } from '../errors.ts';
+import { type DeviceId, type SensorId, slug } from '../ids.ts';
 import type { NamedDevice } from './action-descriptions.ts';
+
+const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const SENSOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){1,2}$/;
+
+/** Parses a device id. Throws VALIDATION_ERROR with the allowed form. */
+export function parseDeviceId(text: string): DeviceId {
+  if (!DEVICE_ID.test(text)) {
+    throw new AtmoError('VALIDATION_ERROR', `Device id ${JSON.stringify(text)} is not of the form ${DEVICE_ID.source}`);
+  }
+  return text as DeviceId;
+}
+
+/** Parses a sensor id. Throws VALIDATION_ERROR with the allowed form. */
+export function parseSensorId(text: string): SensorId {
+  if (!SENSOR_ID.test(text)) {
+    throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);
+  }
+  return text as SensorId;
+}
 
 /** Port: properties of devices by which grants and rules select them. */
 export interface DeviceFacts {

@@ -1,9 +1,10 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
+import { parseSensorId } from '../../core/devices/device-names.ts';
 import { AGGREGATIONS, type HistoryPoint, type HistoryQuery, type Reading, type ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { parseSensorId, type SensorId } from '../../core/ids.ts';
+import type { SensorId } from '../../core/ids.ts';
 import { json } from '../server/answer.ts';
 import { field, type QueryOf } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';

@@ -1,9 +1,8 @@
 import { basename, dirname, join } from 'node:path';
 import type { DeviceDescription } from '../../core/devices/device-model.ts';
 import { isJsonObject } from '../../core/json.ts';
-import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../matter/model/data-model.ts';
 import { checkProfiles } from '../../profiles/check/check-profiles.ts';
-import type { ProfileProblem } from '../../profiles/check/profile-problem.ts';
 import {
   loadProfiles,
   type RawProfileFile,
@@ -12,7 +11,7 @@ import {
   readProfileSchemas,
 } from '../../profiles/files/load-profiles.ts';
 import { draftProfile } from '../../profiles/files/profile-draft.ts';
-import type { DraftFile } from '../../profiles/files/profile-format.ts';
+import type { DraftFile, ProfileProblem } from '../../profiles/files/profile-format.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../device-profiles');
 

@@ -3,7 +3,7 @@ import type { AttributePath, AttributeReading, CommandPath } from '../../core/de
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { AttributeShape } from '../model/cluster-shape.ts';
+import type { AttributeShape } from '../model/data-model.ts';
 import { fromJson, refuseOutsideLimits, toJson } from '../model/value-json.ts';
 import type { DeviceInteractions, FabricEntries, InteractionCall } from './device-interactions.ts';
 import type { ReportTimes } from './device-reports.ts';

@@ -3,7 +3,7 @@ import type { ChangeNotificationService } from '@matter/main/node';
 import type { Clock } from '../../core/clock.ts';
 import type { AttributePath, AttributeReading, DeviceEvent } from '../../core/devices/device-model.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { AttributeShape } from '../model/cluster-shape.ts';
+import type { AttributeShape } from '../model/data-model.ts';
 import { toJson } from '../model/value-json.ts';
 import type { NodeDevices } from './node-devices.ts';
 import { clusterOf, clustersOf } from './peer-structure.ts';

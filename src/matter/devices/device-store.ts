@@ -1,7 +1,8 @@
 import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
-import { type DeviceId, parseDeviceId, slug } from '../../core/ids.ts';
+import { type DeviceId, slug } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';

@@ -5,7 +5,7 @@ import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
-import { describeCluster } from '../model/cluster-shape.ts';
+import { describeCluster } from '../model/data-model.ts';
 import { type EndpointSnapshot, labelsOf, type NodeSnapshot, type PlannedDevice, planDevices } from './device-composition.ts';
 import { type DeviceStore, recognisedDevice } from './device-store.ts';
 import { PeerLink } from './peer-link.ts';

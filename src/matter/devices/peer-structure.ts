@@ -4,8 +4,7 @@ import { type ClientNode, ClusterBehavior } from '@matter/main/node';
 import type { ClusterType } from '@matter/main/types';
 import { Matter } from '@matter/model';
 import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
-import { type ClusterShape, clusterShapeOf, type SupportedElements } from '../model/cluster-shape.ts';
-import { deviceTypeName } from '../model/standard-model.ts';
+import { type ClusterShape, clusterShapeOf, deviceTypeName, type SupportedElements } from '../model/data-model.ts';
 import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './device-composition.ts';
 import { deviceText } from './device-text.ts';
 

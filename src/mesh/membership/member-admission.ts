@@ -17,6 +17,7 @@ import {
 } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import type { InviteStore } from './invite-store.ts';
+import type { JoinRequest } from './membership-gate.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
@@ -29,15 +30,6 @@ const MAX_PERMISSIONS = 16;
 const MAX_NAME = 64;
 /** Default limit of the grants of a new member's tokens on other hubs: everything but administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
-
-/** The request of a hub with an invite. The transport has proven its key. */
-interface JoinRequest {
-  readonly inviteId: string;
-  readonly proof: Uint8Array;
-  readonly name: string;
-  /** Raw key of the joiner, base64url. */
-  readonly publicKey: string;
-}
 
 interface AdmissionCollaborators {
   readonly membership: MeshMembership;

@@ -7,11 +7,25 @@ import { ReasonCounter } from '../reason-counter.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-engine.ts';
 import { type Member, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
-import type { MemberAdmission } from './member-admission.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
 type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
 type Join = Extract<HandshakeMessage, { kind: 'join' }>;
+
+/** The request of a hub with an invite. The transport has proven its key. */
+export interface JoinRequest {
+  readonly inviteId: string;
+  readonly proof: Uint8Array;
+  readonly name: string;
+  /** Raw key of the joiner, base64url. */
+  readonly publicKey: string;
+}
+
+interface GateCollaborators {
+  readonly membership: MeshMembership;
+  /** Returns the certificate of an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason, or STORAGE_FAILED. */
+  readonly grant: (request: JoinRequest) => Pick<Member, 'certificate'>;
+}
 
 /**
  * Admits members, and gives invited hubs their certificate. The transport has proven the key of the other side; every certificate
@@ -19,12 +33,12 @@ type Join = Extract<HandshakeMessage, { kind: 'join' }>;
  */
 export class MembershipGate implements ConnectionGate {
   readonly #membership: MeshMembership;
-  readonly #admission: MemberAdmission;
+  readonly #grant: GateCollaborators['grant'];
   readonly #refusals = new ReasonCounter<string>();
 
-  constructor({ membership, admission }: { readonly membership: MeshMembership; readonly admission: MemberAdmission }) {
+  constructor({ membership, grant }: GateCollaborators) {
     this.#membership = membership;
-    this.#admission = admission;
+    this.#grant = grant;
   }
 
   /** Resolves for a member. Rejects with PERMISSION_DENIED and `details.reason` for any other hub; one that has just joined connects again. */
@@ -103,7 +117,7 @@ export class MembershipGate implements ConnectionGate {
       );
     }
     const { inviteId, proof, name } = join;
-    const { certificate } = this.#admission.grant({ inviteId, proof, name, publicKey: peer.publicKey });
+    const { certificate } = this.#grant({ inviteId, proof, name, publicKey: peer.publicKey });
     await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
     // The joiner closes the connection after the grant; closing it here could lose the grant.
     await channel.read().catch(() => undefined);

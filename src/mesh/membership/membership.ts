@@ -41,7 +41,7 @@ export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts):
   const invites = new InviteStore({ store, time });
   const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile, box), invites, store, time });
   const admission = new MemberAdmission({ membership, authority, invites, time, clock });
-  return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
+  return { membership, authority, admission, gate: new MembershipGate({ membership, grant: (request) => admission.grant(request) }) };
 }
 
 /** Returns the status. */

@@ -1,10 +1,10 @@
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { ProfileSchemaCheck, type ProfileSchemas, type RawProfileFile } from '../files/load-profiles.ts';
-import type { CapabilityFile, DeviceFile, ValueEntry } from '../files/profile-format.ts';
+import type { CapabilityFile, DeviceFile, ProfileProblem, ValueEntry } from '../files/profile-format.ts';
 import { elementsOf, matchKey } from '../files/profile-set.ts';
 import { rawKind } from '../values/converter.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
-import { CheckReport, namesOf, type ProfileProblem, type StandardClusterModel } from './profile-problem.ts';
+import { CheckReport, namesOf, type StandardClusterModel } from './profile-problem.ts';
 
 /** All mistakes in a set of profile files: in the form first, and in the meaning of files whose form is right. */
 export function checkProfiles(

@@ -2,16 +2,8 @@ import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../compile/cluster-view.ts';
+import type { ProfileProblem } from '../files/profile-format.ts';
 import { propertiesOf } from '../values/converter.ts';
-
-/** One mistake in a profile file. */
-export interface ProfileProblem {
-  readonly file: string;
-  /** JSON pointer within the file. */
-  readonly pointer: string;
-  readonly problem: string;
-  readonly fix: string;
-}
 
 /** One line for people: file, place, what, and what to do. */
 export function formatProblem(problem: ProfileProblem): string {

@@ -2,7 +2,7 @@ import { maxRisk, type Risk } from '../../core/auth/authorizer.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription, Privilege } from '../../core/devices/device-model.ts';
 import { valueAt } from '../../core/json.ts';
 import { isAdministrative } from '../files/administrative-clusters.ts';
-import type { ProfileSet } from '../files/profile-set.ts';
+import type { StatedRisk } from '../files/profile-format.ts';
 import type { CompiledDevice, DeviceStep, ToolBlueprint } from './compiled-device.ts';
 import { elementOf } from './step-outcome.ts';
 
@@ -22,10 +22,10 @@ export interface TouchedElement {
 }
 
 /**
- * The risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state,
+ * The risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state (`stated`),
  * else that of the privilege. Unlocking through the generic tool has the risk of unlocking.
  */
-export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, profiles: ProfileSet): Risk {
+export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, stated: StatedRisk | undefined): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
   const element = touched.command?.name ?? touched.attribute?.name ?? '';
   const privilege = privilegeOf(touched);
@@ -34,7 +34,6 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, p
   const own = acting.filter((tool) => tool.elements.includes(element)).map((tool) => tool.risk);
   const floor: Risk = privilege === 'administer' ? 'dangerous' : 'low';
   if (own.length > 0) return maxRisk(floor, ...own);
-  const stated = profiles.statedRisk(touched.cluster.name, element);
   if (stated === undefined) return privilegeRisk(privilege);
   const risk = stated === 'highest' ? maxRisk('low', ...here.map((tool) => tool.risk)) : stated;
   return maxRisk(risk, floor);

@@ -5,8 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { jsonFilesIn, parseJsonFile } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import type { JsonSchema } from '../../core/json.ts';
-import type { ProfileProblem } from '../check/profile-problem.ts';
-import type { CapabilityFile, DeviceFile } from './profile-format.ts';
+import type { CapabilityFile, DeviceFile, ProfileProblem } from './profile-format.ts';
 import { matchKey, type ProfileFiles, ProfileSet } from './profile-set.ts';
 
 /** The owner's own profile files. */

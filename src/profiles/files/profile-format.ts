@@ -197,3 +197,12 @@ export interface DeviceProfile extends DeviceFile {
 export function specificity(match: DeviceMatch): number {
   return (match.vendorId === undefined ? 0 : 2) + (match.deviceType === undefined ? 0 : 1);
 }
+
+/** One mistake in a profile file. */
+export interface ProfileProblem {
+  readonly file: string;
+  /** JSON pointer within the file. */
+  readonly pointer: string;
+  readonly problem: string;
+  readonly fix: string;
+}

@@ -1,7 +1,7 @@
 import type { Effect } from '../../core/auth/authorizer.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { p } from '../../tools/definition/define-tool.ts';

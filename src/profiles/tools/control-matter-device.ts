@@ -1,9 +1,10 @@
 import type { Effect } from '../../core/auth/authorizer.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription, DeviceDescription } from '../../core/devices/device-model.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
+import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -151,7 +152,8 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
   }
   const compiled = ports.devices.get(device);
   const step = stepOf(element, request);
-  const risk = compiled && !exceedsLimits(step, compiled) ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
+  const stated = ports.profiles.statedRisk(element.cluster.name, name);
+  const risk = compiled && !exceedsLimits(step, compiled) ? elementRisk(element, compiled, stated) : 'dangerous';
   const permission = `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`;
   return { permission, risk, target, device, ...(compiled ? outcomeOf(step, compiled) : UNKNOWN_OUTCOME) };
 }

@@ -1,8 +1,9 @@
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import type { AttributeReading } from '../../core/devices/device-model.ts';
+import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { ReadingStore, ReadingValue } from '../../core/devices/sensor-readings.ts';
 import type { EventBus } from '../../core/events.ts';
-import { type DeviceId, parseSensorId, type SensorId } from '../../core/ids.ts';
+import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import type { CompiledDevice, DeviceReading } from '../compile/compiled-device.ts';

@@ -1,5 +1,6 @@
 import { type Effect, maxRisk } from '../../core/auth/authorizer.ts';
-import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
+import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, p, type ValuesOf } from '../definition/define-tool.ts';
 import type { CallerView, RegisteredTool } from '../definition/tool-definition.ts';

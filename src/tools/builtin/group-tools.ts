@@ -1,7 +1,7 @@
 import { type Effect, maxRisk } from '../../core/auth/authorizer.ts';
 import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-administration.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, INTEGER, p, resultSchema } from '../definition/define-tool.ts';
 import type { CallerView, RegisteredTool } from '../definition/tool-definition.ts';

@@ -1,8 +1,9 @@
 import type { Effect, Risk } from '../../core/auth/authorizer.ts';
 import type { DeviceAdministration } from '../../core/devices/device-administration.ts';
 import type { CommandPath } from '../../core/devices/device-model.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
+import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { p, resultSchema } from '../definition/define-tool.ts';
 import type { CallerView } from '../definition/tool-definition.ts';

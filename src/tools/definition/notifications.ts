@@ -1,15 +1,12 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { SEVERITIES, type Severity } from '../../core/logger.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import { copyJson } from '../schema/plain-json.ts';
 
-/** Severities of RFC 5424 §6.2.1, the mildest first. */
-const MESSAGE_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
-export type MessageLevel = (typeof MESSAGE_LEVELS)[number];
-
 /** A log message of a running call. */
 export interface ToolMessage {
-  readonly level: MessageLevel;
+  readonly level: Severity;
   readonly data: Json;
 }
 
@@ -17,12 +14,9 @@ export interface ToolMessage {
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
 /** Returns a message within its bounds. VALIDATION_ERROR for an unknown level and for a value that is not JSON, PAYLOAD_TOO_LARGE beyond 16 KB. */
-export function boundedMessage(level: MessageLevel, data: Json): ToolMessage {
-  if (MESSAGE_LEVELS.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${MESSAGE_LEVELS.join(', ')}`,
-  );
+export function boundedMessage(level: Severity, data: Json): ToolMessage {
+  if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
+  throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${SEVERITIES.join(', ')}`);
 }
 
 /** The progress of a running call. */

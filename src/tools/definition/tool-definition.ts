@@ -3,9 +3,8 @@ import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger, Severity } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-log.ts';
-import type { MessageLevel } from './notifications.ts';
 
 /** `$schema` of a public definition. */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
@@ -122,7 +121,7 @@ export interface ToolContext {
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
-  tell(level: MessageLevel, data: Json): void;
+  tell(level: Severity, data: Json): void;
   /** Says what a text in the result holds, such as `text/markdown`. VALIDATION_ERROR for what is no media type (RFC 6838 §4.2). */
   contentType(type: string): void;
   /** Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */

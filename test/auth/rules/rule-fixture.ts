@@ -1,8 +1,7 @@
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { Effect, RuledCall, RuleVerdict } from '../../../src/core/auth/authorizer.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
-import type { DeviceFacts } from '../../../src/core/devices/device-names.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { type DeviceFacts, parseDeviceId } from '../../../src/core/devices/device-names.ts';
 
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 export const AGENT: Principal = { id: 'helper', kind: 'agent', permissions: ['*'] };

@@ -4,7 +4,7 @@ import { shownMinute } from '../../../src/auth/rules/rule-time.ts';
 import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
 import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
 import type { RuleAdministration } from '../../../src/core/auth/rules.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeDevice } from '../../http/http-fixture.ts';
 import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';

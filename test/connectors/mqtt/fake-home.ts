@@ -1,6 +1,7 @@
 import type { Device, Reachability } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId, parseSensorId } from '../../../src/core/devices/device-names.ts';
 import type { Reading, ReadingValue, SensorInfo } from '../../../src/core/devices/sensor-readings.ts';
-import { parseDeviceId, parseSensorId, type SensorId } from '../../../src/core/ids.ts';
+import type { SensorId } from '../../../src/core/ids.ts';
 
 /** A reading of a device that was just told. */
 export function readingOf(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CombinedDirectory, type DeviceChange, type DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 
 class Room implements DeviceDirectory {
   readonly devices: Device[];

@@ -1,4 +1,4 @@
-import '../../../src/matter/model/cluster-shape.ts';
+import '../../../src/matter/model/data-model.ts';
 import { DishwasherAlarmServer } from '@matter/main/behaviors/dishwasher-alarm';
 import { DishwasherModeServer } from '@matter/main/behaviors/dishwasher-mode';
 import { LaundryWasherControlsServer } from '@matter/main/behaviors/laundry-washer-controls';

@@ -1,4 +1,4 @@
-import '../../../src/matter/model/cluster-shape.ts';
+import '../../../src/matter/model/data-model.ts';
 import { OvenCavityOperationalStateServer } from '@matter/main/behaviors/oven-cavity-operational-state';
 import { OvenModeServer } from '@matter/main/behaviors/oven-mode';
 import { RefrigeratorAlarmServer } from '@matter/main/behaviors/refrigerator-alarm';

@@ -2,8 +2,8 @@ import { ManualPairingCodeCodec, QrPairingCodeCodec } from '@matter/main/types';
 import { NodeJsCrypto } from '@matter/nodejs';
 import { describe, expect, test } from 'vitest';
 import type { Device } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import {
   groupEntry,
   operateEntry,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { DeviceBindings } from '../../../src/matter/administration/bindings.ts';
 import { GroupAdministration, GroupStore, groupCommand } from '../../../src/matter/administration/groups.ts';

@@ -1,5 +1,6 @@
 import type { AttributePath, AttributeReading, CommandPath } from '../../../src/core/devices/device-model.ts';
-import { type DeviceId, parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
+import type { DeviceId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { type NodeAccess, NodeClusters } from '../../../src/matter/administration/node-clusters.ts';
 

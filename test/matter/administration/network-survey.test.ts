@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import type { AttributePath, Device } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import { NetworkSurvey } from '../../../src/matter/administration/network-topology.ts';
 
 const WIFI = { name: 'WiFiNetworkDiagnostics', attributes: [{ name: 'Rssi' }, { name: 'OverrunCount' }] };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { type NetworkReport, topologyOf } from '../../../src/matter/administration/network-topology.ts';
 

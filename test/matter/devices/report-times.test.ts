@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReportTimes } from '../../../src/matter/devices/device-reports.ts';
 import type { NodeDevices } from '../../../src/matter/devices/node-devices.ts';
-import type { AttributeShape } from '../../../src/matter/model/cluster-shape.ts';
+import type { AttributeShape } from '../../../src/matter/model/data-model.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 const nodeOf = (times: Pick<NodeDevices, 'joinedMs' | 'confirmedMs'>) => times as NodeDevices;

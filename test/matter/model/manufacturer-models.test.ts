@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clusterShapeOf, describeCluster } from '../../../src/matter/model/cluster-shape.ts';
+import { clusterShapeOf, describeCluster } from '../../../src/matter/model/data-model.ts';
 import { manufacturerModel } from '../../../src/matter/model/manufacturer-clusters.ts';
 import { fromJson, toJson } from '../../../src/matter/model/value-json.ts';
 

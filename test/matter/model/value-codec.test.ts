@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeCluster } from '../../../src/matter/model/cluster-shape.ts';
-import { standardClusterShape } from '../../../src/matter/model/standard-model.ts';
+import { describeCluster, standardClusterShape } from '../../../src/matter/model/data-model.ts';
 import { fromJson, refuseOutsideLimits, schemaOf, toJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
 import { minimalCluster } from '../../fixtures/minimal-cluster.ts';

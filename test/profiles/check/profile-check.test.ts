@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { checkProfiles } from '../../../src/profiles/check/check-profiles.ts';
 import { formatProblem, type StandardClusterModel } from '../../../src/profiles/check/profile-problem.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import type { Json, JsonObject, JsonSchema } from '../../../src/core/json.ts';
-import { standardCluster, standardClusterNames } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames } from '../../../src/matter/model/data-model.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { DeviceTool } from '../../../src/profiles/compile/compiled-device.ts';
 import { genericTools } from '../../../src/profiles/compile/generic-tools.ts';

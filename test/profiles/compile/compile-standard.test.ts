@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterDescription, DeviceDescription } from '../../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
-import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
 import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';

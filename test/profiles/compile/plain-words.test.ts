@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
-import { standardCluster, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
 import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';

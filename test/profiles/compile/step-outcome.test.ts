@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { Effect } from '../../../src/core/auth/authorizer.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { outcomeOf } from '../../../src/profiles/compile/step-outcome.ts';
 import { NodeBounds } from '../../../src/profiles/home/node-bounds.ts';

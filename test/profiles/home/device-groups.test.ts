@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { LocalDeviceGroups, typesAndFamilies } from '../../../src/profiles/home/device-groups.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { callOf, effectOn } from '../../auth/rules/rule-fixture.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { DeviceNameRegistry } from '../../../src/profiles/home/device-name-registry.ts';
 import {
   byRightToName,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { NodeBounds } from '../../../src/profiles/home/node-bounds.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { toAtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { maskSecrets } from '../../../src/tools/schema/secrets.ts';
 import { described } from '../device-fixtures.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterDescription } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { standardCluster } from '../../../src/matter/model/standard-model.ts';
+import { standardCluster } from '../../../src/matter/model/data-model.ts';
 import { genericTools } from '../../../src/profiles/compile/generic-tools.ts';
 import { maskSecrets } from '../../../src/tools/schema/secrets.ts';
 import { described } from '../device-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
 import { unclaimedPrefixes, unclaimedSecondPrefix, unclaimedToolName } from '../../../src/profiles/home/device-tool-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { outcomeOf } from '../../../src/profiles/compile/step-outcome.ts';
 import { deviceToolDefinition } from '../../../src/profiles/tools/device-tool-definition.ts';
 import { allSettled, runDeviceTool } from '../../../src/profiles/tools/run-device-tool.ts';

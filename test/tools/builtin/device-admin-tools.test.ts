@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { COMMISSION_STEPS, type DeviceAdministration, type GroupInfo } from '../../../src/core/devices/device-administration.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
 import type { DeviceBounds } from '../../../src/tools/builtin/hub-tool.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { deviceNameTools, namingAnswer } from '../../../src/tools/builtin/device-name-tools.ts';
 import { NameReferences } from '../../../src/tools/names/name-references.ts';
 import { agent, listAuthorizer, makeRoom, owner } from '../../calls/pipeline-fixture.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
-import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
+import { NO_HOME_NAMES, parseDeviceId, parseSensorId } from '../../../src/core/devices/device-names.ts';
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../src/core/devices/sensor-readings.ts';
 import type { ErrorBody } from '../../../src/core/errors.ts';
-import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
 import { sensorTools } from '../../../src/tools/builtin/sensor-tools.ts';
 import { agent, listAuthorizer, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { makeDevice } from '../../http/http-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { isDestructive } from '../../../src/tools/definition/tool-definition.ts';
 import { toMcp } from '../../../src/tools/formats/model-apis.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';

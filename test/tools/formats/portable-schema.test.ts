@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject, JsonSchema } from '../../../src/core/json.ts';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import { toAnthropic, toMcp, toOpenAi } from '../../../src/tools/formats/model-apis.ts';
 import { portableSchema } from '../../../src/tools/formats/model-schemas.ts';

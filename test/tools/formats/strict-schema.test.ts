@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { toOpenAi, toStrictOpenAi } from '../../../src/tools/formats/model-apis.ts';
 import { toStrictSchema, withoutStrictNulls } from '../../../src/tools/formats/model-schemas.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';

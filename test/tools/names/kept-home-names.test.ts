@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseDeviceId, parseSensorId } from '../../../src/core/devices/device-names.ts';
 import type { ReadingStore } from '../../../src/core/devices/sensor-readings.ts';
-import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
 import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { deviceNames } from '../../../src/tools/names/resolve-names.ts';

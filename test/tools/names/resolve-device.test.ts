@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { NO_HOME_NAMES, parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { callerView } from '../../../src/tools/definition/tool-permissions.ts';
 import { deviceNames, resolveDevice } from '../../../src/tools/names/resolve-names.ts';
 import { agent, listAuthorizer, owner } from '../../calls/pipeline-fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { NO_DEVICES } from '../../../src/core/devices/device-directory.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { defineTool, p } from '../../../src/tools/definition/define-tool.ts';
 import { CapabilityCatalogue } from '../../../src/tools/registry/capability-catalogue.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';

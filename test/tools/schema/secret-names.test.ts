@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { redact } from '../../../src/core/logger.ts';
-import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { isSchemaObject, visitSchema } from '../../../src/tools/schema/schema-walk.ts';
 import { isLineNumber, isParameterNameSecret, maskSecrets } from '../../../src/tools/schema/secrets.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';

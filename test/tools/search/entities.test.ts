@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Device } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { SensorInfo } from '../../../src/core/devices/sensor-readings.ts';
-import { type DeviceId, parseDeviceId, type SensorId } from '../../../src/core/ids.ts';
+import type { DeviceId, SensorId } from '../../../src/core/ids.ts';
 import { LexicalEntitySearch } from '../../../src/tools/search/entity-search.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
 import { namesOf } from './home-names-fixture.ts';

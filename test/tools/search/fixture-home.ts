@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { NO_HOME_NAMES, parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { LexicalEntitySearch } from '../../../src/tools/search/entity-search.ts';

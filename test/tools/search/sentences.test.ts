@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
 import { processorMs } from '../../processor-time.ts';

@@ -3,12 +3,7 @@ import { type ClusterModel, Matter, type ValueModel } from '@matter/model';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  standardCluster,
-  standardClusterNames,
-  standardClusterShape,
-  standardDeviceTypes,
-} from '../../../src/matter/model/standard-model.ts';
+import { standardCluster, standardClusterNames, standardClusterShape, standardDeviceTypes } from '../../../src/matter/model/data-model.ts';
 import { fromJson, schemaOf, toJson } from '../../../src/matter/model/value-json.ts';
 import type { ValueShape } from '../../../src/matter/model/value-shape.ts';
 import { anyValueOf } from './arbitrary-value.ts';
