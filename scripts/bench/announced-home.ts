@@ -4,8 +4,8 @@ import { type HubState, inCanonicalOrder, stateDigest } from '../../src/codec/me
 import { paginate, signAnnouncement } from '../../src/codec/messages/announcement.ts';
 import { generatePrivateKey, hubIdOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
-import { slug } from '../../src/core/ids.ts';
 import { parseDeviceId } from '../../src/core/devices/device-names.ts';
+import { slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { offeredDefinition } from '../../src/mesh/gossip/definition-store.ts';
 import { toPublicDefinition } from '../../src/tools/definition/public-definition.ts';

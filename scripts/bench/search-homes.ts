@@ -2,8 +2,8 @@
 
 import { sha256Hex } from '../../src/codec/hashes.ts';
 import type { Device, DeviceDescription } from '../../src/core/devices/device-model.ts';
-import { slug } from '../../src/core/ids.ts';
 import { parseDeviceId } from '../../src/core/devices/device-names.ts';
+import { slug } from '../../src/core/ids.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';
 import type { ActionRow, RowDevice } from './search-rows.ts';
 

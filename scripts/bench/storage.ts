@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SensorId } from '../../src/core/ids.ts';
 import { parseSensorId } from '../../src/core/devices/device-names.ts';
+import type { SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { DEFAULT_HISTORY_SNAPSHOT_MS, DEFAULT_RETENTION_MS, HistoryStore } from '../../src/storage/history/history-store.ts';
 import { ManualClock } from '../../test/manual-clock.ts';

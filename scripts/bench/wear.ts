@@ -1,8 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseSensorId } from '../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { HubProblems } from '../../src/core/health.ts';
-import { parseSensorId } from '../../src/core/devices/device-names.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
