@@ -14,56 +14,24 @@ import type { HubId } from '../core/ids.ts';
 
 const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
-interface GrantCollaborators {
+interface GrantParts {
   readonly groups: ResourceGroups;
   /** Devices of other hubs belong to no group when absent. */
   readonly elsewhere?: RemoteGroups;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** Decides by a principal's grants (core/permission). A token that expired or was revoked grants nothing more. */
+/** Compares the grants of a principal with what is required. A token that has expired or was revoked grants nothing. */
 export class GrantAuthorizer implements Authorizer {
-  readonly #grants: PrincipalGrants;
-  readonly #here: GrantEvaluator;
-  readonly #elsewhere: RemoteGroups | undefined;
+  readonly #parts: GrantParts;
 
-  constructor({ groups, elsewhere, validity }: GrantCollaborators) {
-    this.#grants = new PrincipalGrants(validity);
-    this.#here = new GrantEvaluator(this.#grants, groups);
-    this.#elsewhere = elsewhere;
-  }
-
-  authorize(principal: Principal, permissions: readonly string[]): Decision {
-    return this.#here.authorize(principal, permissions);
-  }
-
-  canSee(principal: Principal, permission: string): boolean {
-    return this.#here.canSee(principal, permission);
-  }
-
-  mayTry(principal: Principal, permission: string): boolean {
-    return this.#here.mayTry(principal, permission);
-  }
-
-  elsewhere(hubs: () => readonly HubId[]): Authorizer {
-    const groups = this.#elsewhere;
-    return new GrantEvaluator(this.#grants, { isMember: (resource, group) => groups?.isMember(resource, group, hubs()) ?? false });
-  }
-}
-
-/** Compares grants with what is required, where devices belong to the groups of one place. */
-class GrantEvaluator implements Authorizer {
-  readonly #grants: PrincipalGrants;
-  readonly #groups: ResourceGroups;
-
-  constructor(grants: PrincipalGrants, groups: ResourceGroups) {
-    this.#grants = grants;
-    this.#groups = groups;
+  constructor(parts: GrantParts) {
+    this.#parts = parts;
   }
 
   authorize(principal: Principal, permissions: readonly string[]): Decision {
     if (permissions.length === 0) return { allowed: true };
-    const grants = this.#grants.of(principal);
+    const grants = this.#grantsOf(principal);
     if (grants === undefined) return { allowed: false, required: permissions, reason: 'its token has expired or was revoked' };
     const missing = permissions.filter((permission) => !this.#isCovered(grants, permission));
     if (missing.length === 0) return { allowed: true };
@@ -71,64 +39,59 @@ class GrantEvaluator implements Authorizer {
   }
 
   canSee(principal: Principal, permission: string): boolean {
-    const grants = this.#grants.of(principal) ?? [];
+    const grants = this.#grantsOf(principal)?.all ?? [];
     const template = templateHead(permission);
     if (template) return grants.some((grant) => coversSome(grant, { namespace: template.namespace }));
     const required = parsePermission(permission);
-    return required !== undefined && grants.some((grant) => concerns(grant, required, this.#groups));
+    return required !== undefined && grants.some((grant) => concerns(grant, required, this.#parts.groups));
   }
 
   mayTry(principal: Principal, permission: string): boolean {
-    const grants = this.#grants.of(principal) ?? [];
+    const grants = this.#grantsOf(principal);
+    if (!grants) return false;
     const template = templateHead(permission);
-    return template ? grants.some((grant) => coversSome(grant, template)) : this.#isCovered(grants, permission);
+    return template ? grants.all.some((grant) => coversSome(grant, template)) : this.#isCovered(grants, permission);
   }
 
-  #isCovered(grants: readonly Grant[], permission: string): boolean {
+  elsewhere(hubs: () => readonly HubId[]): Authorizer {
+    const { elsewhere, validity } = this.#parts;
+    const groups: ResourceGroups = { isMember: (resource, group) => elsewhere?.isMember(resource, group, hubs()) ?? false };
+    return new GrantAuthorizer({ groups, validity });
+  }
+
+  /** Returns undefined when the token has ended. */
+  #grantsOf(principal: Principal): Grants | undefined {
+    return this.#parts.validity.isStillValid(principal) ? parsedGrants(principal.permissions) : undefined;
+  }
+
+  #isCovered({ exact, wider }: Grants, permission: string): boolean {
     const required = parsePermission(permission);
     if (required === undefined) return false;
-    const { exact, wider } = byReach(grants);
-    // Comparison is byte by byte: a grant on one resource covers what is written alike, and nothing else.
-    return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#groups));
+    // Comparison is byte by byte: a grant on one resource covers the same text, and nothing else.
+    return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#parts.groups));
   }
 }
 
-interface GrantsByReach {
+interface Grants {
+  readonly all: readonly Grant[];
   /** Texts of the grants on one resource each; a guest's token may hold a hundred. */
   readonly exact: ReadonlySet<string>;
   readonly wider: readonly Grant[];
 }
 
-const reaches = new WeakMap<readonly Grant[], GrantsByReach>();
+/** A principal's list of grants never changes; each is parsed once. */
+const parsedLists = new WeakMap<readonly string[], Grants>();
 
-function byReach(grants: readonly Grant[]): GrantsByReach {
-  const known = reaches.get(grants);
+/** Returns no grants for a list of which one is malformed. */
+function parsedGrants(permissions: readonly string[]): Grants {
+  const known = parsedLists.get(permissions);
   if (known) return known;
-  const exact = grants.flatMap((grant) => (grant.kind === 'resource' ? [`${grant.namespace}:${grant.action}:${grant.resource}`] : []));
-  const made = { exact: new Set(exact), wider: grants.filter((grant) => grant.kind !== 'resource') };
-  reaches.set(grants, made);
-  return made;
-}
-
-class PrincipalGrants {
-  readonly #validity: Pick<Authenticator, 'isStillValid'>;
-  /** A principal's list of grants never changes; each is parsed once. */
-  readonly #parsed = new WeakMap<readonly string[], readonly Grant[]>();
-
-  constructor(validity: Pick<Authenticator, 'isStillValid'>) {
-    this.#validity = validity;
-  }
-
-  /** Undefined when the token has ended. A list with one malformed grant gives nothing at all. */
-  of(principal: Principal): readonly Grant[] | undefined {
-    if (!this.#validity.isStillValid(principal)) return undefined;
-    const known = this.#parsed.get(principal.permissions);
-    if (known) return known;
-    const grants = principal.permissions.map(parseGrant);
-    const sound = grants.every((grant) => grant !== undefined) ? grants : [];
-    this.#parsed.set(principal.permissions, sound);
-    return sound;
-  }
+  const parsed = permissions.map(parseGrant);
+  const all = parsed.every((grant) => grant !== undefined) ? parsed : [];
+  const exact = all.flatMap((grant) => (grant.kind === 'resource' ? [`${grant.namespace}:${grant.action}:${grant.resource}`] : []));
+  const grants = { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
+  parsedLists.set(permissions, grants);
+  return grants;
 }
 
 /** Namespace and action of a permission whose resource is filled in from a call's parameters. */

@@ -12,7 +12,7 @@ import { openKeyFile } from './secret-file.ts';
 /** Name of the key's file in the state directory. */
 const HUB_KEY_FILE = 'hub.key';
 const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
-const SEAL_KEY_BYTES = 32;
+const DERIVED_BYTES = 32;
 
 interface OpenHubKey {
   readonly privateKey: KeyObject;
@@ -34,7 +34,7 @@ export class HubKey implements Service {
   /** Reads the key or makes the first one. STORAGE_FAILED when the file is readable by others or malformed. */
   async start(): Promise<void> {
     const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
-    this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: sealKeyOf(privateKey) };
+    this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: derivedKey(privateKey, SEAL_CONTEXT) };
   }
 
   /** `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
@@ -52,9 +52,9 @@ export class HubKey implements Service {
   }
 
   /**
-   * Stands for a secret where it has to be told apart but not revealed: HMAC-SHA-256, 64 hex digits, of its RFC 8785 form
-   * under a key that HKDF (RFC 5869) derives from the hub's. The same for the same secret as long as the hub's key lives.
-   * VALIDATION_ERROR for what JSON cannot carry.
+   * Returns a text by which a secret can be compared but not read: HMAC-SHA-256, 64 hex digits, of its RFC 8785 form under a key that
+   * is derived from the hub's. Equal secrets give equal texts as long as the hub keeps its key. VALIDATION_ERROR for a value that JSON
+   * cannot represent.
    */
   sealSecret(value: unknown): string {
     return createHmac('sha256', this.#started().sealKey)
@@ -68,11 +68,12 @@ export class HubKey implements Service {
 
   #started(): OpenHubKey {
     if (this.#open) return this.#open;
-    throw new AtmoError('INTERNAL_ERROR', "The hub's key was asked for before it was read or after the hub stopped");
+    throw new AtmoError('INTERNAL_ERROR', "The hub's key was used before it was read or after the hub stopped");
   }
 }
 
-function sealKeyOf(key: KeyObject): Uint8Array {
+/** Returns 32 bytes that HKDF-SHA-256 (RFC 5869) derives from a private key; each use of the key has its own context. */
+export function derivedKey(key: KeyObject, context: string): Uint8Array {
   const secret = key.export({ type: 'pkcs8', format: 'der' });
-  return new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), SEAL_CONTEXT, SEAL_KEY_BYTES));
+  return new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), context, DERIVED_BYTES));
 }

@@ -15,7 +15,7 @@ interface TrustedClockServices {
 }
 
 interface TrustedClockOptions {
-  /** `auto` looks for evidence, `always` believes the machine's clock, `never` believes only the owner. */
+  /** `auto` looks for evidence, `always` trusts the machine's clock, `never` only the owner. */
   readonly trust: 'auto' | 'always' | 'never';
   /** Milliseconds since 1970. */
   readonly buildTimeMs: number;
@@ -34,7 +34,7 @@ const LOOK_TRUSTED_MS = 60_000;
 /** Clocks of a network step and differ by seconds (skew of tokens: the same). */
 const TOLERANCE_MS = 60_000;
 const MAX_AHEAD_MS = 24 * 3_600_000;
-/** Nobody means a time so long after the hub was made. */
+/** A time so long after the build of the hub is a mistake. */
 const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 
 /**
@@ -47,7 +47,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #options: TrustedClockOptions;
   #proven: Mark;
   #assumed: Mark;
-  /** What the owner set; it runs on by itself, so that setting the machine's clock meanwhile moves nothing. */
+  /** The time that the owner set; it does not follow when the machine's clock is set. */
   #ownerTime: Mark | undefined;
   #found: TimeSource = 'nothing';
   #isRunning = false;
@@ -60,7 +60,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     this.#assumed = this.#proven;
   }
 
-  /** Takes up what was saved and looks for evidence. STORAGE_FAILED. */
+  /** Loads the saved floor and looks for evidence. STORAGE_FAILED. */
   async start(): Promise<void> {
     this.#isRunning = true;
     this.#load();
@@ -87,8 +87,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Hears when a trusted issuer made a token (milliseconds since 1970), after its signature was verified. An untrusted
-   * clock moves on to it, at most 24 h beyond what is proven; a trusted one knows better.
+   * Is called with the time at which a trusted issuer made a token (milliseconds since 1970), after its signature was verified. An
+   * untrusted clock moves on to it, at most 24 h beyond the proven floor; a trusted one ignores it.
    */
   observeIssuedAt(timeMs: number): void {
     if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
@@ -96,8 +96,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * The owner tells the time. It holds until the network does, over restarts of the hub but not of the machine. Where the
-   * machine's clock is known to be right, it only takes back a floor that is wrong. It may lie before the floor.
+   * Sets the time of the owner. It holds until the network gives the time, over restarts of the hub but not of the machine. Where the
+   * machine's clock is known to be right, it only corrects a wrong floor. It may lie before the floor.
    */
   set(timeMs: number): void {
     const { buildTimeMs } = this.#options;
@@ -127,7 +127,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     return this.#ownerTime ? 'owner' : this.#found;
   }
 
-  /** True when the machine's clock needs no other word for it than the network's or the owner's configuration. */
+  /** True when the network or the owner's configuration vouches for the machine's clock. */
   #isSystemRight(): boolean {
     const source = this.#source();
     return source === 'network' || source === 'configuration';
@@ -168,7 +168,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
       try {
         this.#save();
       } catch {
-        // A full disk is told by all who write to it; the floor is saved at the next turn.
+        // All parts that write report a full disk; the floor is saved the next time.
       }
     });
   }
@@ -224,9 +224,9 @@ function numberOf(stored: Json | undefined, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** Port: what the machine knows about its clock. */
+/** Port: the evidence that the machine has about its clock. */
 export interface ClockEvidence {
-  /** Why the machine's clock may be right; undefined when nothing speaks for it. Never fails. */
+  /** Returns why the machine's clock may be right; undefined without evidence. Never fails. */
   detectSource(): Promise<'network' | 'hardware' | 'host' | undefined>;
   /** The same until the machine starts again. */
   bootId(): string;
@@ -234,7 +234,7 @@ export interface ClockEvidence {
   uptimeMs(): number;
 }
 
-/** Where a test puts other files and another kernel. */
+/** The system whose clock is read; tests replace it. */
 interface SystemParts {
   readonly root?: string;
   readonly isKernelSynchronised?: () => Promise<boolean>;
@@ -250,19 +250,15 @@ const HARDWARE_TOLERANCE_MS = 120_000;
 
 /** The evidence of a Linux machine, best first: kernel, systemd-timesyncd, hardware clock, host. */
 export class SystemClockEvidence implements ClockEvidence {
-  readonly #root: string;
-  readonly #isKernelSynchronised: () => Promise<boolean>;
-  readonly #systemMs: () => number;
+  readonly #parts: Required<SystemParts>;
 
-  constructor({ root = '/', isKernelSynchronised = askKernel, systemMs = Date.now }: SystemParts = {}) {
-    this.#root = root;
-    this.#isKernelSynchronised = isKernelSynchronised;
-    this.#systemMs = systemMs;
+  constructor({ root = '/', isKernelSynchronised = queryKernel, systemMs = Date.now }: SystemParts = {}) {
+    this.#parts = { root, isKernelSynchronised, systemMs };
   }
 
   async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
-    if (await this.#isKernelSynchronised()) return 'network';
-    // Sandboxed services may not ask the kernel; timesyncd touches this file at its first answer after each boot.
+    if (await this.#parts.isKernelSynchronised()) return 'network';
+    // Sandboxed services may not make that call; timesyncd touches this file at its first synchronisation after each boot.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
     // Containers and most virtual machines have no such class: their host keeps the time.
@@ -282,17 +278,17 @@ export class SystemClockEvidence implements ClockEvidence {
   #agreesWithOneOf(clocks: string): boolean {
     return readdirSync(clocks).some((name) => {
       const text = readText(join(clocks, name, 'since_epoch'));
-      return text !== undefined && Math.abs(Number(text) * 1000 - this.#systemMs()) <= HARDWARE_TOLERANCE_MS;
+      return text !== undefined && Math.abs(Number(text) * 1000 - this.#parts.systemMs()) <= HARDWARE_TOLERANCE_MS;
     });
   }
 
   #path(path: string): string {
-    return join(this.#root, path);
+    return join(this.#parts.root, path);
   }
 }
 
-/** False also where the kernel may not be asked. */
-async function askKernel(): Promise<boolean> {
+/** Returns false also where the call is not permitted. */
+async function queryKernel(): Promise<boolean> {
   try {
     const { default: koffi } = await import('koffi');
     const adjtimex = koffi.load(null).func('int adjtimex(void *timex)');

@@ -9,11 +9,10 @@ import { readSecretFile, removeSecretFile, type SecretFile, writeSecretFile } fr
 import { MeshTokens } from '../auth/tokens/mesh-tokens.ts';
 import { ProofOfPossession, ReplayCache } from '../auth/tokens/proof-of-possession.ts';
 import { RevocationList } from '../auth/tokens/revocation-list.ts';
-import { TokenAuthenticator } from '../auth/tokens/token-authenticator.ts';
-import { IssuerTrust, TokenSeal } from '../auth/tokens/token-chain.ts';
+import { TokenAuthenticator, TokenRefusalLog } from '../auth/tokens/token-authenticator.ts';
+import { TokenSeal, trustedIssuers } from '../auth/tokens/token-chain.ts';
 import { TokenIssuer, TokenRecords } from '../auth/tokens/token-issuer.ts';
 import { TokenRateLimiter } from '../auth/tokens/token-rate-limiter.ts';
-import { TokenRefusalLog } from '../auth/tokens/token-refusal.ts';
 import { TokenVerifier } from '../auth/tokens/token-verifier.ts';
 import { buildTimeMs, SystemClockEvidence, TrustedClock } from '../auth/trusted-clock.ts';
 import type { RemoteGroups, ResourceGroups } from '../core/auth/permission.ts';
@@ -163,7 +162,7 @@ async function openTokens(
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
   const meshId = () => mesh.meshId();
-  const issuers = new IssuerTrust({ hub, mesh });
+  const issuers = trustedIssuers({ hub, mesh });
   const revocations = new RevocationList({ hub, issuers, store, time, logger });
   await stack.start(revocations);
   const replays = new ReplayCache({ store, time });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { MeshTokens } from '../../src/auth/tokens/mesh-tokens.ts';
-import { IssuerTrust } from '../../src/auth/tokens/token-chain.ts';
+import { trustedIssuers } from '../../src/auth/tokens/token-chain.ts';
 import { TokenVerifier } from '../../src/auth/tokens/token-verifier.ts';
 import type { CallRouter } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
@@ -19,7 +19,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
   const entry = await tokenRoom({ meshId: MESH });
   const executor = await tokenRoom({ meshId: MESH, clock: entry.clock });
   const trusted = { key: entry.hub.publicKey, permissions: ceiling };
-  const issuers = new IssuerTrust({
+  const issuers = trustedIssuers({
     hub: executor.hub,
     mesh: { meshId: () => MESH, hub: (id) => (id === entry.hub.hubId ? trusted : undefined) },
   });

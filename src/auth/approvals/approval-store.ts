@@ -37,7 +37,7 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** So many used approvals can still come back; calls that run at once are far fewer. */
+/** Used approvals that can still be returned; far fewer calls run at once. */
 const MAX_GIVEN_BACK = 1_000;
 /** A disk that stays full must not keep the timer busy. */
 const MIN_TIMER_MS = 1_000;
@@ -50,14 +50,14 @@ interface ApprovalServices extends NotifierServices {
 }
 
 /**
- * Dangerous calls that wait for people: one request for each call of each principal, ten minutes, k distinct
- * persons with signatures, one use, over restarts. What decides runs without a pause between reading and writing.
+ * Dangerous calls that wait for people: one request for each call of each principal, valid for ten minutes and one use, also over
+ * restarts, with the signatures of k distinct persons. No decision awaits anything between reading and writing.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
   readonly #collaborators: ApprovalServices;
-  readonly #book: ApprovalRepository;
-  readonly #chronicle: ApprovalNotifier;
+  readonly #records: ApprovalRepository;
+  readonly #notifier: ApprovalNotifier;
   /** Used in this process: what a dead process had used may have taken effect and stays used. */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
@@ -65,47 +65,47 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   constructor(collaborators: ApprovalServices, { hubId }: { readonly hubId: string }) {
     this.#hubId = hubId;
     this.#collaborators = collaborators;
-    this.#book = new ApprovalRepository(collaborators);
-    this.#chronicle = new ApprovalNotifier(collaborators);
+    this.#records = new ApprovalRepository(collaborators);
+    this.#notifier = new ApprovalNotifier(collaborators);
   }
 
   async start(): Promise<void> {
-    this.#book.load();
+    this.#records.load();
     this.#closeOld();
   }
 
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
-    const { record, verdict, isNew } = this.#ask(request);
-    if (isNew) await this.#chronicle.requested(record);
+    const { record, verdict, isNew } = this.#findOrCreate(request);
+    if (isNew) await this.#notifier.requested(record);
     // No await since the verdict: no other call can have used it.
-    else if (verdict.state === 'approved') await this.#chronicle.used(this.#use(record));
+    else if (verdict.state === 'approved') await this.#notifier.used(this.#use(record));
     return verdict;
   }
 
   async peek(request: ApprovalRequest): Promise<ApprovalStatus> {
-    const { record, verdict, isNew } = this.#ask(request);
-    if (isNew) await this.#chronicle.requested(record);
+    const { record, verdict, isNew } = this.#findOrCreate(request);
+    if (isNew) await this.#notifier.requested(record);
     return verdict;
   }
 
   giveBack(approvalId: string): void {
-    const record = this.#book.get(approvalId);
+    const record = this.#records.get(approvalId);
     if (!record || !this.#usedHere.delete(approvalId) || this.#isDue(record)) return;
     const returned: ApprovalRecord = { ...record, state: 'open' };
     try {
-      this.#book.save(returned);
+      this.#records.save(returned);
     } catch {
       // The approval stays used, which is safe; the caller gets the error of its call.
       this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
       return;
     }
-    void this.#chronicle.returned(returned);
-    this.#armClock();
+    void this.#notifier.returned(returned);
+    this.#startTimer();
   }
 
   list(): readonly OwnedApproval[] {
     this.#closeOld();
-    return this.#book
+    return this.#records
       .all()
       .map((record) => this.#owned(record))
       .reverse();
@@ -113,7 +113,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   get(approvalId: string): OwnedApproval | undefined {
     this.#closeOld();
-    const record = this.#book.get(approvalId);
+    const record = this.#records.get(approvalId);
     return record && this.#owned(record);
   }
 
@@ -124,7 +124,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     const word: GivenApproval = { person, keyId, atMs: this.#collaborators.time.now(), signature: decision.signature };
     const decided = decision.decision === 'deny' ? this.#deny(record, word) : this.#approve(record, word);
     const { view } = this.#owned(decided);
-    await (decision.decision === 'deny' ? this.#chronicle.denied(decided, word) : this.#chronicle.given(decided, word));
+    await (decision.decision === 'deny' ? this.#notifier.denied(decided, word) : this.#notifier.given(decided, word));
     return view;
   }
 
@@ -132,26 +132,25 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     this.#cancelTimer();
   }
 
-  /** Finds or files the request. */
-  #ask(request: ApprovalRequest): { readonly record: ApprovalRecord; readonly verdict: ApprovalStatus; readonly isNew: boolean } {
+  #findOrCreate(request: ApprovalRequest): { readonly record: ApprovalRecord; readonly verdict: ApprovalStatus; readonly isNew: boolean } {
     this.#closeOld();
     const found = this.#matching(request);
-    const record = found ? this.#atLeast(found, request.personsNeeded) : this.#file(request);
+    const record = found ? this.#atLeast(found, request.personsNeeded) : this.#create(request);
     return { record, verdict: this.#verdict(record, request.principal), isNew: !found };
   }
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // Two there are when an approval was given back after a new request: a denial of either ends both.
+    // There are two when an approval was returned after a new request: a denial of either ends both.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
   /** Requests in force, denied ones among them: a denied call is refused until its request expires. */
   #live(): readonly ApprovalRecord[] {
-    return this.#book.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
+    return this.#records.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
   }
 
-  #file(request: ApprovalRequest): ApprovalRecord {
+  #create(request: ApprovalRequest): ApprovalRecord {
     this.#requireCapacity(request.principal);
     const createdMs = this.#collaborators.time.now();
     const record = recordOf(request, {
@@ -161,8 +160,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       hub: this.#hubId,
       newestEnrolment: this.#collaborators.approvers.lastSerial,
     });
-    this.#book.save(record);
-    this.#armClock();
+    this.#records.save(record);
+    this.#startTimer();
     return record;
   }
 
@@ -175,15 +174,15 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     throw new AtmoError(
       'RESOURCE_EXCEEDED',
       `Too many dangerous calls wait for people already (${own} of ${principal.id}, ${live.length} in all); wait until they are decided or have expired`,
-      { retry_after_ms: Math.max(0, Math.min(...live.map((record) => this.#book.remainingMs(record)))) },
+      { retry_after_ms: Math.max(0, Math.min(...live.map((record) => this.#records.remainingMs(record)))) },
     );
   }
 
-  /** The owner's rules may have come to ask for more persons since. */
+  /** The owner's rules may require more persons by now. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
-    this.#book.save(stricter);
+    this.#records.save(stricter);
     return stricter;
   }
 
@@ -211,7 +210,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #use(record: ApprovalRecord): ApprovalRecord {
     const used: ApprovalRecord = { ...record, state: 'used' };
-    this.#book.save(used);
+    this.#records.save(used);
     this.#usedHere.add(record.id);
     if (this.#usedHere.size > MAX_GIVEN_BACK) for (const id of [...this.#usedHere].slice(0, -MAX_GIVEN_BACK)) this.#usedHere.delete(id);
     return used;
@@ -223,7 +222,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   }
 
   #openRecord(id: string): ApprovalRecord {
-    const record = this.#book.get(id);
+    const record = this.#records.get(id);
     if (!record) {
       throw new AtmoError('NOT_FOUND', `No request ${JSON.stringify(id.slice(0, 64))} waits for approval; "atmo approvals" lists them`);
     }
@@ -243,41 +242,41 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       throw new AtmoError('CONFLICT', `${word.person} has approved ${record.id} already and counts once; another person has to`);
     }
     const approved: ApprovalRecord = { ...record, given: [...given, word] };
-    this.#book.save(approved);
+    this.#records.save(approved);
     return approved;
   }
 
   #deny(record: ApprovalRecord, { person }: GivenApproval): ApprovalRecord {
     const denied: ApprovalRecord = { ...record, state: 'denied', deniedBy: person };
-    this.#book.save(denied);
+    this.#records.save(denied);
     return denied;
   }
 
   #isDue(record: ApprovalRecord): boolean {
-    return record.hub !== this.#hubId || this.#book.remainingMs(record) <= 0;
+    return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0;
   }
 
   /** Closes expired requests for good: a clock that is set back does not reopen them. */
   #closeOld(): void {
-    const old = this.#book.all().filter((record) => record.state === 'open' && this.#isDue(record));
+    const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
     try {
       for (const record of old) {
         const expired: ApprovalRecord = { ...record, state: 'expired' };
-        this.#book.save(expired);
-        void this.#chronicle.expired(expired);
+        this.#records.save(expired);
+        void this.#notifier.expired(expired);
       }
     } catch {
       // The request has expired all the same; the next access to the queue tries again.
       this.#collaborators.logger.warn('approval.not_closed');
     }
-    this.#armClock();
+    this.#startTimer();
   }
 
-  #armClock(): void {
+  #startTimer(): void {
     this.#cancelTimer();
-    const open = this.#book.all().filter((record) => record.state === 'open');
+    const open = this.#records.all().filter((record) => record.state === 'open');
     if (open.length === 0) return;
-    const nextMs = Math.min(...open.map((record) => this.#book.remainingMs(record)));
+    const nextMs = Math.min(...open.map((record) => this.#records.remainingMs(record)));
     this.#cancelTimer = this.#collaborators.clock.after(Math.max(MIN_TIMER_MS, nextMs), () => this.#closeOld());
   }
 }
@@ -336,7 +335,7 @@ class ApprovalNotifier {
 
   async requested(record: ApprovalRecord): Promise<void> {
     await this.#note('approval.requested', record, { needed: record.needed, expires_at: isoTime(record.expiresMs) });
-    this.#tell('approval.requested', record, { title: record.title, needed: record.needed });
+    this.#emit('approval.requested', record, { title: record.title, needed: record.needed });
   }
 
   /** The signature is kept with it, so that it can be shown later who agreed to what. */
@@ -344,12 +343,12 @@ class ApprovalNotifier {
     const facts = { person, key_id: keyId, given: record.given.length, needed: record.needed };
     await this.#note('approval.given', record, { ...facts, signature });
     const state = record.given.length < record.needed ? 'pending' : 'approved';
-    this.#tell('approval.decided', record, { decision: 'approve', state, ...facts });
+    this.#emit('approval.decided', record, { decision: 'approve', state, ...facts });
   }
 
   async denied(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
     await this.#note('approval.denied', record, { person, key_id: keyId, signature });
-    this.#tell('approval.decided', record, { decision: 'deny', state: 'denied', person, key_id: keyId });
+    this.#emit('approval.decided', record, { decision: 'deny', state: 'denied', person, key_id: keyId });
   }
 
   used(record: ApprovalRecord): Promise<void> {
@@ -362,7 +361,7 @@ class ApprovalNotifier {
 
   async expired(record: ApprovalRecord): Promise<void> {
     await this.#note('approval.expired', record, { given: record.given.length, needed: record.needed });
-    this.#tell('approval.decided', record, { state: 'expired' });
+    this.#emit('approval.decided', record, { state: 'expired' });
   }
 
   #note(event: string, record: ApprovalRecord, data: JsonObject): Promise<void> {
@@ -373,7 +372,7 @@ class ApprovalNotifier {
     return recordNote(this.#collaborators, { event, atMs, principalId: person, traceId, data: { ...facts, ...data } });
   }
 
-  #tell(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {
+  #emit(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {
     const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool };
     this.#collaborators.events.emit(type, record.id, { ...facts, expires_at: isoTime(record.expiresMs), ...data });
   }

@@ -122,31 +122,28 @@ interface Nonce {
   readonly untilMs: number;
 }
 
+type ReplayCachePorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
+
 /**
- * Remembers which nonces were used, over restarts too: each is on the disk before it is accepted. A nonce that could still
- * be replayed is never forgotten for want of room; new ones are refused then.
+ * Stores the used nonces, also over restarts: each is on the disk before it is accepted. When the cache is full, it refuses new nonces
+ * and keeps those that could still be replayed.
  */
 export class ReplayCache implements Service {
-  readonly #store: KeyValueStore;
-  readonly #time: TrustedTime;
-  readonly #maxNonces: number;
-  readonly #maxPerHolder: number;
-  /** In the order in which they were used. */
+  readonly #ports: ReplayCachePorts;
+  readonly #limits: Required<ReplayLimits>;
   readonly #live = new Map<string, Nonce>();
   readonly #perHolder = new Map<string, number>();
 
-  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, limits: ReplayLimits = {}) {
-    this.#store = store;
-    this.#time = time;
-    this.#maxNonces = limits.maxNonces ?? 8192;
-    this.#maxPerHolder = limits.maxPerHolder ?? 1024;
+  constructor(ports: ReplayCachePorts, { maxNonces = 8192, maxPerHolder = 1024 }: ReplayLimits = {}) {
+    this.#ports = ports;
+    this.#limits = { maxNonces, maxPerHolder };
   }
 
-  /** Takes up the nonces of before the restart. STORAGE_FAILED. */
+  /** Loads the nonces from before the restart. STORAGE_FAILED. */
   async start(): Promise<void> {
-    for (const { key, value } of this.#store.entries(SPACE)) {
-      // One that cannot be read was used all the same; it may go when every proof of its time has expired.
-      const untilMs = typeof value === 'number' ? value : this.#time.now() + 120_000;
+    for (const { key, value } of this.#ports.store.entries(SPACE)) {
+      // An unreadable nonce counts as used until every proof of its time has expired.
+      const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: holderOf(key), untilMs });
     }
   }
@@ -156,11 +153,11 @@ export class ReplayCache implements Service {
    * used before. RATE_LIMITED when too many are live, STORAGE_FAILED; neither uses it up.
    */
   use(holder: string, nonce: string, untilMs: number): boolean {
-    this.#forgetExpired();
+    this.#deleteExpired();
     const key = `${holder}.${nonce}`;
     if (this.#live.has(key)) return false;
-    this.#requireRoom(holder);
-    this.#store.set(SPACE, key, untilMs, { ttlMs: Math.max(1, untilMs - this.#time.now()) });
+    this.#requireCapacity(holder);
+    this.#ports.store.set(SPACE, key, untilMs, { ttlMs: Math.max(1, untilMs - this.#ports.time.now()) });
     this.#keep(key, { holder, untilMs });
     return true;
   }
@@ -175,18 +172,17 @@ export class ReplayCache implements Service {
     this.#perHolder.set(nonce.holder, (this.#perHolder.get(nonce.holder) ?? 0) + 1);
   }
 
-  #requireRoom(holder: string): void {
-    const isFull = this.#live.size >= this.#maxNonces || (this.#perHolder.get(holder) ?? 0) >= this.#maxPerHolder;
+  #requireCapacity(holder: string): void {
+    const isFull = this.#live.size >= this.#limits.maxNonces || (this.#perHolder.get(holder) ?? 0) >= this.#limits.maxPerHolder;
     if (!isFull) return;
     const nextMs = Math.min(...[...this.#live.values()].map(({ untilMs }) => untilMs));
     throw new AtmoError('RATE_LIMITED', 'Too many proofs of possession were used in the last two minutes; send this request again later', {
-      retry_after_ms: Math.max(1, nextMs - this.#time.now()),
+      retry_after_ms: Math.max(1, nextMs - this.#ports.time.now()),
     });
   }
 
-  /** Proofs live for about as long as each other: the ones used first are the first to expire, or nearly so. */
-  #forgetExpired(): void {
-    const nowMs = this.#time.now();
+  #deleteExpired(): void {
+    const nowMs = this.#ports.time.now();
     for (const [key, { holder, untilMs }] of this.#live) {
       if (untilMs > nowMs) continue;
       this.#live.delete(key);

@@ -1,12 +1,16 @@
 import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type Logger, redact } from '../../core/logger.ts';
+import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
 import type { OwnerAuthenticator } from '../owner-token.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
 import type { TokenSeal } from './token-chain.ts';
-import { refuseToken, type TokenRefusalLog } from './token-refusal.ts';
+import { refuseToken } from './token-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
-interface AuthenticatorCollaborators {
+interface AuthenticatorParts {
   readonly owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
@@ -15,16 +19,16 @@ interface AuthenticatorCollaborators {
 }
 
 /**
- * Knows the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
- * is enough by itself, with the hub's seal; one that a key of its bearer's signed or that is bound to one needs a proof of possession
- * with each request.
+ * Authenticates the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
+ * is enough by itself, with the hub's seal. A token that is bound to a key of its bearer, or was signed with one, needs a proof of
+ * possession with each request.
  */
 export class TokenAuthenticator implements Authenticator {
-  readonly #ports: AuthenticatorCollaborators;
+  readonly #ports: AuthenticatorParts;
   readonly #hubKey: string;
 
   /** `hubKey`: this hub's raw public key, base64url. */
-  constructor(ports: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
+  constructor(ports: AuthenticatorParts, { hubKey }: { readonly hubKey: string }) {
     this.#ports = ports;
     this.#hubKey = hubKey;
   }
@@ -69,5 +73,54 @@ export class TokenAuthenticator implements Authenticator {
       const { code, message, details } = toAtmoError(thrown);
       throw new AtmoError(code, message, { ...details, ...who }, { cause: thrown });
     }
+  }
+}
+
+const MAX_PER_SECOND = 10;
+const MAX_OPERATION_LENGTH = 200;
+
+interface NoteCollaborators {
+  readonly audit: AuditSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Writes refused credentials to the audit log, at most ten a second: guessing cannot fill the disk. */
+export class TokenRefusalLog {
+  readonly #collaborators: NoteCollaborators;
+  #windowStartMs = Number.NEGATIVE_INFINITY;
+  #inWindow = 0;
+  #unwritten = 0;
+
+  constructor(collaborators: NoteCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Resolves when the refusal is written or counted; the next note has the number of those only counted. Never throws. */
+  async write({ code, details }: AtmoError, operation: string): Promise<void> {
+    if (!this.#takeTurn()) return;
+    const { agent_id: agentId, token_id: tokenId } = details;
+    const data: JsonObject = {
+      code,
+      // A path may be anything that a stranger sends, and the query part may be a secret in the wrong place.
+      operation: String(redact(operation.slice(0, MAX_OPERATION_LENGTH).replace(/\?.*$/s, ''))),
+      ...(typeof tokenId === 'string' && { token_id: tokenId }),
+      ...(this.#unwritten > 0 && { unwritten_before: this.#unwritten }),
+    };
+    this.#unwritten = 0;
+    const principalId = typeof agentId === 'string' ? { principalId: agentId } : {};
+    await recordNote(this.#collaborators, { event: 'token.refused', atMs: this.#collaborators.clock.now(), ...principalId, data });
+  }
+
+  #takeTurn(): boolean {
+    const nowMs = this.#collaborators.clock.monotonic();
+    if (nowMs - this.#windowStartMs >= 1000) {
+      this.#windowStartMs = nowMs;
+      this.#inWindow = 0;
+    }
+    this.#inWindow += 1;
+    if (this.#inWindow <= MAX_PER_SECOND) return true;
+    this.#unwritten += 1;
+    return false;
   }
 }

@@ -1,19 +1,19 @@
-import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { decodeCbor, encodeCbor } from '../../codec/cbor.ts';
 import { aadAfter, openSign1, signSign1 } from '../../codec/cose-sign1.ts';
 import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
 import { hubOfForeignAgent, type Principal, type TokenFacts } from '../../core/auth/principal.ts';
 import type { MeshTrust } from '../../core/auth/tokens.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import { decodeClaims, encodeClaims, excessOf, type TokenClaims } from './token-claims.ts';
-import { refuseToken } from './token-refusal.ts';
+import { derivedKey, type HubKey } from '../hub-key.ts';
+import { decodeClaims, encodeClaims, excessOf, refuseToken, type TokenClaims } from './token-claims.ts';
 
 /** Most links of a token: a root and three below it. */
 export const MAX_TOKEN_DEPTH = 4;
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
 
-/** What the links of a verified chain say, root first; each is narrower than the one before. */
+/** The claims of the links of a verified chain, root first; each is narrower than the one before. */
 export type ClaimChain = readonly [TokenClaims, ...TokenClaims[]];
 
 /** The bytes of a new chain of one link, signed by the issuing hub. */
@@ -74,7 +74,7 @@ function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: T
   return strict(() => openSign1(link, { read: decodeClaims, keyOf: publicKey, externalAad }));
 }
 
-/** What the codec refuses is the token's fault, not that of a parameter. */
+/** Reports an error of the codec as one of the token, not of a parameter. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -95,13 +95,13 @@ export function tokenText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64url');
 }
 
-/** The text without the seal that its bearer's has. */
+/** Returns a token's text without its seal. */
 export function unsealed(text: string): string {
   const dot = text.indexOf('.', PREFIX.length);
   return dot < 0 ? text : text.slice(0, dot);
 }
 
-/** The bytes of a token's text, of its seal none. TOKEN_INVALID unless the text is the only one for its bytes. */
+/** Returns the bytes of a token's text without its seal. TOKEN_INVALID unless the text is the only one for its bytes. */
 export function tokenBytes(given: string): Uint8Array {
   const text = unsealed(given);
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
@@ -112,8 +112,7 @@ export function tokenBytes(given: string): Uint8Array {
   return bytes;
 }
 
-const CONTEXT = 'atmosphere-edge token seal v1';
-const KEY_BYTES = 32;
+const SEAL_CONTEXT = 'atmosphere-edge token seal v1';
 const SEAL_BYTES = 16;
 
 /**
@@ -125,14 +124,13 @@ export class TokenSeal {
   readonly #key: Uint8Array;
   readonly #hubKey: string;
 
-  /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives the key of the seals. */
+  /** `hubKey`: the hub's private key, from which that of the seals is derived. */
   constructor(hubKey: KeyObject) {
-    const secret = hubKey.export({ type: 'pkcs8', format: 'der' });
     this.#hubKey = rawPublicKey(hubKey);
-    this.#key = new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), CONTEXT, KEY_BYTES));
+    this.#key = derivedKey(hubKey, SEAL_CONTEXT);
   }
 
-  /** The text as its bearer gets it: the first 16 bytes of HMAC-SHA-256 (RFC 2104) behind it, base64url. */
+  /** Returns the text for the bearer: with the first 16 bytes of its HMAC-SHA-256 (RFC 2104) behind it, base64url. */
   seal(text: string): string {
     return `${text}.${this.#sealOf(text)}`;
   }
@@ -160,30 +158,25 @@ export class TokenSeal {
   }
 }
 
-/** Raw keys (base64url) of the hubs whose tokens are believed, by hub id, and what these tokens may hold. */
+/** Raw keys (base64url) of the hubs whose tokens are accepted, by hub id, and the permissions that these tokens may hold. */
 export interface TrustedIssuers {
   get(hubId: string): string | undefined;
   /** Grants that tokens of the hub hold at most; no bound when absent. */
   permissionsOf?(hubId: string): readonly string[] | undefined;
 }
 
-/** Believes this hub without bounds, and others as far as the mesh vouches for them. */
-export class IssuerTrust implements TrustedIssuers {
-  readonly #hub: { readonly hubId: string; readonly publicKey: string };
-  readonly #mesh: MeshTrust;
-
-  constructor({ hub, mesh }: { readonly hub: { readonly hubId: string; readonly publicKey: string }; readonly mesh: MeshTrust }) {
-    this.#hub = hub;
-    this.#mesh = mesh;
-  }
-
-  get(hubId: string): string | undefined {
-    return hubId === this.#hub.hubId ? this.#hub.publicKey : this.#mesh.hub(hubId)?.key;
-  }
-
-  permissionsOf(hubId: string): readonly string[] | undefined {
-    return hubId === this.#hub.hubId ? undefined : (this.#mesh.hub(hubId)?.permissions ?? []);
-  }
+/** Trusts this hub without bounds, and others as far as the mesh vouches for them. */
+export function trustedIssuers({
+  hub,
+  mesh,
+}: {
+  readonly hub: Pick<HubKey, 'hubId' | 'publicKey'>;
+  readonly mesh: MeshTrust;
+}): TrustedIssuers {
+  return {
+    get: (hubId) => (hubId === hub.hubId ? hub.publicKey : mesh.hub(hubId)?.key),
+    permissionsOf: (hubId) => (hubId === hub.hubId ? undefined : (mesh.hub(hubId)?.permissions ?? [])),
+  };
 }
 
 /** The hub that issued the token of an agent with this id; undefined for an agent of this hub. */

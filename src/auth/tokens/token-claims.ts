@@ -2,9 +2,17 @@ import { type CborValue, decodeCbor, encodeCbor } from '../../codec/cbor.ts';
 import { excessPermissions, parseGrant, requireGrant } from '../../core/auth/permission.ts';
 import { AGENT_NAME, type RateLimit } from '../../core/auth/principal.ts';
 import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
-import { AtmoError } from '../../core/errors.ts';
-import { present } from '../../core/json.ts';
-import { refuseToken as refuse } from './token-refusal.ts';
+import { AtmoError, type ErrorCode } from '../../core/errors.ts';
+import { type JsonObject, present } from '../../core/json.ts';
+
+/** Refuses a token; the message never repeats any of it. `details` may name it only where its signatures were verified. */
+export function refuseToken(
+  problem: string,
+  details: JsonObject = {},
+  code: Extract<ErrorCode, 'TOKEN_INVALID' | 'TOKEN_EXPIRED'> = 'TOKEN_INVALID',
+): never {
+  throw new AtmoError(code, `The token is refused: ${problem}; ask whoever gave it to you for a new one`, details);
+}
 
 /** Claims of one link of a token (CWT, RFC 8392). Times in whole seconds since 1970. */
 export interface TokenClaims {
@@ -87,9 +95,9 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
 /** Decodes a payload whose claims are all known, of their types and within their bounds. Throws TOKEN_INVALID naming the faulty claim. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
   const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
-  if (!(map instanceof Map)) return refuse('its claims are not a map');
+  if (!(map instanceof Map)) return refuseToken('its claims are not a map');
   for (const key of map.keys()) {
-    if (!KNOWN.has(key)) refuse(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
+    if (!KNOWN.has(key)) refuseToken(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
   }
   const claim = (name: keyof typeof CLAIM): unknown => map.get(CLAIM[name]);
   return present({
@@ -113,29 +121,29 @@ function issuerOf(value: unknown): string {
 }
 
 function subjectOf(value: unknown, name: string): string {
-  return typeof value === 'string' && AGENT_ID.test(value) ? value : refuse(`its claim ${name} is not the id of an agent`);
+  return typeof value === 'string' && AGENT_ID.test(value) ? value : refuseToken(`its claim ${name} is not the id of an agent`);
 }
 
 function audienceOf(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value) || value.length > CLAIM_BOUNDS.allowedNodes)
-    return refuse(`its claim aud is not a list of at most ${CLAIM_BOUNDS.allowedNodes} hubs`);
+    return refuseToken(`its claim aud is not a list of at most ${CLAIM_BOUNDS.allowedNodes} hubs`);
   const nodes = value.map((node) => nodeId(node, 'aud'));
   return requireDistinct(nodes, 'aud');
 }
 
 function permissionsOf(value: unknown): readonly string[] {
   if (!Array.isArray(value) || value.length < 1 || value.length > CLAIM_BOUNDS.permissions) {
-    return refuse(`it does not hold 1 to ${CLAIM_BOUNDS.permissions} permissions`);
+    return refuseToken(`it does not hold 1 to ${CLAIM_BOUNDS.permissions} permissions`);
   }
   for (const grant of value) {
-    if (typeof grant !== 'string' || parseGrant(grant) === undefined) refuse('one of its permissions is malformed');
+    if (typeof grant !== 'string' || parseGrant(grant) === undefined) refuseToken('one of its permissions is malformed');
   }
   return requireDistinct(value as readonly string[], 'permissions');
 }
 
 function rateOf(value: unknown): RateLimit {
-  if (!Array.isArray(value) || value.length !== 2) return refuse('its claim rate_limit is not [calls, seconds]');
+  if (!Array.isArray(value) || value.length !== 2) return refuseToken('its claim rate_limit is not [calls, seconds]');
   const [calls, seconds]: readonly unknown[] = value;
   return {
     calls: integer(calls, { name: 'rate_limit', least: 1, most: CLAIM_BOUNDS.rateCalls }),
@@ -152,19 +160,19 @@ function keyOf(value: unknown): string {
     coseKey.get(COSE_KEY.kty) !== COSE_KEY.okp ||
     coseKey.get(COSE_KEY.crv) !== COSE_KEY.ed25519
   ) {
-    return refuse('its claim cnf is not an Ed25519 key');
+    return refuseToken('its claim cnf is not an Ed25519 key');
   }
   return bytes(coseKey.get(COSE_KEY.x), { name: 'cnf', length: KEY_BYTES }).toString('base64url');
 }
 
 function nodeId(value: unknown, name: string): string {
   if (typeof value === 'string' && NODE_ID.test(value)) return value;
-  return refuse(`its claim ${name} holds what is not an id of a hub or mesh`);
+  return refuseToken(`its claim ${name} holds what is not an id of a hub or mesh`);
 }
 
 function bytes(value: unknown, { name, length }: { readonly name: string; readonly length: number }): Buffer {
   if (value instanceof Uint8Array && value.length === length) return Buffer.from(value.buffer, value.byteOffset, value.length);
-  return refuse(`its claim ${name} does not hold ${length} bytes`);
+  return refuseToken(`its claim ${name} does not hold ${length} bytes`);
 }
 
 function time(value: unknown, name: string): number {
@@ -173,7 +181,7 @@ function time(value: unknown, name: string): number {
 
 function integer(value: unknown, { name, least, most }: { readonly name: string; readonly least: number; readonly most: number }): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  return refuse(`its claim ${name} is not a whole number within its bounds`);
+  return refuseToken(`its claim ${name} is not a whole number within its bounds`);
 }
 
 function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
@@ -181,7 +189,7 @@ function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined
 }
 
 function requireDistinct(values: readonly string[], name: string): readonly string[] {
-  if (new Set(values).size < values.length) refuse(`its claim ${name} says something twice`);
+  if (new Set(values).size < values.length) refuseToken(`its claim ${name} says something twice`);
   return values;
 }
 

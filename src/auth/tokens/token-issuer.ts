@@ -79,7 +79,7 @@ export class TokenIssuer implements TokenAuthority {
 
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
-    // A child that an agent made with its own key is in no record: remembered for as long as any token can last.
+    // A child that an agent made with its own key has no record: its revocation is kept for as long as any token can last.
     if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
     if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
     this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
@@ -192,41 +192,41 @@ const KEPT_AFTER_END_MS = 30 * 86_400_000;
 /** Records of one agent with its descendants, so that none fills the disk. Those of valid tokens are kept in any case. */
 const MAX_OF_FAMILY = 256;
 
+type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
+
 /** The records of the tokens that this hub issued, without their texts, until 30 days after their end. */
 export class TokenRecords {
-  readonly #store: KeyValueStore;
-  readonly #time: TrustedTime;
+  readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
   /** Tokens of a former key of this hub are invalid and not listed. */
-  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, hubId: string) {
-    this.#store = store;
-    this.#time = time;
+  constructor(ports: RecordsPorts, hubId: string) {
+    this.#ports = ports;
     this.#hubId = hubId;
   }
 
   /** STORAGE_FAILED. */
   save(record: TokenRecord): void {
-    const ttlMs = Math.max(1, record.expiresAtMs + KEPT_AFTER_END_MS - this.#time.now());
-    this.#store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
-    if (record.parent !== undefined) this.#forgetSurplus(record);
+    const ttlMs = Math.max(1, record.expiresAtMs + KEPT_AFTER_END_MS - this.#ports.time.now());
+    this.#ports.store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
+    if (record.parent !== undefined) this.#deleteSurplus(record);
   }
 
   /** Deletes the oldest records of ended tokens; their revocations stay in the revocation list. */
-  #forgetSurplus({ agentId }: TokenRecord): void {
+  #deleteSurplus({ agentId }: TokenRecord): void {
     const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
-    const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#time.now());
+    const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#ports.time.now());
     const surplus = Math.min(ended.length, family.length - MAX_OF_FAMILY);
-    if (surplus > 0) for (const { id } of ended.slice(-surplus)) this.#store.delete(SPACE, id);
+    if (surplus > 0) for (const { id } of ended.slice(-surplus)) this.#ports.store.delete(SPACE, id);
   }
 
   get(tokenId: string): TokenRecord | undefined {
-    return this.#parse(this.#store.get(SPACE, tokenId));
+    return this.#parse(this.#ports.store.get(SPACE, tokenId));
   }
 
   /** Newest first. */
   list(): readonly TokenRecord[] {
-    return this.#store
+    return this.#ports.store
       .entries(SPACE)
       .map(({ value }) => this.#parse(value))
       .filter((record) => record !== undefined)

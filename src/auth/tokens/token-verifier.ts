@@ -4,8 +4,7 @@ import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { present } from '../../core/json.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, originOf, type TrustedIssuers, tokenBytes, unsealed, verifyChain } from './token-chain.ts';
-import type { TokenClaims } from './token-claims.ts';
-import { refuseToken } from './token-refusal.ts';
+import { refuseToken, type TokenClaims } from './token-claims.ts';
 
 /** A token whose signatures are valid; whether it may be used now is not checked yet. */
 export interface VerifiedToken {
@@ -38,19 +37,15 @@ export interface VerifierOptions {
 /** Turns the text of a token into the principal that bears it. */
 export class TokenVerifier {
   readonly #ports: VerifierCollaborators;
-  readonly #hubId: string;
-  readonly #meshId: () => string | undefined;
-  readonly #maxCached: number;
+  readonly #options: Required<VerifierOptions>;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
   /** Principals of tokens whose permissions are narrowed here, the same object for each call. */
-  readonly #heldBefore = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
+  readonly #narrowed = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
     this.#ports = ports;
-    this.#hubId = hubId;
-    this.#meshId = meshId;
-    this.#maxCached = maxCached;
+    this.#options = { hubId, meshId, maxCached };
   }
 
   /** Verifies that a token may be used on this hub now; returns its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
@@ -76,8 +71,8 @@ export class TokenVerifier {
   isStillValid(principal: Principal): boolean {
     const { token } = principal;
     if (!token) return true;
-    const issuer = originOf(principal) ?? this.#hubId;
-    if (issuer !== this.#hubId && this.#beyondTrust(issuer, principal.permissions).length > 0) return false;
+    const issuer = originOf(principal) ?? this.#options.hubId;
+    if (issuer !== this.#options.hubId && this.#beyondTrust(issuer, principal.permissions).length > 0) return false;
     return (
       this.#ports.time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#ports.revocations.firstRevoked({ ...token, issuer }) === undefined
     );
@@ -93,7 +88,9 @@ export class TokenVerifier {
     this.#ports.onIssuedAt(chain[0].issuedAt * 1000);
     const notBefore = Math.max(...chain.map((link) => link.notBefore ?? link.issuedAt));
     const issuedAt = Math.max(...chain.map((link) => link.issuedAt));
-    const principal = principalOf(chain, text, (subject, issuer) => (issuer === this.#hubId ? subject : foreignAgentId(subject, issuer)));
+    const principal = principalOf(chain, text, (subject, issuer) =>
+      issuer === this.#options.hubId ? subject : foreignAgentId(subject, issuer),
+    );
     return { chain, principal, notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
   }
 
@@ -110,8 +107,9 @@ export class TokenVerifier {
     const { issuer, meshId } = chain[0];
     if (this.#ports.revocations.firstRevoked({ ...token, issuer }) !== undefined)
       refuseToken('it, or a token that it comes from, was revoked', who);
-    if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
-    if (meshId !== undefined && meshId !== this.#meshId()) refuseToken('it is for another mesh', who);
+    if (token.allowedNodes?.includes(this.#options.hubId) === false)
+      refuseToken(`it is not allowed on this hub, ${this.#options.hubId}`, who);
+    if (meshId !== undefined && meshId !== this.#options.meshId()) refuseToken('it is for another mesh', who);
   }
 
   /**
@@ -128,10 +126,10 @@ export class TokenVerifier {
       const who = { agent_id: principal.id, token_id: principal.token.id };
       refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
     }
-    const known = this.#heldBefore.get(verified);
+    const known = this.#narrowed.get(verified);
     if (known && String(known.permissions) === String(permissions)) return { ...verified, principal: known };
     const held = { ...principal, permissions };
-    this.#heldBefore.set(verified, held);
+    this.#narrowed.set(verified, held);
     return { ...verified, principal: held };
   }
 
@@ -144,7 +142,7 @@ export class TokenVerifier {
 
   #remember(text: string, verified: VerifiedToken): void {
     const [oldest] = this.#verified.keys();
-    if (this.#verified.size >= this.#maxCached && oldest !== undefined) this.#verified.delete(oldest);
+    if (this.#verified.size >= this.#options.maxCached && oldest !== undefined) this.#verified.delete(oldest);
     this.#verified.set(text, verified);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import { type HubMembership, MeshTokens } from '../../../src/auth/tokens/mesh-tokens.ts';
-import { IssuerTrust, originOf, signChild, signRoot, tokenBytes, tokenText } from '../../../src/auth/tokens/token-chain.ts';
+import { originOf, signChild, signRoot, tokenBytes, tokenText, trustedIssuers } from '../../../src/auth/tokens/token-chain.ts';
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { NO_GROUPS } from '../../../src/core/auth/permission.ts';
 import { foreignAgentId, type Principal } from '../../../src/core/auth/principal.ts';
@@ -23,7 +23,7 @@ async function makePair({
   const here = await tokenRoom({ clock: away.clock, meshId });
   const members = new Map<string, TrustedHub>([[away.hub.hubId, { key: away.hub.publicKey, permissions }]]);
   const mesh = { meshId: () => meshId, hub: (id: string) => members.get(id) };
-  const issuers = new IssuerTrust({ hub: here.hub, mesh });
+  const issuers = trustedIssuers({ hub: here.hub, mesh });
   const { revocations, time } = here;
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: here.hub.hubId, meshId: mesh.meshId });
   const standing: HubMembership = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions }) };
