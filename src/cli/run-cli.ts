@@ -1,6 +1,6 @@
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { packageVersion } from '../core/package-version.ts';
+import { packageVersion } from '../core/package-files.ts';
 import type { CliIo } from './cli-io.ts';
 import { type Command, Invocation } from './command.ts';
 import { commandHelp, findCommand, overview, parseCommandLine, unknownCommand } from './command-line.ts';

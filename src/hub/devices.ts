@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { DeviceSource } from '../core/devices/device-directory.ts';
 import type { Device } from '../core/devices/device-model.ts';
 import type { HomeNames } from '../core/devices/device-names.ts';
@@ -7,6 +6,7 @@ import { type AcceptedText, reportStaleFolder } from '../core/files/owner-file.t
 import type { DeviceId } from '../core/ids.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { PROFILES_DIR } from '../core/package-files.ts';
 import { loadProfiles } from '../profiles/files/load-profiles.ts';
 import type { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { NodeBounds } from '../profiles/home/node-bounds.ts';
@@ -20,8 +20,6 @@ import { deviceNames } from '../tools/names/resolve-names.ts';
 import { DEVICE_CAPABILITIES } from './capabilities.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
-
-const PROFILES = join(import.meta.dirname, '../../device-profiles');
 
 interface DeviceOptions {
   readonly room: DeviceSource;
@@ -46,7 +44,7 @@ export async function openDevices(
     takenOf,
     onStale: (faults: readonly string[]) => reportStaleFolder(ground, { path: profilesDir, faults }),
   };
-  const profiles = loadProfiles(PROFILES, { own });
+  const profiles = loadProfiles(PROFILES_DIR, { own });
   const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events, names: ground.deviceNames });
   const register = withToolRefresh(ground.deviceNames, (id) => sync.refresh(id));
   const names = deviceNames(() => directory.list(), homeNames);

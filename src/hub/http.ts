@@ -14,6 +14,7 @@ import type { HubProblems } from '../core/health.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { PAGE_DIR } from '../core/package-files.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { EventFeed, RemoteEventStreams } from '../http/event-feed.ts';
 import { EventVisibility } from '../http/event-visibility.ts';
@@ -26,7 +27,7 @@ import { areaRoutes, deviceNameRoutes, deviceRoutes } from '../http/routes/devic
 import { eventRoutes } from '../http/routes/event-routes.ts';
 import { meshRoutes } from '../http/routes/mesh-routes.ts';
 import { monitorRoutes } from '../http/routes/monitor-routes.ts';
-import { PAGE_DIR, PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
+import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
 import { systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
 import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';

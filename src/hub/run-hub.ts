@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { createLogger, LogBuffer, type Logger, type LogLevel, type LogThreshold } from '../core/logger.ts';
-import { packageVersion } from '../core/package-version.ts';
+import { packageVersion } from '../core/package-files.ts';
 import { defaultStateDirectory } from '../storage/state-directory.ts';
 import { finishInterruptedRestore } from '../storage/state-lock.ts';
 import { type LiveConfig, liveConfig } from './config/live-config.ts';

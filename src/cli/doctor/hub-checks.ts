@@ -1,6 +1,6 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
-import { packageVersion } from '../../core/package-version.ts';
+import { packageVersion } from '../../core/package-files.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { meshFinding } from '../hub/mesh-status.ts';

@@ -74,9 +74,6 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return header !== undefined && (header.trim() === '*' || header.split(',').some((known) => known.trim().replace(/^W\//, '') === etag));
 }
 
-/** Where scripts/build-page.ts puts the monitor: beside the bundle in a release, in the checkout's dist otherwise. */
-export const PAGE_DIR = join(import.meta.dirname, '../../../dist/page');
-
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',

@@ -9,7 +9,7 @@ import { AtmoError, systemCode } from '../../core/errors.ts';
 import { EventBus } from '../../core/events.ts';
 import { HubProblems } from '../../core/health.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { packageVersion } from '../../core/package-version.ts';
+import { packageVersion } from '../../core/package-files.ts';
 import type { BackupReport, BackupRequest, BackupService, RestoreReport } from '../../core/storage/backup.ts';
 import { skipGroupCounter } from '../../matter/storage/matter-database.ts';
 import { AnnouncedEpoch } from '../../mesh/gossip/announcement-version.ts';

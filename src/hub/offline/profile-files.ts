@@ -1,6 +1,7 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { DeviceDescription } from '../../core/devices/device-model.ts';
 import { isJsonObject } from '../../core/json.ts';
+import { PROFILES_DIR } from '../../core/package-files.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../matter/model/data-model.ts';
 import { checkProfiles } from '../../profiles/check/check-profiles.ts';
 import {
@@ -13,20 +14,18 @@ import {
 import { draftProfile } from '../../profiles/files/profile-draft.ts';
 import type { DraftFile, ProfileProblem } from '../../profiles/files/profile-format.ts';
 
-const PROFILES = join(import.meta.dirname, '../../../device-profiles');
-
 /** Mistakes in the product's profiles, with the given files among them in place of those of the same name. */
 export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
   const given = paths.map(readGivenFile);
   const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
-  const ours = readProfileDirectory(PROFILES).filter((file) => !isReplaced(file.kind, file.id));
+  const ours = readProfileDirectory(PROFILES_DIR).filter((file) => !isReplaced(file.kind, file.id));
   const model = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
-  return checkProfiles([...ours, ...given], readProfileSchemas(PROFILES), model);
+  return checkProfiles([...ours, ...given], readProfileSchemas(PROFILES_DIR), model);
 }
 
 /** Ready-to-edit profile files for a device. */
 export async function draftProfileFor(description: DeviceDescription): Promise<readonly DraftFile[]> {
-  return draftProfile(description, loadProfiles(PROFILES));
+  return draftProfile(description, loadProfiles(PROFILES_DIR));
 }
 
 function readGivenFile(path: string): RawProfileFile {
