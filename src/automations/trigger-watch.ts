@@ -1,9 +1,11 @@
 import { type Clock, isoTime, type TrustedTime } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { parseDeviceId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { EventBus, EventListener, EventType } from '../core/events.ts';
-import type { JsonObject } from '../core/json.ts';
-import type { Trigger } from './automation-schema.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { DeviceEventTrigger, IntervalTrigger, ReachabilityTrigger, TimeTrigger, Trigger } from './automation-schema.ts';
+import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
 /** Older reports are of the past: after an interruption a device repeats what happened in the meantime. */
 export const MAX_REPORT_AGE_MS = 60_000;
@@ -102,4 +104,97 @@ export class EventIndex {
 
 function keyOf(type: EventType, subject: string): string {
   return `${type} ${subject}`;
+}
+
+/** Fires when a device sends the event; one that it repeats from the past does not count. */
+export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
+  override start(): void {
+    this.cancel = this.ports.index.on('device.event', this.trigger.device_id, ({ data }) => this.#onEvent(data));
+  }
+
+  #onEvent({ event, cluster, data, at_ms: atMs }: JsonObject): void {
+    const { trigger } = this;
+    if (event !== trigger.event || (trigger.cluster !== undefined && cluster !== trigger.cluster)) return;
+    if (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS) return;
+    this.fire({ device_id: trigger.device_id, event, cluster: cluster ?? null, data: data ?? null });
+  }
+}
+
+/** Fires when a device is lost or back. Its state at the start of the hub is no change. */
+export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
+  #state: Json | undefined;
+
+  override start(): void {
+    const { index, devices } = this.ports;
+    this.#setState(devices.get(parseDeviceId(this.trigger.device_id))?.reachability);
+    this.cancel = index.on('device.reachability', this.trigger.device_id, ({ data }) => this.#onReachability(data.reachability));
+  }
+
+  #onReachability(reachability: Json | undefined): void {
+    const before = this.#state;
+    this.#setState(reachability);
+    if (before === undefined || before === this.#state || this.#state !== this.trigger.becomes) return;
+    this.fire({ device_id: this.trigger.device_id, reachability: this.#state }, () => this.#state === this.trigger.becomes);
+  }
+
+  #setState(reachability: Json | undefined): void {
+    if (reachability === 'reachable' || reachability === 'unreachable') this.#state = reachability;
+  }
+}
+
+/** A time that is further in the past was missed, because the hub was off or its clock was set, and is skipped. */
+const MAX_LATE_MS = 30_000;
+/** A clock that is set back by less goes on from the last time that fired, instead of firing it again. */
+const SET_BACK_MS = 3_600_000;
+
+/** Fires at a time of day. A time that was missed is skipped, never made up for; a clock that is not trusted fires nothing. */
+export class TimeWatch extends Watch<TimeTrigger> {
+  #dueMs: number | undefined;
+  #firedMs = 0;
+  /** The time of the clock when it was last read. */
+  #seenMs = 0;
+
+  override start(): void {
+    const { clock, timeZone: hubTimeZone } = this.ports;
+    const nowMs = clock.now();
+    const { at, days, time_zone: timeZone = hubTimeZone } = this.trigger;
+    if (nowMs < this.#seenMs - SET_BACK_MS) this.#firedMs = 0;
+    this.#seenMs = nowMs;
+    this.#dueMs = nextLocalTime({ at, days, timeZone }, Math.max(nowMs, this.#firedMs));
+    this.cancel = clock.after(Math.min(MAX_TIMER_MS, (this.#dueMs ?? Infinity) - nowMs), () => this.#onTimer());
+  }
+
+  override update(trigger: Trigger): void {
+    super.update(trigger);
+    this.stop();
+    this.start();
+  }
+
+  #onTimer(): void {
+    const nowMs = this.ports.clock.now();
+    const dueMs = this.#dueMs;
+    const isDue = dueMs !== undefined && nowMs >= dueMs;
+    if (isDue) this.#firedMs = dueMs;
+    // The next timer first: a run that finds its token ended stops this watch.
+    this.start();
+    if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ at: isoTime(dueMs) });
+  }
+}
+
+/** Fires again and again, counted from the start of the hub or of the agent. */
+export class IntervalWatch extends Watch<IntervalTrigger> {
+  override start(): void {
+    this.cancel = this.ports.clock.after(this.trigger.seconds * 1000, () => {
+      this.start();
+      this.fire();
+    });
+  }
+
+  override update(trigger: Trigger): void {
+    const { seconds } = this.trigger;
+    super.update(trigger);
+    if (this.trigger.seconds === seconds) return;
+    this.stop();
+    this.start();
+  }
 }

@@ -7,13 +7,13 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
-/** A call in flight is remembered longer than any call may run. */
+/** A running call is stored for longer than any call may run. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
-/** JSON text of the answers that are kept for one caller, with all that come from it; the disk is everybody's. */
+/** JSON text of the answers that are kept for one caller with its descendants. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
-/** Who uses which key for which call. */
+/** A call with its idempotency key. */
 export interface IdempotentCall {
   readonly principalId: string;
   readonly key: string;
@@ -23,9 +23,9 @@ export interface IdempotentCall {
 
 /** The right to run the call of a key. */
 export interface IdempotencyClaim {
-  /** From now on the call may take effect: after a crash it is never run again. */
+  /** Is called when the call may take effect from now on: after a crash it is never run again. */
   dispatched(): void;
-  /** Ends the claim with the answer for everybody who waits; `kept`, its form without secrets, is stored for later repeats. */
+  /** Ends the claim with the answer for all waiting repeats; `kept`, its form without secrets, is stored for later ones. */
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
@@ -36,7 +36,7 @@ export type ClaimResult =
 
 interface KeptAnswer {
   readonly id: string;
-  /** Since then it is no longer stored. */
+  /** It is stored until then. */
   readonly endsMs: number;
   readonly callHash: string;
   readonly length: number;
@@ -47,17 +47,17 @@ interface Running {
   readonly answer: Promise<JsonObject>;
 }
 
+type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
+
 /** Makes repeats of a call with the same key harmless for ten minutes, restarts included. */
 export class IdempotencyStore {
-  readonly #store: KeyValueStore;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #parts: IdempotencyParts;
   readonly #running = new Map<string, Running>();
   /** By caller, oldest first; those of before the last start are gone within ten minutes. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
-  constructor({ store, clock }: { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> }) {
-    this.#store = store;
-    this.#clock = clock;
+  constructor(parts: IdempotencyParts) {
+    this.#parts = parts;
   }
 
   /** Answers that count towards the bounds of their callers. */
@@ -65,7 +65,7 @@ export class IdempotencyStore {
     return [...this.#kept.values()].reduce((sum, { answers }) => sum + answers.length, 0);
   }
 
-  /** Claims a key, or answers what its first call answers. IDEMPOTENCY_CONFLICT for other parameters, OUTCOME_UNKNOWN after a crash. */
+  /** Claims a key, or returns the answer of its first call. IDEMPOTENCY_CONFLICT for other parameters, OUTCOME_UNKNOWN after a crash. */
   claim(call: IdempotentCall): ClaimResult {
     if (call.key === '' || call.key.length > MAX_KEY_LENGTH) {
       throw new AtmoError('VALIDATION_ERROR', `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters`);
@@ -73,7 +73,7 @@ export class IdempotencyStore {
     const id = sha256Hex(`${call.principalId}\n${call.key}`);
     const running = this.#running.get(id);
     if (running) return { kind: 'repeated', answer: sameCall(running.callHash, call, running.answer) };
-    const stored = this.#store.get(SPACE, id);
+    const stored = this.#parts.store.get(SPACE, id);
     if (isJsonObject(stored)) return { kind: 'repeated', answer: sameCall(stored.call_hash, call, Promise.resolve(storedAnswer(stored))) };
     return { kind: 'claimed', claim: this.#begin(id, call) };
   }
@@ -82,23 +82,23 @@ export class IdempotencyStore {
     const { promise, resolve } = Promise.withResolvers<JsonObject>();
     this.#running.set(id, { callHash, answer: promise });
     return {
-      dispatched: () => this.#store.set(SPACE, id, { call_hash: callHash }, { ttlMs: RUNNING_KEPT_MS }),
+      dispatched: () => this.#parts.store.set(SPACE, id, { call_hash: callHash }, { ttlMs: RUNNING_KEPT_MS }),
       settle: (answer, kept) => {
         this.#running.delete(id);
         resolve(answer);
-        if (!kept) this.#store.delete(SPACE, id);
+        if (!kept) this.#parts.store.delete(SPACE, id);
         else {
-          this.#store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
-          this.#forgetEnded();
-          this.#count(principalId, { id, callHash, length: JSON.stringify(kept).length, endsMs: this.#clock.now() + KEPT_MS });
+          this.#parts.store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
+          this.#uncountEnded();
+          this.#count(principalId, { id, callHash, length: JSON.stringify(kept).length, endsMs: this.#parts.clock.now() + KEPT_MS });
         }
       },
     };
   }
 
-  /** What is no longer stored is not counted either; nothing is held for callers that are gone. */
-  #forgetEnded(): void {
-    const nowMs = this.#clock.now();
+  /** Answers that are no longer stored are not counted either. */
+  #uncountEnded(): void {
+    const nowMs = this.#parts.clock.now();
     for (const [family, kept] of this.#kept) {
       const firstLiving = kept.answers.findIndex(({ endsMs }) => endsMs > nowMs);
       const ended = kept.answers.splice(0, firstLiving === -1 ? kept.answers.length : firstLiving);
@@ -107,7 +107,7 @@ export class IdempotencyStore {
     }
   }
 
-  /** Whoever has too many answers kept loses the oldest ones: the keys stay used, so that no repeat acts a second time. */
+  /** Deletes the oldest answers of a caller whose answers are too long: their keys stay used, so that no repeat acts a second time. */
   #count(principalId: string, answer: KeptAnswer): void {
     const family = rootAgentOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };
@@ -123,10 +123,10 @@ export class IdempotencyStore {
   }
 
   #dropAnswer({ id, callHash }: KeptAnswer): void {
-    const stored = this.#store.get(SPACE, id);
-    // Ten minutes old, or of another call that has the key since.
+    const stored = this.#parts.store.get(SPACE, id);
+    // It has expired, or another call has used the key since.
     if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
-    this.#store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
+    this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }
 }
 

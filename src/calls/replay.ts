@@ -1,15 +1,19 @@
 import type { Principal } from '../core/auth/principal.ts';
+import { parseIsoTime } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, present } from '../core/json.ts';
 import { silentLogger } from '../core/logger.ts';
 import type { AuditLog, AuditRow, RunContext } from '../core/storage/audit-log.ts';
+import { HUB_READS } from '../tools/builtin/hub-tool.ts';
+import { defineTool, p } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { copyJson, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { hasSecrets } from '../tools/schema/secrets.ts';
-import { boundedContext } from './bounded-context.ts';
 import { errorHash, normalizeResult } from './request-and-answer.ts';
+import { boundedContext } from './tool-context.ts';
 
-/** What replay found out about a call of the past. */
+/** The verdict of replay about a call of the past. */
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
 export type ReplayVerdict = (typeof REPLAY_VERDICTS)[number];
 
@@ -29,7 +33,7 @@ export interface Replayed {
   readonly message?: string;
 }
 
-/** Which calls of the journal. Times in milliseconds since 1970. */
+/** A range of calls in the audit log. Times in milliseconds since 1970. */
 export interface ReplayQuery {
   readonly request?: string;
   readonly tool?: string;
@@ -39,9 +43,8 @@ export interface ReplayQuery {
 }
 
 /**
- * Calls of the journal again: pure tools that are deterministic or bounded run once more in the
- * world of then, and the hash of the answer has to be the same; of all others the answer is taken from the journal. No
- * tool with side effects ever runs.
+ * Repeats calls of the audit log. Pure tools that are deterministic or bounded run again with the time and the random seed of then, and
+ * the hash of the answer has to be the same; for all others the answer is taken from the audit log. No tool with side effects ever runs.
  */
 export async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
@@ -54,7 +57,7 @@ export async function replayCalls(
   return replayed;
 }
 
-/** Callers choose the ids of their requests: those of another caller are none of this one's. */
+/** Callers choose the ids of their requests, so that two of them may have the same. */
 function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
   const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
@@ -67,9 +70,7 @@ async function replayCall(intent: AuditRow, outcome: AuditRow, registry: Pick<To
     request: outcome.request ?? '',
     tool: outcome.tool ?? '',
     at: outcome.at,
-    ...(typeof hash === 'string' && { recorded_hash: hash }),
-    ...(typeof error === 'string' && { error }),
-    ...(typeof message === 'string' && { message }),
+    ...present({ recorded_hash: textOf(hash), error: textOf(error), message: textOf(message) }),
   };
   const tool = registry.get(base.tool);
   const { params } = intent.content;
@@ -82,7 +83,11 @@ async function replayCall(intent: AuditRow, outcome: AuditRow, registry: Pick<To
   return { ...base, verdict: tool ? 'not_kept' : 'tool_gone' };
 }
 
-/** Masked arguments cannot be asked again. */
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Masked arguments cannot be used again. */
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
@@ -91,17 +96,17 @@ function canReplay({ definition }: RegisteredTool): boolean {
 function runOf({ run }: JsonObject): RunContext {
   const { run_id: runId, logical_time_ms: logicalTimeMs, random_seed: randomSeed } = isJsonObject(run) ? run : {};
   return {
-    runId: typeof runId === 'string' ? runId : '',
+    runId: textOf(runId) ?? '',
     logicalTimeMs: typeof logicalTimeMs === 'number' ? logicalTimeMs : 0,
-    randomSeed: typeof randomSeed === 'string' ? randomSeed : '',
+    randomSeed: textOf(randomSeed) ?? '',
   };
 }
 
 const REPLAY_PRINCIPAL: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 
 /**
- * BLAKE3, hex, of what a tool without side effects answers in the world of a run. It runs outside of the pipeline, for replay
- * and self-check alone. A failure is an answer too, and has to be the same one.
+ * Returns the BLAKE3 hash, hex, of the answer of a tool without side effects with the time and the random seed of a run. The tool runs
+ * outside of the pipeline, for replay and self-check alone. A failure is an answer too, and has to be the same one.
  */
 export async function replayHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
   try {
@@ -130,7 +135,7 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
     progress: () => {},
     confirm: () => {},
     ask: async () => {
-      throw new AtmoError('NOT_SUPPORTED', 'Nobody is asked when a run is repeated');
+      throw new AtmoError('NOT_SUPPORTED', 'A repeated run asks nobody');
     },
     tell: () => {},
     contentType: () => {},
@@ -138,7 +143,7 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
   });
 }
 
-/** What two runs of a tool with the same parameters showed. */
+/** The comparison of two runs of a tool with the same parameters. */
 export interface DeterminismFinding {
   readonly tool: string;
   readonly determinism: 'deterministic' | 'bounded';
@@ -207,4 +212,69 @@ function sampleOfType(schema: JsonObject): Json {
     default:
       return null;
   }
+}
+
+type ReplayToolParts = { readonly log: AuditLog; readonly registry: ToolRegistry };
+
+/** `hub:replay_audit` and `hub:check_determinism`. */
+export function replayTools(parts: ReplayToolParts): readonly RegisteredTool[] {
+  return [replayTool(parts), determinismTool(parts.registry)];
+}
+
+function replayTool(parts: ReplayToolParts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      name: 'replay_audit',
+      title: 'Replay calls of the journal',
+      description:
+        'Replays calls of the past: pure tools that are deterministic or bounded run again and have to give the same answer; of all others the answer is shown from the journal. Nothing that acts is done again.',
+      permissions: ['admin:audit'],
+      isAsyncAllowed: true,
+      timeoutMs: 120_000,
+      parameters: {
+        request: p.string({ description: 'Only the call with this request id', maxLength: 128 }).optional(),
+        tool: p.string({ description: 'Only calls of this tool: its id, or its name', maxLength: 160 }).optional(),
+        since: p.string({ description: 'Only calls from this time on', format: 'date-time' }).optional(),
+        until: p.string({ description: 'Only calls until this time', format: 'date-time' }).optional(),
+        limit: p.integer({ description: 'At most this many calls, the newest', minimum: 1, maximum: 1_000, default: 100 }),
+      },
+      returns: {
+        type: 'object',
+        required: ['calls', 'differing'],
+        properties: { calls: { type: 'array', items: { type: 'object' } }, differing: { type: 'integer' } },
+      },
+    },
+    async ({ request, tool, since, until, limit }): Promise<Json> => {
+      const sinceMs = since === undefined ? undefined : parseIsoTime(since, 'since');
+      const untilMs = until === undefined ? undefined : parseIsoTime(until, 'until');
+      const calls = await replayCalls(parts, present({ limit, request, tool, sinceMs, untilMs }));
+      const differing = calls.filter(({ verdict }) => verdict === 'differs').length;
+      return { calls: calls.map((call) => copyJson({ ...call }, RESULT_LIMITS)), differing };
+    },
+  );
+}
+
+function determinismTool(registry: ToolRegistry): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      name: 'check_determinism',
+      title: 'Check declared determinism',
+      description: 'Runs every tool that is declared deterministic or bounded twice and tells which do not answer the same.',
+      permissions: ['admin:hub'],
+      timeoutMs: 60_000,
+      parameters: {},
+      returns: {
+        type: 'object',
+        required: ['checked', 'dishonest'],
+        properties: { checked: { type: 'integer' }, dishonest: { type: 'array', items: { type: 'object' } } },
+      },
+    },
+    async (): Promise<Json> => {
+      const findings = await checkDeterminism(registry.all());
+      const dishonest = findings.filter(({ differs }) => differs !== undefined);
+      return { checked: findings.length, dishonest: dishonest.map((finding) => copyJson({ ...finding }, RESULT_LIMITS)) };
+    },
+  );
 }

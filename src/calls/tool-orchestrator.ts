@@ -12,7 +12,7 @@ import { type ExecutableAgentOsTool, registerAgentOs } from './formats/agent-os.
 import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './formats/model-calls.ts';
 import type { CallAnswer, CallRequest, ToolCaller } from './request-and-answer.ts';
 
-/** Who calls: its token says what AgentOS passes as gmiId, personaId and personaCapabilities. */
+/** The caller: its token stands for gmiId, personaId and personaCapabilities of AgentOS. */
 interface Caller {
   /** `at1.` text of a token that is bound to no key of the caller's own, or the owner's. */
   readonly token: string;
@@ -23,7 +23,7 @@ export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' |
   readonly toolCallRequest: ModelCall;
   /** Trace of which the call is a part. */
   readonly correlationId?: string;
-  /** What AgentOS tools get of the user and the session beside their ids. */
+  /** Data about the user and the session that AgentOS tools get beside their ids. */
   readonly userContext?: JsonObject;
   readonly sessionData?: JsonObject;
 }
@@ -41,6 +41,12 @@ export interface ToolDefinitionForLLM {
   readonly inputSchema: JsonObject;
 }
 
+/** Whether a call would be permitted; the reason is the one that the caller of the tool would get. */
+export interface PermissionCheckResult {
+  readonly isAllowed: boolean;
+  readonly reason?: string;
+}
+
 /** A tool in any of the forms that a program may write it in. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
@@ -55,7 +61,7 @@ export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
 interface OrchestratorCollaborators {
   readonly pipeline: Pick<ToolCaller, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
-  /** What calls may name: those of the registry and of other hubs. */
+  /** The tools that calls may name: those of the registry and of other hubs. */
   readonly tools: Pick<ToolDirectory, 'all' | 'modelName'>;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly capabilities: Pick<CapabilityCatalogue, 'add'>;
@@ -68,8 +74,8 @@ interface OrchestratorOptions {
 }
 
 /**
- * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS. It is a door like
- * the others: every call goes through the one pipeline. Only `registerTool` and `unregisterTool` throw.
+ * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS. Every call passes the same pipeline as a call
+ * over HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw.
  */
 export class ToolOrchestrator {
   readonly orchestratorId: string;
@@ -77,13 +83,13 @@ export class ToolOrchestrator {
   readonly #isRegistrationAllowed: boolean;
 
   /** @internal A program gets its orchestrator from the hub. */
-  constructor(collaborators: OrchestratorCollaborators, options: OrchestratorOptions) {
+  constructor(collaborators: OrchestratorCollaborators, { orchestratorId, isDynamicRegistrationAllowed }: OrchestratorOptions) {
     this.#collaborators = collaborators;
-    this.orchestratorId = options.orchestratorId;
-    this.#isRegistrationAllowed = options.isDynamicRegistrationAllowed;
+    this.orchestratorId = orchestratorId;
+    this.#isRegistrationAllowed = isDynamicRegistrationAllowed;
   }
 
-  /** Runs a model's call; what is refused or fails is a result too, under the id of the call. */
+  /** Runs a model's call; a refusal or failure is a result too, under the id of the call. */
   async processToolCall(details: ToolCallDetails): Promise<ModelCallResult> {
     const { toolCallRequest, token, correlationId: traceId, userContext: user, sessionData: session, ...limits } = details;
     const callerData = { ...(user && { user }), ...(session && { session }) };
@@ -99,13 +105,13 @@ export class ToolOrchestrator {
 
   /**
    * Calls a tool by its name and resolves to the whole answer, from which `toToolResponse`, `toToolResult` and `toExecutionResult` make
-   * other forms. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED alone: whatever becomes of the call is in the answer.
+   * other forms. Rejects only with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED: a call that fails has an answer.
    */
   async call({ token, ...call }: ToolCall): Promise<CallAnswer> {
     return this.#collaborators.pipeline.call({ ...call, principal: await this.#principalOf({ token }) });
   }
 
-  /** The tools of which the caller may make some call, in the order of their ids; none for a token that does not count. */
+  /** The tools of which the caller may make some call, in the order of their ids; none for an invalid token. */
   async listAvailableTools(caller: Caller): Promise<readonly ToolDefinitionForLLM[]> {
     const principal = await this.#principalOf(caller).catch(() => undefined);
     if (!principal) return [];
@@ -117,12 +123,14 @@ export class ToolOrchestrator {
     });
   }
 
-  /** Whether a call would be let through, and why not; without `params`, whether any call of the tool could be. */
+  /** Returns whether the pipeline would permit a call, and why not; without `params`, whether it would permit any call of the tool. */
   async isExecutionAllowed(asked: Caller & { readonly tool: string; readonly params?: JsonObject }): Promise<PermissionCheckResult> {
-    const { token, ...question } = asked;
+    const { token, params, tool } = asked;
+    const { pipeline } = this.#collaborators;
     try {
-      const principal = await this.#principalOf({ token });
-      return await new ExecutionPermission(this.#collaborators).isExecutionAllowed({ ...question, principal });
+      const request = { tool, principal: await this.#principalOf({ token }) };
+      const verdict = await (params === undefined ? pipeline.preflightTool(request) : pipeline.preflight({ ...request, params }));
+      return verdict.allowed ? { isAllowed: true } : { isAllowed: false, reason: `${verdict.error.code}: ${verdict.error.message}` };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       return { isAllowed: false, reason: `${code}: ${message}` };
@@ -136,7 +144,7 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Adds something that the hub has from now on, with the tools that need it; hubs of the mesh hear of both. Errors as `registerTool`;
+   * Adds a capability of the hub with the tools that need it; other hubs of the mesh learn of both. Errors as `registerTool`;
    * CONFIG_INVALID when a listed tool has no handler.
    */
   registerCapability(handler: CapabilityHandler): readonly ToolId[] {
@@ -148,7 +156,7 @@ export class ToolOrchestrator {
     return tools.map(({ id }) => id);
   }
 
-  /** Removes a tool, which then gives back what it holds; false when there was none. NOT_SUPPORTED as for `registerTool`. */
+  /** Removes a tool, which then releases its resources; false when there was none. NOT_SUPPORTED as for `registerTool`. */
   unregisterTool(id: ToolId): boolean {
     this.#requireRegistration();
     return this.#collaborators.registry.unregister(id);
@@ -163,36 +171,7 @@ export class ToolOrchestrator {
     if (this.#isRegistrationAllowed) return;
     throw new AtmoError(
       'NOT_SUPPORTED',
-      'This hub takes and gives up no tools while it runs; set tools.dynamic_registration in the configuration, or use the manifest',
+      'This hub adds and removes no tools while it runs; set tools.dynamic_registration in the configuration, or use the manifest',
     );
-  }
-}
-
-/** What is asked: a tool by name, for a caller, with parameters when they are known already. @internal */
-export interface PermissionCheckContext {
-  readonly principal: Principal;
-  readonly tool: string;
-  readonly params?: JsonObject;
-}
-
-/** Whether the call would be let through; the reason is what the caller of the tool would be told. */
-export interface PermissionCheckResult {
-  readonly isAllowed: boolean;
-  readonly reason?: string;
-}
-
-/** Says beforehand what the pipeline would decide; it has no rules of its own. @internal */
-export class ExecutionPermission {
-  readonly #pipeline: Pick<ToolCaller, 'preflight' | 'preflightTool'>;
-
-  constructor(collaborators: { readonly pipeline: Pick<ToolCaller, 'preflight' | 'preflightTool'> }) {
-    this.#pipeline = collaborators.pipeline;
-  }
-
-  /** Without parameters: whether there is any call of the tool that the caller may make. */
-  async isExecutionAllowed({ params, ...request }: PermissionCheckContext): Promise<PermissionCheckResult> {
-    const verdict = await (params === undefined ? this.#pipeline.preflightTool(request) : this.#pipeline.preflight({ ...request, params }));
-    if (verdict.allowed) return { isAllowed: true };
-    return { isAllowed: false, reason: `${verdict.error.code}: ${verdict.error.message}` };
   }
 }

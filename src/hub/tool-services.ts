@@ -1,12 +1,12 @@
-import { replayTools } from '../calls/builtin/replay-tools.ts';
 import { ruleTools } from '../calls/builtin/rule-tools.ts';
-import { sequenceTool } from '../calls/builtin/sequence-tool.ts';
+import { sequenceTool } from '../calls/composition/steps.ts';
 import { IdempotencyStore } from '../calls/idempotency-store.ts';
 import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
 import { JobStore } from '../calls/jobs/job-store.ts';
 import { type MeshPorts, MeshProxy } from '../calls/mesh-ports.ts';
 import { CallPipeline } from '../calls/pipeline.ts';
 import type { RouteCandidate } from '../calls/pipeline-context.ts';
+import { replayTools } from '../calls/replay.ts';
 import { UsageCounter, UsageWriter } from '../calls/usage.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';

@@ -1,4 +1,4 @@
-import { askQuestion } from '../calls/ask-caller.ts';
+import { askQuestion } from '../calls/tool-context.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { ToolCatalogue } from '../http/tool-catalogue.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExecutionPermission } from '../../src/calls/tool-orchestrator.ts';
+import { ToolOrchestrator } from '../../src/calls/tool-orchestrator.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { approvalsSaying } from './approvals-fake.ts';
 import { agent, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
@@ -16,8 +16,8 @@ function room(extra = {}, options = {}) {
   return { ...made, runs: () => runs };
 }
 
-describe('asking whether a call would be let through', () => {
-  test('answers what it would do, and does nothing', async () => {
+describe('a preflight', () => {
+  test('returns the effects of the call and runs nothing', async () => {
     let charged = 0;
     const { pipeline, runs, audited, heard, collaborators } = room({ rateLimiter: { charge: () => void charged++ } });
     expect(await pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toEqual({
@@ -73,14 +73,16 @@ describe('asking whether a call would be let through', () => {
 });
 
 describe('isExecutionAllowed', () => {
-  const ask = async (grants: readonly string[], params?: JsonObject, options = {}) =>
-    new ExecutionPermission(room({}, options)).isExecutionAllowed({
-      principal: agent(...grants),
-      tool: 'dim',
-      ...(params && { params }),
-    });
+  const ask = async (grants: readonly string[], params?: JsonObject, options = {}) => {
+    const { pipeline, registry, collaborators } = room({}, options);
+    const authenticator = { authenticate: async () => ({ principal: agent(...grants) }) };
+    const parts = { pipeline, registry, authenticator, capabilities: { add: () => {} } };
+    const tools = { all: () => collaborators.tools.all(), modelName: () => '' };
+    const orchestrator = new ToolOrchestrator({ ...parts, tools }, { orchestratorId: 'hub-1', isDynamicRegistrationAllowed: false });
+    return orchestrator.isExecutionAllowed({ token: 'at1.text', tool: 'dim', ...(params && { params }) });
+  };
 
-  test('with parameters says what the pipeline says', async () => {
+  test('with parameters returns the verdict of the pipeline', async () => {
     expect(await ask(['device:control:lamp-1'], onLamp)).toEqual({ isAllowed: true });
     expect(await ask(['device:control:lamp-1'], { device_id: 'lock-1' })).toMatchObject({
       isAllowed: false,
@@ -88,7 +90,7 @@ describe('isExecutionAllowed', () => {
     });
   });
 
-  test('without parameters says whether there is any call that may be made', async () => {
+  test('without parameters returns whether any call is permitted', async () => {
     expect(await ask(['device:control:lamp-1'])).toEqual({ isAllowed: true });
     expect(await ask(['device:read:lamp-1'])).toMatchObject({ isAllowed: false, reason: expect.stringContaining('for any resource') });
     expect(await ask(['notify:send'])).toMatchObject({ isAllowed: false, reason: expect.stringContaining('TOOL_NOT_FOUND') });

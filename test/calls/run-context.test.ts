@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { boundedContext } from '../../src/calls/bounded-context.ts';
 import { newRun } from '../../src/calls/stages/execution.ts';
+import { boundedContext } from '../../src/calls/tool-context.ts';
 import { makeTool } from './pipeline-fixture.ts';
 
 const run = { runId: 'r', logicalTimeMs: 1_700_000_000_000, randomSeed: '00112233445566778899aabbccddeeff' };

@@ -11,9 +11,9 @@ import {
   hasReferences,
   innerCallsOf,
   parameterOf,
+  runSteps,
   type Step,
   type StepPipeline,
-  StepRunner,
   type StepsOutcome,
 } from './steps.ts';
 
@@ -45,7 +45,7 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
       if (level > MAX_COMPOSITION_DEPTH) throw tooDeep(definition.name);
       if (!definition.execution.hasSideEffects) requireReading(definition.name, steps, ports);
       return depth.run(level, async () => {
-        const outcome = await new StepRunner(ports.pipeline()).run(steps, { context, params });
+        const outcome = await runSteps(ports.pipeline(), steps, { context, params });
         if (outcome.failed) throw stepFailure(outcome, steps, ports);
         return answerOf(composition, { results: outcome.results, params });
       });

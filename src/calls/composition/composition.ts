@@ -25,7 +25,7 @@ import type { RecordReader } from '../../tools/schema/record-reader.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
-import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, type Step } from './steps.ts';
+import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, SEQUENCE, type Step } from './steps.ts';
 
 /** What a composed tool does: calls of other tools in order, and what it answers of their results. */
 export interface Composition {
@@ -37,8 +37,6 @@ export interface Composition {
 const MAX_STEPS = 16;
 /** A result that repeats another one thousands of times is no answer. */
 const MAX_REFERENCES = 64;
-/** Tools that would hide what the steps do from whoever judges them. */
-const NOT_AS_STEPS: ReadonlySet<string> = new Set(['sequence']);
 
 /** Reads `steps` and `result`; undefined where the record has no steps. VALIDATION_ERROR with a JSON pointer. */
 export function readComposition(reader: RecordReader): Composition | undefined {
@@ -73,7 +71,7 @@ function readStep(reader: RecordReader): Step {
   reader.end();
   const name = parseToolName(tool);
   if (!name) throw reader.refuse('tool', 'has to be the name of a tool');
-  if (NOT_AS_STEPS.has(name.name)) throw reader.refuse('tool', `cannot be ${name.name}; write its steps into this list`);
+  if (name.name === SEQUENCE) throw reader.refuse('tool', `cannot be ${name.name}; write its steps into this list`);
   return { tool, params };
 }
 

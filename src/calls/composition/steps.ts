@@ -1,6 +1,8 @@
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../core/json.ts';
-import type { InnerCall, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import type { InnerCall, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallRequest, ToolCaller } from '../request-and-answer.ts';
 
 /** One call of several; its parameters may refer to results of earlier steps. */
@@ -9,7 +11,7 @@ export interface Step {
   readonly params: JsonObject;
 }
 
-/** How a row of steps ended: the results of those that ran well, and the one that failed. */
+/** The results of the steps that succeeded, and the step that failed. */
 export interface StepsOutcome {
   readonly results: readonly Json[];
   readonly failed?: { readonly step: number; readonly tool: string; readonly error: ErrorBody };
@@ -18,64 +20,62 @@ export interface StepsOutcome {
 interface StepContext {
   /** The running call of which the steps are a part. */
   readonly context: ToolContext;
-  /** What `$param` means; data like any other when absent. */
+  /** The values for `$param`, which is data like any other when absent. */
   readonly params?: JsonObject;
 }
 
-/** What the steps go through. */
+/** The pipeline that the steps pass. */
 export type StepPipeline = Pick<ToolCaller, 'call' | 'preflight' | 'preflightTool'>;
 
 /**
- * Calls tools one after the other, each as a call of its own for the caller of the whole: permission, rules, approval and
- * journal are those of the step. Ends at the first that fails.
+ * Calls tools one after the other for the caller of the whole. Each is a call like any other: permission, rules, approval and audit are
+ * its own. Ends at the first that fails. Throws before anything runs when a step is known to be refused, or has to wait for people:
+ * then its error, with `step` in the details.
  */
-export class StepRunner {
-  readonly #pipeline: StepPipeline;
-
-  constructor(pipeline: StepPipeline) {
-    this.#pipeline = pipeline;
+export async function runSteps(pipeline: StepPipeline, steps: readonly Step[], within: StepContext): Promise<StepsOutcome> {
+  for (const [index, step] of steps.entries()) {
+    const error = await refusalOf(pipeline, step, within);
+    if (error) throw refusedStep(error, `Step ${index + 1} of ${steps.length} (${step.tool})`, index);
   }
-
-  /** Nothing runs when a step is already known to be refused, or has to wait for people; its error, with `step` in the details. */
-  async run(steps: readonly Step[], surroundings: StepContext): Promise<StepsOutcome> {
-    for (const index of steps.keys()) await this.#judge(steps, index, surroundings);
-    const results: Json[] = [];
-    const { progress } = surroundings.context;
-    for (const [index, step] of steps.entries()) {
-      progress(index / steps.length, `Step ${index + 1} of ${steps.length}: ${step.tool}`);
-      const outcome = await this.#runStep(step, results, surroundings);
-      if ('error' in outcome) return { results, failed: { step: index, tool: step.tool, error: outcome.error } };
-      results.push(outcome.result);
-    }
-    return { results };
+  const results: Json[] = [];
+  for (const [index, step] of steps.entries()) {
+    within.context.progress(index / steps.length, `Step ${index + 1} of ${steps.length}: ${step.tool}`);
+    const outcome = await runStep(pipeline, step, { ...within, results });
+    if ('error' in outcome) return { results, failed: { step: index, tool: step.tool, error: outcome.error } };
+    results.push(outcome.result);
   }
+  return { results };
+}
 
-  async #judge(steps: readonly Step[], index: number, { context, params }: StepContext): Promise<void> {
-    const step = steps[index];
-    if (!step) return;
-    const known = knownParams(step, params);
-    const request = requestOf({ ...step, params: known ?? {} }, context);
-    const verdict = await (known ? this.#pipeline.preflight(request) : this.#pipeline.preflightTool(request));
-    if (verdict.allowed) return;
-    const { code, message, details } = verdict.error;
-    const why = code === 'APPROVAL_REQUIRED' ? 'waits for approval' : 'would be refused';
-    const which = `Step ${index + 1} of ${steps.length} (${step.tool})`;
-    throw new AtmoError(code, `${which} ${why}, so no step ran: ${message}`, { ...details, step: index });
-  }
+async function refusalOf(pipeline: StepPipeline, step: Step, { context, params }: StepContext): Promise<ErrorBody | undefined> {
+  const known = knownParams(step, params);
+  const request = requestOf({ ...step, params: known ?? {} }, context);
+  const verdict = await (known ? pipeline.preflight(request) : pipeline.preflightTool(request));
+  return verdict.allowed ? undefined : verdict.error;
+}
 
-  /** What came before has happened and has to be told: a failure is an answer here. */
-  async #runStep(step: Step, results: readonly Json[], { context, params }: StepContext): Promise<StepOutcome> {
-    try {
-      const sources = { results, ...(params && { params }) };
-      const answer = await this.#pipeline.call(requestOf({ ...step, params: filled(step, sources) }, context));
-      return answer.status === 'error' ? { error: answer.error } : { result: answer.result };
-    } catch (thrown) {
-      return { error: toAtmoError(thrown).toBody() };
-    }
+function refusedStep({ code, message, details }: ErrorBody, which: string, step: number): AtmoError {
+  const why = code === 'APPROVAL_REQUIRED' ? 'waits for approval' : 'would be refused';
+  return new AtmoError(code, `${which} ${why}, so no step ran: ${message}`, { ...details, step });
+}
+
+type StepOutcome = { readonly result: Json } | { readonly error: ErrorBody };
+
+/** Returns a failure as an outcome: the steps before it have run, and the caller has to know that. */
+async function runStep(
+  pipeline: StepPipeline,
+  step: Step,
+  { context, ...sources }: StepContext & { readonly results: readonly Json[] },
+): Promise<StepOutcome> {
+  try {
+    const answer = await pipeline.call(requestOf({ ...step, params: filled(step, sources) }, context));
+    return answer.status === 'error' ? { error: answer.error } : { result: answer.result };
+  } catch (thrown) {
+    return { error: toAtmoError(thrown).toBody() };
   }
 }
 
-/** What the steps will call, for who has to judge them before; nothing of their parameters is known without `given`. */
+/** Returns the calls of the steps, so that they can be judged beforehand; without `given` nothing of their parameters is known. */
 export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'params'> | undefined): readonly InnerCall[] {
   return steps.map((step) => {
     const known = given && knownParams(step, given.params);
@@ -83,12 +83,10 @@ export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'p
   });
 }
 
-/** Undefined while results of earlier steps decide. */
+/** Returns undefined while results of earlier steps decide about the parameters. */
 function knownParams(step: Step, params: JsonObject | undefined): JsonObject | undefined {
   return hasReferences(step.params) ? undefined : filled(step, { results: [], ...(params && { params }) });
 }
-
-type StepOutcome = { readonly result: Json } | { readonly error: ErrorBody };
 
 function filled(step: Step, sources: Parameters<typeof fillReferences>[1]): JsonObject {
   const params = fillReferences(step.params, sources);
@@ -116,18 +114,18 @@ const RESULT_KEY = '$result';
 const PARAM_KEY = '$param';
 const RESULT_REFERENCE = /^(\d{1,2})((?:\/[^/]*)*)$/;
 
-/** What references can point to. Without `params` a `$param` is data like any other. */
+/** The values that references can point to. Without `params` a `$param` is data like any other. */
 export interface ReferenceSources {
   readonly results: readonly Json[];
   readonly params?: JsonObject;
 }
 
-/** True when a value holds a reference to a result anywhere. */
+/** Returns whether a value has a reference to a result anywhere. */
 export function hasReferences(value: Json): boolean {
   return referencesWith(value, RESULT_KEY).length > 0;
 }
 
-/** How many references to results a value holds; each becomes a copy of what it points to. */
+/** Counts the references to results in a value; each becomes a copy of its target. */
 export function countReferences(value: Json): number {
   return referencesWith(value, RESULT_KEY).length;
 }
@@ -137,21 +135,21 @@ export function referencedSteps(value: Json): readonly number[] {
   return referencesWith(value, RESULT_KEY).map((reference) => Number.parseInt(String(reference), 10));
 }
 
-/** Names of the parameters that a value refers to; what is no name is there as it is written. */
+/** Names of the parameters that a value refers to; a reference that is no name is returned as JSON text. */
 export function referencedParameters(value: Json): readonly string[] {
   return referencesWith(value, PARAM_KEY).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));
 }
 
-/** The parameter that a value is as a whole. */
+/** Returns the name of the parameter when the whole value is a reference to one. */
 export function parameterOf(value: Json | undefined): string | undefined {
   const name = isJsonObject(value) ? referenceIn(value, PARAM_KEY) : undefined;
   return typeof name === 'string' ? name : undefined;
 }
 
 /**
- * A copy of a value with each reference replaced by what it points to: `$result` is a step number, then a JSON pointer (RFC
- * 6901) into its result, `$param` the name of a parameter; a member whose parameter was not given is left out. What was
- * filled in is never read again. VALIDATION_ERROR for a step that has not run, and for a pointer that leads nowhere.
+ * Returns a copy of a value with each reference replaced by its target: `$result` is a step number, then a JSON pointer (RFC 6901) into
+ * its result, `$param` the name of a parameter; a member whose parameter was not given is left out. A value that was filled in is not
+ * searched for references. VALIDATION_ERROR for a step that has not run, and for a pointer without a target.
  */
 export function fillReferences(value: Json, sources: ReferenceSources): Json {
   if (Array.isArray(value))
@@ -170,7 +168,7 @@ function isAbsent(value: Json, { params }: ReferenceSources): boolean {
   return name !== undefined && !Object.hasOwn(params ?? {}, name);
 }
 
-/** What stands behind a mark, wherever in the value it is. */
+/** Returns the values of all references with this mark in a value. */
 function referencesWith(value: Json, mark: string): readonly Json[] {
   if (Array.isArray(value)) return value.flatMap((item: Json) => referencesWith(item, mark));
   if (!isJsonObject(value)) return [];
@@ -194,4 +192,79 @@ function lookUp(reference: Json, results: readonly Json[]): Json {
 
 function invalidReference(reference: Json, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The reference ${JSON.stringify(reference).slice(0, 80)} ${problem}`);
+}
+
+/** Name of the tool; composed tools cannot call it, since it would hide their steps. */
+export const SEQUENCE = 'sequence';
+const MAX_STEPS = 16;
+
+/**
+ * The tool `sequence`: calls of several tools, one after the other, with results of earlier steps as parameters of later ones. `pipeline`
+ * is a function since the tool is in the registry that the pipeline uses.
+ */
+export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
+  const tool = defineTool(
+    {
+      name: SEQUENCE,
+      isDestructive: true,
+      title: 'Sequence of calls',
+      description:
+        'Calls up to 16 tools one after the other and stops at the first that fails; what ran before stays done. Every step that can be judged beforehand is judged before the first one runs. A parameter {"$result": "0/temperature"} takes a value from the result of step 0 by JSON pointer.',
+      category: 'managing',
+      permissions: ['sequence:run'],
+      hasSideEffects: true,
+      isAsyncAllowed: true,
+      isStreamSupported: true,
+      timeoutMs: 120_000,
+      parameters: {
+        steps: p.array(
+          p.object(
+            {
+              tool: p.string({ description: 'Name of the tool', minLength: 1, maxLength: 160 }),
+              params: p.record({ description: 'Its parameters', secretMembers: true }).optional(),
+            },
+            { description: 'One call' },
+          ),
+          { description: 'The calls in order', minItems: 1, maxItems: MAX_STEPS },
+        ),
+      },
+      returns: {
+        type: 'object',
+        required: ['completed', 'results'],
+        properties: {
+          completed: { type: 'integer', description: 'Steps that succeeded' },
+          results: { type: 'array', 'x-secret-members': true, description: 'Their results, in order' },
+          failed: { type: 'object', description: 'The step that failed, with its error; absent when all succeeded' },
+        },
+      },
+      examples: [
+        {
+          description: 'Read the time, then answer it',
+          params: { steps: [{ tool: 'current_time' }, { tool: 'echo', params: { value: { $result: '0/utc' } } }] },
+        },
+      ],
+    },
+    async ({ steps }, context) => runSequence(pipeline(), steps.map(stepOf), context),
+  );
+  return { ...tool, innerCalls: (params) => innerCallsOf(stepsOfParams(params), {}) };
+}
+
+/** Returns the steps in parameters that fit the schema; none where the parameters are not known. */
+function stepsOfParams({ steps = [] }: JsonObject = {}): readonly Step[] {
+  return Array.isArray(steps)
+    ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: isJsonObject(params) ? params : {} }))
+    : [];
+}
+
+function stepOf({ tool, params }: { readonly tool: string; readonly params?: JsonObject }): Step {
+  if (tool.split('@')[0]?.split(':').at(-1) === SEQUENCE) {
+    throw new AtmoError('VALIDATION_ERROR', 'A sequence cannot hold another one; put its steps into the list');
+  }
+  return { tool, params: params ?? {} };
+}
+
+async function runSequence(pipeline: StepPipeline, steps: readonly Step[], context: ToolContext): Promise<Json> {
+  const { results, failed } = await runSteps(pipeline, steps, { context });
+  if (!failed) return { completed: results.length, results };
+  return { completed: results.length, results, failed: { ...failed, error: copyJson({ ...failed.error }, RESULT_LIMITS) } };
 }

@@ -8,75 +8,71 @@ import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { JobView } from '../request-and-answer.ts';
 import type { JobStore } from './job-store.ts';
 
-interface JobDirectoryCollaborators {
+interface JobDirectoryParts {
   readonly jobs: Pick<JobStore, 'get' | 'list' | 'cancel'>;
   readonly places: Pick<JobLocations, 'hubOf' | 'list'>;
   readonly remote: RemoteJobs;
 }
 
-/** Jobs of other hubs that are asked for at once. */
+/** Jobs of other hubs that are queried at once. */
 const MAX_REMOTE_QUERIES = 64;
 
-/** What is known of the jobs on other hubs. */
+/** The jobs on other hubs. */
 export interface RemoteJobList {
   readonly jobs: readonly (JobView & { readonly node_id: string })[];
-  /** Nobody could say how they stand. */
+  /** Jobs whose hub did not answer. */
   readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
 /** A caller's jobs, on this hub or on the one that runs them. */
 export class JobDirectory {
-  readonly #jobs: JobDirectoryCollaborators['jobs'];
-  readonly #places: JobDirectoryCollaborators['places'];
-  readonly #remote: RemoteJobs;
+  readonly #parts: JobDirectoryParts;
 
-  constructor({ jobs, places, remote }: JobDirectoryCollaborators) {
-    this.#jobs = jobs;
-    this.#places = places;
-    this.#remote = remote;
+  constructor(parts: JobDirectoryParts) {
+    this.#parts = parts;
   }
 
   /** JOB_NOT_FOUND also for other people's jobs; NODE_UNAVAILABLE while the hub that runs it cannot be reached. */
   async status(id: string, asker: RemoteJobCaller): Promise<JobView> {
-    const hub = this.#places.hubOf(id, asker.principal);
-    return hub !== undefined ? this.#remote.status(hub, id, asker) : this.#jobs.get(id, asker.principal);
+    const hub = this.#parts.places.hubOf(id, asker.principal);
+    return hub !== undefined ? this.#parts.remote.status(hub, id, asker) : this.#parts.jobs.get(id, asker.principal);
   }
 
   /** Asks the job to stop; a finished one stays as it is. Errors as those of `status`. */
   async cancel(id: string, asker: RemoteJobCaller): Promise<JobView> {
-    const hub = this.#places.hubOf(id, asker.principal);
-    return hub !== undefined ? this.#remote.cancel(hub, id, asker) : this.#jobs.cancel(id, asker.principal);
+    const hub = this.#parts.places.hubOf(id, asker.principal);
+    return hub !== undefined ? this.#parts.remote.cancel(hub, id, asker) : this.#parts.jobs.cancel(id, asker.principal);
   }
 
-  /** A job of this hub. JOB_NOT_FOUND also for other people's, and for those of other hubs. */
+  /** A job of this hub. JOB_NOT_FOUND also for jobs of other people and of other hubs. */
   get(id: string, principal: Principal): JobView {
-    return this.#jobs.get(id, principal);
+    return this.#parts.jobs.get(id, principal);
   }
 
-  /** Those that run on this hub, newest first. */
+  /** The jobs on this hub, newest first. */
   list(principal: Principal): readonly JobView[] {
-    return this.#jobs.list(principal);
+    return this.#parts.jobs.list(principal);
   }
 
-  /** Those that run elsewhere, newest first, as their hubs tell now; of a hub that does not answer, that there is one. */
+  /** The jobs on other hubs, newest first, as those hubs report them now. */
   async listElsewhere(asker: RemoteJobCaller): Promise<RemoteJobList> {
-    const places = this.#places.list(asker.principal).slice(0, MAX_REMOTE_QUERIES);
-    const told = await Promise.all(
-      places.map(async (place) => ({ place, view: await this.#remote.status(place.hubId, place.jobId, asker).catch(toAtmoError) })),
+    const places = this.#parts.places.list(asker.principal).slice(0, MAX_REMOTE_QUERIES);
+    const answers = await Promise.all(
+      places.map(async (place) => ({ place, view: await this.#parts.remote.status(place.hubId, place.jobId, asker).catch(toAtmoError) })),
     );
-    const jobs = told.flatMap(({ place, view }) => (view && !(view instanceof AtmoError) ? [{ ...view, node_id: place.hubId }] : []));
-    const unknown = told.filter(({ view }) => view instanceof AtmoError && view.code !== 'JOB_NOT_FOUND');
+    const jobs = answers.flatMap(({ place, view }) => (view && !(view instanceof AtmoError) ? [{ ...view, node_id: place.hubId }] : []));
+    const unknown = answers.filter(({ view }) => view instanceof AtmoError && view.code !== 'JOB_NOT_FOUND');
     return { jobs, unreachable: unknown.map(({ place }) => ({ job_id: place.jobId, node_id: place.hubId })) };
   }
 }
 
-/** Who asks for a job of another hub, and how long it waits. */
+/** The caller that queries a job of another hub; the query ends when the signal aborts. */
 export interface RemoteJobCaller {
   readonly principal: Principal;
   readonly signal: AbortSignal;
 }
 
-/** Port: jobs that run on other hubs. Errors as that hub answers them, such as JOB_NOT_FOUND; NODE_UNAVAILABLE while it cannot be reached. */
+/** Port: jobs that run on other hubs. Errors are those of that hub, such as JOB_NOT_FOUND; NODE_UNAVAILABLE while it cannot be reached. */
 export interface RemoteJobs {
   status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
   /** Asks the job to stop; a finished one stays as it is. */
@@ -95,7 +91,7 @@ interface JobLocation {
   readonly owner: Principal;
 }
 
-/** On which other hub a job runs, for a week and over a restart: its id alone does not tell. */
+/** Stores on which other hub a job runs, for a week and over a restart. */
 export class JobLocations {
   readonly #store: KeyValueStore;
 
@@ -138,7 +134,7 @@ const jobResult = {
 };
 const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
 
-/** `job_status` and `job_cancel`: a job belongs to who started it, nobody else can tell that it exists. */
+/** `job_status` and `job_cancel`: a job is visible only to the principal that started it. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
   const status = defineTool(
     {

@@ -13,15 +13,14 @@ import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answ
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
-/** As long as a job is known, its result gone or not. */
+/** A job is listed for so long, also when its result is no longer kept. */
 const KNOWN_MS = 2 * KEPT_MS;
-const DEFAULT_MAX_JOBS = 1_000;
 /** JSON text of the results that are kept for one caller, with all that come from it. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
 
-/** A job from the side of what runs it. */
+/** A job for the pipeline that runs it. */
 export interface RunningJob {
   readonly view: JobView;
   /** Aborts when the job is cancelled. */
@@ -42,33 +41,29 @@ interface JobRecord {
   readonly length?: number;
 }
 
-interface JobCollaborators {
+interface JobParts {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly events: EventBus;
 }
 
-/** Calls that outlive their request. Results are kept for an hour; who did not start a job cannot tell that it exists. */
+/** Calls that outlive their request. Results are kept for an hour; a job is visible only to its owner. */
 export class JobStore {
-  readonly #store: KeyValueStore;
-  readonly #clock: Clock;
-  readonly #events: EventBus;
+  readonly #parts: JobParts;
   readonly #maxJobs: number;
   readonly #jobs = new Map<string, JobRecord>();
   readonly #controllers = new Map<string, AbortController>();
 
-  constructor(collaborators: JobCollaborators, options: { readonly maxJobs?: number } = {}) {
-    this.#store = collaborators.store;
-    this.#clock = collaborators.clock;
-    this.#events = collaborators.events;
-    this.#maxJobs = options.maxJobs ?? DEFAULT_MAX_JOBS;
+  constructor(parts: JobParts, { maxJobs = 1_000 }: { readonly maxJobs?: number } = {}) {
+    this.#parts = parts;
+    this.#maxJobs = maxJobs;
   }
 
-  /** Takes over the jobs of the last process: finished ones stay, unfinished ones have failed. */
+  /** Loads the jobs of the last process: finished ones stay, unfinished ones have failed. */
   recover(): void {
-    for (const { key, value } of this.#store.entries(SPACE)) {
+    for (const { key, value } of this.#parts.store.entries(SPACE)) {
       const record = readRecord(value);
-      if (!record) this.#store.delete(SPACE, key);
+      if (!record) this.#parts.store.delete(SPACE, key);
       else this.#save(isFinished(record.view) ? record : orphaned(record, this.#isoNow()));
     }
   }
@@ -138,7 +133,7 @@ export class JobStore {
     this.#dropResults(rootAgentOf(record.ownerId));
   }
 
-  /** Whoever has too much of them loses the oldest results before their time. */
+  /** Deletes the oldest results of a caller whose results together are too long. */
   #dropResults(family: string): void {
     let total = 0;
     for (const record of [...this.#jobs.values()].filter((one) => rootAgentOf(one.ownerId) === family).reverse()) {
@@ -154,37 +149,42 @@ export class JobStore {
     this.#save({ ...record, view: { ...record.view, ...change } });
   }
 
-  /** Progress is told, not stored: it would wear out the disk and means nothing after a restart. */
+  /** Progress is emitted, not stored: it would wear out the disk and means nothing after a restart. */
   #progress(id: string, progress: NonNullable<JobView['progress']>): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
     this.#jobs.set(id, { ...record, view: { ...record.view, progress } });
-    this.#events.emit('job.changed', id, { job_id: id, tool: record.view.tool, status: record.view.status, progress: { ...progress } });
+    this.#parts.events.emit('job.changed', id, {
+      job_id: id,
+      tool: record.view.tool,
+      status: record.view.status,
+      progress: { ...progress },
+    });
   }
 
   #save(record: JobRecord, kept: JobView = record.view): void {
     const { view } = record;
     this.#jobs.set(view.job_id, record);
-    this.#store.set(
+    this.#parts.store.set(
       SPACE,
       view.job_id,
       copyJsonObject({ ...record, view: kept }, RESULT_LIMITS),
       isFinished(view) ? { ttlMs: KNOWN_MS } : {},
     );
-    this.#events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
+    this.#parts.events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 
-  /** A result older than an hour is gone; that the job was there is known for another hour. */
+  /** A result older than an hour is gone; the job is listed for another hour. */
   #aged(record: JobRecord): JobView {
     const { view } = record;
-    if (view.finished_at === undefined || this.#clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
+    if (view.finished_at === undefined || this.#parts.clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
     return withoutResult(view);
   }
 
   #makeRoom(): void {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
-    // Of whoever has most of them: a flood takes its own results away, not those of others.
+    // The caller with the most finished jobs loses one: a flood deletes its own results, not those of others.
     const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
     const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];
@@ -193,20 +193,20 @@ export class JobStore {
   }
 
   #isOutdated(view: JobView): boolean {
-    return view.finished_at !== undefined && this.#clock.now() - Date.parse(view.finished_at) >= KNOWN_MS;
+    return view.finished_at !== undefined && this.#parts.clock.now() - Date.parse(view.finished_at) >= KNOWN_MS;
   }
 
   #remove(id: string): void {
     this.#jobs.delete(id);
-    this.#store.delete(SPACE, id);
+    this.#parts.store.delete(SPACE, id);
   }
 
   #isoNow(): string {
-    return isoTime(this.#clock.now());
+    return isoTime(this.#parts.clock.now());
   }
 }
 
-/** A job as another hub tells it; undefined for anything else. */
+/** Returns the job in an answer of another hub; undefined for anything else. */
 export function parseJobView(value: unknown): JobView | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { job_id: id, tool, status, created_at: createdAt } = value as Readonly<Record<string, unknown>>;

@@ -8,8 +8,6 @@ import { boundedChunk, boundedMessage } from '../../tools/definition/notificatio
 import { isActing, type ToolContext, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { copyJson, copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../../tools/schema/secrets.ts';
-import { askCaller } from '../ask-caller.ts';
-import { boundedContext } from '../bounded-context.ts';
 import {
   type ApprovedCall,
   type AwaitedCall,
@@ -30,6 +28,7 @@ import { parseJobView } from '../jobs/job-store.ts';
 import type { RouteCandidate, StageContext } from '../pipeline-context.ts';
 import { type NormalResult, normalizeResult } from '../request-and-answer.ts';
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
+import { askCaller, boundedContext } from '../tool-context.ts';
 import { confirmEffects, isListed } from './authorization.ts';
 import { confirmRules } from './consent.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { compileRules, lintRules } from '../../../src/auth/rules/rule-compiler.ts';
 import { shownMinute } from '../../../src/auth/rules/rule-time.ts';
 import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
-import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { RuleAdministration } from '../../../src/core/auth/rules.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { JsonObject } from '../../../src/core/json.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { CallRouter } from '../../../src/calls/pipeline-context.ts';
 import type { Preflight } from '../../../src/calls/request-and-answer.ts';
 import { AtmoError } from '../../../src/core/errors.ts';

@@ -76,7 +76,7 @@ describe('an approval', () => {
 
   test('of a sequence is one of the tools that its steps name', async () => {
     const { registrar, registry, agree, replace, waiting } = await makeHome();
-    const { sequenceTool } = await import('../../../src/calls/builtin/sequence-tool.ts');
+    const { sequenceTool } = await import('../../../src/calls/composition/steps.ts');
     registry.register(
       sequenceTool(() => {
         throw new Error('no step runs');

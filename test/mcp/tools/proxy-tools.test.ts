@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import { agent, makeTool } from '../../calls/pipeline-fixture.ts';
 import { authenticatorOf, makeGateway } from '../../http/http-fixture.ts';
 import { legacyClient, modernClient, resultOf } from '../mcp-clients.ts';

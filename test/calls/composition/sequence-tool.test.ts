@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sequenceTool } from '../../../src/calls/builtin/sequence-tool.ts';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { approvalsSaying } from '../approvals-fake.ts';

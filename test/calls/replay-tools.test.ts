@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { replayTools } from '../../../src/calls/builtin/replay-tools.ts';
-import type { Principal } from '../../../src/core/auth/principal.ts';
-import { AtmoError } from '../../../src/core/errors.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { AuditStore } from '../../../src/storage/audit/audit-store.ts';
-import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
-import { AuditFixture } from '../../storage/audit-fixture.ts';
-import { agent, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { replayTools } from '../../src/calls/replay.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import type { AuditStore } from '../../src/storage/audit/audit-store.ts';
+import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
+import { AuditFixture } from '../storage/audit-fixture.ts';
+import { agent, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
 
 interface Replayed {
   readonly tool: string;
