@@ -16,16 +16,16 @@ const PERMISSIVE_AUTHORIZER = '{ authorize: () => ({ allowed: true }), canSee: (
 
 /** What the pipeline is given, and a part of the same type that lets every call pass. */
 const PIPELINE_PARTS = {
-  authorizer: ['authorizer: access.authorizer', PERMISSIVE_AUTHORIZER],
-  audit: ['audit: access.audit', '{ record: async () => {} }'],
+  authorizer: ['authorizer: auth.authorizer', PERMISSIVE_AUTHORIZER],
+  audit: ['audit: auth.audit', '{ record: async () => {} }'],
   approvals: [
-    'approvals: access.approvals',
+    'approvals: auth.approvals',
     "{ check: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), peek: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), giveBack: () => {} }",
   ],
-  rules: ['rules: access.rules', "{ judge: () => ({ kind: 'allow' }) }"],
-  'rate limiter': ['rateLimiter: access.rateLimiter', '{ charge: () => {} }'],
-  'token validity': ['validity: access.authenticator', '{ isStillValid: () => true }'],
-  'trusted time': ['time: access.time', '{ now: () => clock.now(), isTrusted: () => true }'],
+  rules: ['rules: auth.rules', "{ judge: () => ({ kind: 'allow' }) }"],
+  'rate limiter': ['rateLimiter: auth.rateLimiter', '{ charge: () => {} }'],
+  'token validity': ['validity: auth.authenticator', '{ isStillValid: () => true }'],
+  'trusted time': ['time: auth.time', '{ now: () => clock.now(), isTrusted: () => true }'],
 } as const;
 
 const ofPipeline = Object.entries(PIPELINE_PARTS).flatMap(([part, [member, permissive]]): readonly Mutation[] => {
@@ -67,11 +67,11 @@ const ofWiring: readonly Mutation[] = [
   {
     name: 'every request over HTTP and MCP is of the owner',
     file: 'src/hub/http.ts',
-    text: 'authenticator: access.authenticator,',
+    text: 'authenticator: auth.authenticator,',
     instead:
       "authenticator: { authenticate: async () => ({ principal: { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] } }), isStillValid: () => true },",
   },
-  { name: 'the HTTP server has no authenticator', file: 'src/hub/http.ts', text: 'authenticator: access.authenticator,', instead: '' },
+  { name: 'the HTTP server has no authenticator', file: 'src/hub/http.ts', text: 'authenticator: auth.authenticator,', instead: '' },
   {
     name: 'no route of the HTTP server asks for a token',
     file: 'src/http/server/http-app.ts',
@@ -111,17 +111,17 @@ const ofWiring: readonly Mutation[] = [
   {
     name: 'readers over HTTP and MCP see everything',
     file: 'src/hub/http.ts',
-    text: '      authorizer: access.authorizer,',
+    text: '      authorizer: auth.authorizer,',
     instead: `      authorizer: ${PERMISSIVE_AUTHORIZER},`,
   },
   {
     name: 'automations observe everything',
     file: HUB,
-    text: '      authorizer: access.authorizer,\n      time',
+    text: '      authorizer: auth.authorizer,\n      time',
     instead: `      authorizer: ${PERMISSIVE_AUTHORIZER},\n      time`,
   },
-  { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: access.tokens,', instead: '' },
-  { name: 'the mesh does not know which tokens were revoked', file: HUB, text: 'validity: access.authenticator,', instead: '' },
+  { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: auth.tokens,', instead: '' },
+  { name: 'the mesh does not know which tokens were revoked', file: HUB, text: 'validity: auth.authenticator,', instead: '' },
   {
     name: 'the key of a token of another hub is not compared',
     file: 'src/mesh/rpc/request-guard.ts',

@@ -27,8 +27,8 @@ const CALL_EVERY_STEPS = 6;
 /** The parts of a hub that write, on a clock that is moved by hand. */
 interface Household {
   readonly clock: ManualClock;
-  readonly ground: Infrastructure;
-  readonly workshop: ToolServices;
+  readonly infrastructure: Infrastructure;
+  readonly services: ToolServices;
 }
 
 type Life = (home: Household) => (step: number) => Promise<void>;
@@ -70,14 +70,14 @@ async function dayOf(life: Life): Promise<{ readonly bytes: number; readonly his
   const config = loadConfig({}, workspace.dir);
   const clock = new ManualClock(Date.now());
   await using stack = new ServiceStack();
-  const ground = await openInfrastructure(
+  const infrastructure = await openInfrastructure(
     { clock, logger: silentLogger, problems: new HubProblems(), mesh: () => undefined },
     config,
     stack,
   );
-  const workshop = await openToolServices(ground, config, stack);
-  for (const tool of basicTools) workshop.registry.register(tool);
-  const live = life({ clock, ground, workshop });
+  const services = await openToolServices(infrastructure, config, stack);
+  for (const tool of basicTools) services.registry.register(tool);
+  const live = life({ clock, infrastructure, services });
   let step = 0;
   const pass = (forMs: number) => passTime(clock, { forMs, stepMs: STEP_MS }, () => live(step++));
   await pass(DAY_MS / 24);
@@ -87,18 +87,18 @@ async function dayOf(life: Life): Promise<{ readonly bytes: number; readonly his
   return { bytes, historyBytes: statSync(join(workspace.dir, 'history.db')).size };
 }
 
-const readings: Life = ({ clock, ground }) => {
+const readings: Life = ({ clock, infrastructure }) => {
   const sensors = Array.from({ length: SENSORS }, (_, n) => parseSensorId(`device-${n}/temperature`));
   return async () => {
-    for (const [index, sensor] of sensors.entries()) ground.readings.record(sensor, Math.random() * 30, clock.now() + index);
+    for (const [index, sensor] of sensors.entries()) infrastructure.readings.record(sensor, Math.random() * 30, clock.now() + index);
   };
 };
 
 const calls: Life =
-  ({ workshop }) =>
+  ({ services }) =>
   async (step) => {
     if (step % CALL_EVERY_STEPS !== 0) return;
-    const answer = await workshop.pipeline.call({ principal: owner, tool: 'core:echo', params: { value: 'the lamp in the hall, please' } });
+    const answer = await services.pipeline.call({ principal: owner, tool: 'core:echo', params: { value: 'the lamp in the hall, please' } });
     if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message);
   };
 

@@ -72,18 +72,18 @@ type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
 type TokenServices = Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
 
 /** Opens everything that decides about calls, each part started when the next one needs it. */
-export async function openAuth(ground: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
-  const identity = await openIdentity(ground, config, stack);
-  const membership = await openMeshMembership(ground, identity, config.stateDir, stack);
-  const tokens = await openTokens(ground, { identity, membership }, stack);
-  const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = ground;
+export async function openAuth(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
+  const identity = await openIdentity(collaborators, config, stack);
+  const membership = await openMeshMembership(collaborators, identity, config.stateDir, stack);
+  const tokens = await openTokens(collaborators, { identity, membership }, stack);
+  const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = collaborators;
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
-  await stack.start(new OwnerApproverKey({ approvers, logger, onRepaired: repairReporter(ground) }, config.stateDir));
+  await stack.start(new OwnerApproverKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir));
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
   await stack.start(approvals);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
-  const book = { clock, time, logger, events, audit, problems: ground.problems, store, facts: devices };
+  const book = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
   const rules = new RuleStore(book, config.rulesFile, { mustExist });
   await stack.start(rules);
   const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
@@ -105,10 +105,10 @@ export async function openAuth(ground: AuthCollaborators, config: HubConfig, sta
   };
 }
 
-async function openIdentity(ground: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Identity> {
-  const { clock, logger, events, problems, fileAnchors, store, snapshotDirectory } = ground;
+async function openIdentity(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Identity> {
+  const { clock, logger, events, problems, fileAnchors, store, snapshotDirectory } = collaborators;
   const { stateDir } = config;
-  const onRepaired = repairReporter(ground);
+  const onRepaired = repairReporter(collaborators);
   const key = new HubKey(stateDir, onRepaired);
   await stack.start(key);
   const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
@@ -124,13 +124,13 @@ async function openIdentity(ground: AuthCollaborators, config: HubConfig, stack:
 
 /** Opens the membership before the tokens: the other members have to be known before the first token is verified. */
 async function openMeshMembership(
-  ground: AuthCollaborators,
+  collaborators: AuthCollaborators,
   { key, time }: Identity,
   stateDir: string,
   stack: ServiceStack,
 ): Promise<Membership> {
-  const { store, clock, events, logger } = ground;
-  const rootKeyFile = rootKeyFileIn(stateDir, repairReporter(ground));
+  const { store, clock, events, logger } = collaborators;
+  const rootKeyFile = rootKeyFileIn(stateDir, repairReporter(collaborators));
   const opened = openMembership({ store, clock, events, logger, self: key, time, rootKeyFile });
   await stack.start(opened.membership);
   return opened;
@@ -154,11 +154,11 @@ function rootKeyFileIn(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
 }
 
 async function openTokens(
-  ground: AuthCollaborators,
+  collaborators: AuthCollaborators,
   { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
   stack: ServiceStack,
 ): Promise<TokenServices> {
-  const { clock, logger, events, store } = ground;
+  const { clock, logger, events, store } = collaborators;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
   const meshId = () => mesh.meshId();

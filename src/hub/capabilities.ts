@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import type { Capability } from '../tools/registry/capability-catalogue.ts';
 
-/** What every hub has. */
+/** The capabilities of every hub. */
 export const OWN_CAPABILITIES: readonly Capability[] = [
   { type: 'sensor_access', description: () => 'Readings of the sensors of this home, now and over time' },
   { type: 'agent_runtime', description: () => 'Automations that run on this hub under tokens of their own' },
 ];
 
-const some = (what: string) => (count: number) => `${what} of a Matter/Thread bridge with ${count} devices`;
+const some = (group: string) => (count: number) => `${group} of a Matter/Thread bridge with ${count} devices`;
 
-/** What comes with a Matter fabric. */
+/** The capabilities of a hub with a Matter fabric. */
 export const DEVICE_CAPABILITIES: readonly Capability[] = [
   { type: 'matter_bridge', description: (count) => `Matter/Thread bridge with ${count} devices`, hasDevices: true },
   { type: 'device_control', description: some('Devices') },
@@ -19,36 +19,36 @@ export const DEVICE_CAPABILITIES: readonly Capability[] = [
   { type: 'thermostat_control', description: some('Thermostats') },
 ];
 
-/** The kernel is asked again after this time. */
+/** The kernel is read again after this time. */
 const CACHE_MS = 3_000;
 /** Bits of a route's flags (linux/route.h, linux/ipv6_route.h): up; unreachable or prohibited; an address of this machine itself. */
 const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
 const LINK_LOCAL_4 = /FEA9$/i;
 const LINK_LOCAL_6 = /^(?:fe[89ab]|ff)/i;
 
-/** Whether a packet of this hub could reach another machine: what tools with `requires.network` take. */
+/** Reads from the kernel whether a packet of this hub could reach another machine, which tools with `requires.network` need. */
 export class NetworkRoutes {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #root: string;
   #known: { readonly isOnline: boolean; readonly untilMs: number } | undefined;
 
-  /** `root` stands for `/` in tests. */
+  /** `root` replaces `/` in tests. */
   constructor(clock: Pick<Clock, 'monotonic'>, root = '/') {
     this.#clock = clock;
     this.#root = root;
   }
 
   /**
-   * True where a route leads out of this machine by an interface that is not down, to more than its own link. A default route is none
-   * that is asked for: a house without the internet has services of its own. True also where the kernel does not say.
+   * Returns true where a route leads out of this machine through an interface that is not down, to more than its own link. It needs no
+   * default route: a house without the internet has services too. Returns true also where the kernel shows no routes.
    */
   isOnline(): boolean {
     const nowMs = this.#clock.monotonic();
-    if (!this.#known || nowMs >= this.#known.untilMs) this.#known = { isOnline: this.#look(), untilMs: nowMs + CACHE_MS };
+    if (!this.#known || nowMs >= this.#known.untilMs) this.#known = { isOnline: this.#hasRoute(), untilMs: nowMs + CACHE_MS };
     return this.#known.isOnline;
   }
 
-  #look(): boolean {
+  #hasRoute(): boolean {
     const tables = [
       this.#read('proc/net/route')?.split('\n').slice(1).map(routeOf4),
       this.#read('proc/net/ipv6_route')?.split('\n').map(routeOf6),
@@ -87,7 +87,7 @@ function routeOf6(line: string): KernelRoute | undefined {
   return device ? { device, flags: Number.parseInt(flags, 16), isOfLink: LINK_LOCAL_6.test(destination) } : undefined;
 }
 
-/** What a hub with a processor for graphics or neural networks has. */
+/** The capability of a hub with a processor for graphics or neural networks. */
 export const GPU: Capability = { type: 'gpu', description: () => 'A processor for graphics or neural networks' };
 
 /** NVIDIA, AMD's compute interface, Hailo and Coral. */
@@ -96,7 +96,7 @@ const RENDER_NODE = /^renderD\d+$/;
 /** Drivers of render nodes that models run on. Those of small boards (v3d, panfrost, …) and of virtual machines are none. */
 const GPU_DRIVERS = /^DRIVER=(?:i915|xe|amdgpu|nvidia|nouveau)$/m;
 
-/** Whether the machine has such a processor; `root` stands for `/` in tests. */
+/** Returns whether the machine has such a processor; `root` replaces `/` in tests. */
 export function hasGpu(root = '/'): boolean {
   if (ACCELERATORS.some((path) => existsSync(join(root, path)))) return true;
   const nodes = namesIn(join(root, 'dev/dri')).filter((name) => RENDER_NODE.test(name));

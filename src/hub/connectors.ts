@@ -22,17 +22,17 @@ import type { ToolServices } from './tool-services.ts';
 
 interface ConnectorOptions {
   readonly config: HubConfig;
-  /** Where secrets may be. */
+  /** May hold secrets. */
   readonly env: NodeJS.ProcessEnv;
   readonly programs: ProgramSandbox;
-  /** Of the software. */
+  /** Version of the software. */
   readonly version: string;
   readonly stack: ServiceStack;
 }
 
-type OpenConnector = (ground: ConnectorContext, config: ConnectorsConfig) => Connector;
+type OpenConnector = (context: ConnectorContext, config: ConnectorsConfig) => Connector;
 
-/** Every service outside of the hub that tools know, whether the owner has configured it or not. */
+/** All connectors, configured or not. */
 const CONNECTORS: readonly OpenConnector[] = [
   openLocation,
   openMessages,
@@ -47,28 +47,28 @@ const CONNECTORS: readonly OpenConnector[] = [
   openDatabases,
 ];
 
-/** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
+/** Registers the tools of all connectors and starts their services. Rejects with CONFIG_INVALID for an impossible setting. */
 export async function openConnectors(
-  ground: Infrastructure,
+  infrastructure: Infrastructure,
   { registry, capabilities, pipeline }: ToolServices,
   { config, env, programs, version, stack }: ConnectorOptions,
 ): Promise<void> {
-  const takenOf = acceptedTextsInStore(ground.store, config.stateDir);
+  const takenOf = acceptedTextsInStore(infrastructure.store, config.stateDir);
   requireProtectedFiles(config, env, readRecordFile(config.tools.manifestFile, { takenOf }));
-  const { access, clock, store, directory: devices } = ground;
-  const { tokens, authorizer } = access;
+  const { auth, clock, store, directory: devices } = infrastructure;
+  const { tokens, authorizer } = auth;
   const shared: ConnectorContext = {
     clock,
-    events: ground.events,
-    problems: ground.problems,
+    events: infrastructure.events,
+    problems: infrastructure.problems,
     store,
-    readings: ground.readings,
-    logger: ground.logger.child({ module: 'connectors' }),
+    readings: infrastructure.readings,
+    logger: infrastructure.logger.child({ module: 'connectors' }),
     registry,
     devices,
     env,
     programs,
-    nodeId: access.key.hubId,
+    nodeId: auth.key.hubId,
     stateDir: config.stateDir,
     hub: { name: config.mesh.name, version },
     agents: { clock, pipeline, tokens, authorizer },

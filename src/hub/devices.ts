@@ -22,31 +22,41 @@ import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
 interface DeviceOptions {
-  readonly room: DeviceSource;
+  readonly matter: DeviceSource;
   /** The owner's own profile files. */
   readonly profilesDir: string;
-  /** Where the texts of owner's files that were taken last are kept. */
+  /** Holds the last valid texts of the owner's files. */
   readonly takenOf: (path: string) => AcceptedText;
   readonly stack: ServiceStack;
 }
 
-/** Turns the devices of the fabric into tools and readings, for as long as they are there. */
+/** Turns the devices of the fabric into tools and readings, while the fabric has them. */
 export async function openDevices(
-  ground: Infrastructure,
-  workshop: ToolServices,
-  { room, profilesDir, takenOf, stack }: DeviceOptions,
+  infrastructure: Infrastructure,
+  services: ToolServices,
+  { matter, profilesDir, takenOf, stack }: DeviceOptions,
 ): Promise<void> {
-  const { directory, access, administration } = room;
-  const { registry, validator, capabilities } = workshop;
-  const { clock, logger, readings, events, homeNames } = ground;
+  const { directory, access, administration } = matter;
+  const { registry, validator, capabilities } = services;
+  const { clock, logger, readings, events, homeNames } = infrastructure;
   const own = {
     path: profilesDir,
     takenOf,
-    onStale: (faults: readonly string[]) => reportStaleFolder(ground, { path: profilesDir, faults }),
+    onStale: (faults: readonly string[]) => reportStaleFolder(infrastructure, { path: profilesDir, faults }),
   };
   const profiles = loadProfiles(PROFILES_DIR, { own });
-  const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events, names: ground.deviceNames });
-  const register = withToolRefresh(ground.deviceNames, (id) => sync.refresh(id));
+  const sync = new DeviceToolSync({
+    clock,
+    logger,
+    directory,
+    access,
+    registry,
+    profiles,
+    readings,
+    events,
+    names: infrastructure.deviceNames,
+  });
+  const register = withToolRefresh(infrastructure.deviceNames, (id) => sync.refresh(id));
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
   const tools = [
@@ -58,12 +68,19 @@ export async function openDevices(
       naming: {
         register,
         directory,
-        uses: workshop.nameUses,
-        authorizer: ground.access.authorizer,
+        uses: services.nameUses,
+        authorizer: infrastructure.auth.authorizer,
         areaToday: (area) => homeNames.areaToday(area),
       },
     }),
-    ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, readings, administration, uses: workshop.nameUses }),
+    ...homeNameTools({
+      names: homeNames,
+      devices: names,
+      directory: infrastructure.directory,
+      readings,
+      administration,
+      uses: services.nameUses,
+    }),
     ...classTools(ports),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];
@@ -71,14 +88,14 @@ export async function openDevices(
   registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
   for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
   await stack.start(sync);
-  await stack.start(room);
+  await stack.start(matter);
   sync.open();
-  stack.own(followAreaRenames(room, { names: homeNames, logger }));
+  stack.own(followAreaRenames(matter, { names: homeNames, logger }));
 }
 
 /**
- * Moves every device that comes with the former name of a room, as one that was removed in between, to the room of today. A move that the
- * disk does not take is told in the log; the next change of the device or the next start makes it.
+ * Moves every device that appears with the former name of an area, such as one that was removed before the renaming, to the area of
+ * today. A move that the disk refuses is logged; the next change of the device or the next start repeats it.
  */
 export function followAreaRenames(
   {
@@ -101,7 +118,7 @@ export function followAreaRenames(
   return { [Symbol.asyncDispose]: async () => stop() };
 }
 
-/** The names, where one that is freed leaves the tools of the device that had it at once. */
+/** Returns the registry of names, with a refresh of the tools of a device whose names change. */
 function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId) => void): DeviceNameOwnership {
   return {
     namesOf: (device) => claims.namesOf(device),

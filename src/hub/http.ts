@@ -41,7 +41,6 @@ import { ToolCatalogue } from '../http/tool-catalogue.ts';
 import { VisibleHome } from '../http/visible-home.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from '../mcp/mcp-endpoint.ts';
 import type { McpParts } from '../mcp/mcp-features.ts';
-import type { StoredHomeNames } from '../tools/names/home-names.ts';
 import type { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
@@ -49,11 +48,11 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { LexicalEntitySearch } from '../tools/search/entity-search.ts';
 import type { EntitySearch, ToolSearch } from '../tools/search/home-search.ts';
 import { LexicalToolSearch } from '../tools/search/tool-search.ts';
-import type { Auth } from './auth.ts';
 import type { HubConfig } from './config/config.ts';
+import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
-/** Whom the HTTP interface works with. */
+/** The parts of the hub that the HTTP API needs. */
 export interface HttpApiCollaborators {
   readonly pipeline: CallPort;
   readonly usage: UsageCounter;
@@ -61,11 +60,11 @@ export interface HttpApiCollaborators {
   readonly tools: ToolDirectory;
   /** The other hubs, their tools and their events. */
   readonly outlook: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
-  /** What the mesh dropped or refused since the start, by reason. */
+  /** Counts of messages that the mesh has dropped or refused since the start, by reason. */
   readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
-  /** What people call devices and areas beside their names. */
+  /** Further names of devices and areas. */
   readonly homeNames: HomeNames;
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
@@ -79,22 +78,22 @@ export interface HttpApiCollaborators {
   readonly authorizer: Authorizer;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
-  /** For what is wrong with the certificate's files. */
+  /** Receives faults of the certificate's files. */
   readonly problems: Pick<HubProblems, 'raise'>;
   /** Signs with the hub's key, so that callers can know it before they send a token. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
   readonly logger: Logger;
-  /** For what outlives a restart. */
+  /** Holds what outlives a restart. */
   readonly store: KeyValueStore;
   readonly clock: Clock;
-  /** For the validity of certificates: never before what is known to have passed. */
+  /** The time for the validity of certificates; it never runs behind a time that is known to have passed. */
   readonly time: { now(): number };
 }
 
-/** Where the door listens; with `tls` other machines reach it, over TLS alone. */
+/** The listening address; with `tls` other machines reach it, over TLS alone. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
-  /** Another listener than a socket. */
+  /** Replaces the socket. */
   readonly openListener?: OpenListener;
 }
 
@@ -193,17 +192,17 @@ export class HttpApi implements Service {
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
-  /** Where the hub answers, once started. */
+  /** The address of the hub, once started. */
   get url(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
   }
 
-  /** Where this machine itself reaches it: in clear, on a loopback address. */
+  /** The address for programs on this machine: in clear, on a loopback address. */
   get localUrl(): string {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }
 
-  /** Which events somebody may hear, whatever door or hub asks for them. */
+  /** Returns the filter of the events that a principal may receive, over HTTP, MCP and the mesh alike. */
   eventFilter(principal: Principal): (event: HubEvent) => boolean {
     return (event) => this.#audience.mayHear(event, principal);
   }
@@ -220,7 +219,7 @@ export class HttpApi implements Service {
     this.#collaborators.logger.info('http.listening', { url: this.url });
   }
 
-  /** Lets go of event listeners, then lets running requests end. */
+  /** Ends event streams, then waits for running requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed[Symbol.asyncDispose]();
     await this.#remote[Symbol.asyncDispose]();
@@ -231,7 +230,7 @@ export class HttpApi implements Service {
     this.#stopWatching = [];
   }
 
-  /** The owner is told of who guesses tokens, once for each source. */
+  /** Logs and reports each source that guesses tokens, once for each lockout. */
   #guessGuard(): TokenGuessLockout {
     const { clock, events, logger, metrics } = this.#collaborators;
     const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
@@ -300,7 +299,7 @@ export class HttpApi implements Service {
   }
 }
 
-/** A route that looks through all tools: it answers when those of the other hubs are known, or after some seconds. */
+/** Delays a route that lists all tools until those of the other hubs are known, by some seconds at most. */
 function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
   return {
     ...route,
@@ -311,21 +310,6 @@ function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined
   };
 }
 
-/** What the door opens to. */
-interface HttpServices {
-  readonly access: Auth;
-  readonly directory: DeviceDirectory;
-  readonly readings: ReadingStore;
-  readonly events: EventBus;
-  readonly homeNames: StoredHomeNames;
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly problems: HubProblems;
-}
-
-type GatewayWorkshop = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobs' | 'outlook' | 'capabilities' | 'pipeline' | 'usage'>;
-
 interface HttpInputs {
   readonly registrations: ToolRegistrar;
   readonly config: HubConfig;
@@ -334,53 +318,53 @@ interface HttpInputs {
   readonly openListener: OpenListener | undefined;
 }
 
-/** The HTTP interface of a hub, with the search, MCP and the page behind it. */
+/** Makes the HTTP API with search, MCP and page; not started. */
 export function openHttp(
-  ground: HttpServices,
-  workshop: GatewayWorkshop,
+  infrastructure: Infrastructure,
+  services: ToolServices,
   { config, health, meshDrops, registrations, openListener }: HttpInputs,
 ): HttpApi {
-  const { access, directory, homeNames } = ground;
+  const { auth, directory, homeNames } = infrastructure;
   return new HttpApi(
     {
-      pipeline: workshop.pipeline,
-      usage: workshop.usage,
-      registry: workshop.registry,
-      tools: workshop.tools,
-      outlook: workshop.outlook,
-      validator: workshop.validator,
-      jobs: workshop.jobs,
-      capabilities: workshop.capabilities,
+      pipeline: services.pipeline,
+      usage: services.usage,
+      registry: services.registry,
+      tools: services.tools,
+      outlook: services.outlook,
+      validator: services.validator,
+      jobs: services.jobs,
+      capabilities: services.capabilities,
       registrations,
       directory,
       homeNames,
-      readings: ground.readings,
-      events: ground.events,
-      problems: ground.problems,
-      logger: ground.logger,
-      store: ground.store,
-      clock: ground.clock,
+      readings: infrastructure.readings,
+      events: infrastructure.events,
+      problems: infrastructure.problems,
+      logger: infrastructure.logger,
+      store: infrastructure.store,
+      clock: infrastructure.clock,
       search: new LexicalToolSearch({ names: homeNames, device: (id) => directory.get(id as DeviceId) }),
       entities: new LexicalEntitySearch(homeNames),
-      authenticator: access.authenticator,
-      authorizer: access.authorizer,
-      signChallenge: (statement) => sign(null, statement, access.key.privateKey),
+      authenticator: auth.authenticator,
+      authorizer: auth.authorizer,
+      signChallenge: (statement) => sign(null, statement, auth.key.privateKey),
       metrics: new MetricRegistry(),
       meshDrops,
       health: { health },
-      time: access.time,
+      time: auth.time,
     },
     listenOptions(config, openListener),
   );
 }
 
-/** Other machines are let in over TLS alone; on a loopback address the owner may want it too. */
+/** Other machines connect over TLS alone; on a loopback address TLS is optional. */
 function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };
 }
 
-/** The MCP door with all its parts. They are loaded when the first client comes, as the SDK is. */
+/** Makes the MCP endpoint. Its features and the SDK are loaded when the first client connects. */
 function openMcp(parts: McpParts & McpEndpointCollaborators): McpEndpoint {
   return new McpEndpoint(parts, {
     version: () => parts.health.health().version,

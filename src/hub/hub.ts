@@ -34,24 +34,24 @@ import { authTools, openToolServices, type ToolServices } from './tool-services.
 
 const DRAIN_MS = 10_000;
 
-/** How a hub runs. */
+/** The options of a hub. */
 export interface HubOptions {
   readonly config: HubConfig;
   /** Version that the hub reports to clients and other hubs. */
   readonly version: string;
-  /** What stands for the hub's sockets. */
+  /** Replaces the hub's sockets, in tests. */
   readonly network?: HubNetwork;
-  /** Tools of the program around the hub. They are there from the first call on, also without `tools.dynamic_registration`. */
+  /** Tools of the program around the hub. The first call finds them, also without `tools.dynamic_registration`. */
   readonly tools?: readonly AnyTool[];
 }
 
-/** How requests and other hubs reach a hub that has no sockets of its own. */
+/** Replaces the HTTP listener and the engine of the mesh. */
 export interface HubNetwork {
   readonly openListener: OpenListener;
   readonly openEngine: OpenMeshEngine;
 }
 
-/** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
+/** One hub: creates all parts, passes each its collaborators, starts them in order and stops them in reverse. */
 export class Hub implements Service {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -63,7 +63,7 @@ export class Hub implements Service {
   #health: HealthReport;
   #pipeline: CallPipeline | undefined;
   #orchestrator: ToolOrchestrator | undefined;
-  #gateway: HttpApi | undefined;
+  #http: HttpApi | undefined;
   #mesh: MeshService | undefined;
 
   constructor(collaborators: { readonly clock: Clock; readonly logger: Logger }, options: HubOptions) {
@@ -75,23 +75,23 @@ export class Hub implements Service {
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
-  /** Where the hub answers, once started. */
+  /** The address of the hub, once started. */
   get url(): string {
-    return this.#gateway?.url ?? '';
+    return this.#http?.url ?? '';
   }
 
-  /** Where this machine itself reaches it in clear, once started. */
+  /** The address in clear for programs on this machine, once started. */
   get localUrl(): string {
-    return this.#gateway?.localUrl ?? '';
+    return this.#http?.localUrl ?? '';
   }
 
-  /** The tools for a program that runs the hub inside itself; CONFLICT before the hub has started. */
+  /** The tools, for a program that runs the hub inside itself. Throws CONFLICT before the hub has started. */
   get orchestrator(): ToolOrchestrator {
     if (this.#orchestrator) return this.#orchestrator;
     throw new AtmoError('CONFLICT', 'The hub has not started yet; wait for start() before you use its tools');
   }
 
-  /** CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; nothing runs on after a failure. */
+  /** Rejects with CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; all parts are stopped then. */
   async start(): Promise<void> {
     try {
       await this.#startParts();
@@ -102,77 +102,77 @@ export class Hub implements Service {
   }
 
   async #startParts(): Promise<void> {
-    this.#tellMissingPlaces();
+    this.#reportMissingPaths();
     const mesh = () => this.#mesh?.ports();
-    const ground = await openInfrastructure(
+    const infrastructure = await openInfrastructure(
       { clock: this.#clock, logger: this.#logger, problems: this.#problems, mesh },
       this.#config,
       this.#stack,
     );
-    this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const workshop = await openToolServices(ground, this.#config, this.#stack);
-    this.#pipeline = workshop.pipeline;
+    this.#health = { ...this.#health, nodeId: infrastructure.auth.key.hubId, startedAtMs: this.#clock.now() };
+    const services = await openToolServices(infrastructure, this.#config, this.#stack);
+    this.#pipeline = services.pipeline;
     this.#orchestrator = new ToolOrchestrator(
       {
-        pipeline: workshop.pipeline,
-        registry: workshop.registry,
-        tools: workshop.tools,
-        capabilities: workshop.capabilities,
-        authenticator: ground.access.authenticator,
+        pipeline: services.pipeline,
+        registry: services.registry,
+        tools: services.tools,
+        capabilities: services.capabilities,
+        authenticator: infrastructure.auth.authenticator,
       },
-      { orchestratorId: ground.access.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
+      { orchestratorId: infrastructure.auth.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
     );
-    this.#registerAll(workshop.registry, [
+    this.#registerAll(services.registry, [
       ...basicTools,
-      ...jobTools(workshop.jobs),
+      ...jobTools(services.jobs),
       ...sensorTools({
-        readings: ground.readings,
-        directory: ground.directory,
-        homeNames: ground.homeNames,
-        authorizer: ground.access.authorizer,
+        readings: infrastructure.readings,
+        directory: infrastructure.directory,
+        homeNames: infrastructure.homeNames,
+        authorizer: infrastructure.auth.authorizer,
       }),
     ]);
-    this.#registerAll(workshop.registry, authTools(ground, workshop, this.#config));
-    const { room } = ground;
+    this.#registerAll(services.registry, authTools(infrastructure, services, this.#config));
+    const { matter } = infrastructure;
     const { profilesDir, stateDir } = this.#config;
-    const takenOf = acceptedTextsInStore(ground.store, stateDir);
-    if (room) await openDevices(ground, workshop, { room, profilesDir, takenOf, stack: this.#stack });
-    await openSensors(ground, workshop.registry, { config: this.#config.sensors, stack: this.#stack });
+    const takenOf = acceptedTextsInStore(infrastructure.store, stateDir);
+    if (matter) await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack });
+    await openSensors(infrastructure, services.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
-    await openConnectors(ground, workshop, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
-    for (const tool of this.#ownTools) registerAnyTool(workshop.registry, tool);
-    const registrations = await openRegistration(ground, workshop, { config: this.#config, programs, stack: this.#stack });
-    const runner = await this.#startAgents(ground, workshop);
-    for (const part of [registrations, runner]) workshop.nameUses.add(() => part.referringTexts());
-    this.#warnOfUnknownNames(workshop.registry);
-    const gateway = openHttp(ground, workshop, {
+    await openConnectors(infrastructure, services, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
+    for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
+    const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
+    const runner = await this.#startAgents(infrastructure, services);
+    for (const part of [registrations, runner]) services.nameUses.add(() => part.referringTexts());
+    this.#warnOfUnknownNames(services.registry);
+    const http = openHttp(infrastructure, services, {
       config: this.#config,
       health: () => this.#healthNow(),
       meshDrops: () => this.#mesh?.drops() ?? {},
       registrations,
       openListener: this.#network?.openListener,
     });
-    this.#gateway = gateway;
-    this.#mesh = this.#makeMesh(ground, workshop, gateway);
-    this.#registerAll(workshop.registry, meshTools(this.#mesh));
-    const { authenticator } = ground.access;
-    // What still runs for guests from a hub that was sent away has to end.
-    ground.access.membership.membership.onLost(() => workshop.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
-    await this.#stack.start(gateway);
+    this.#http = http;
+    this.#mesh = this.#makeMesh(infrastructure, services, http);
+    this.#registerAll(services.registry, meshTools(this.#mesh));
+    const { authenticator } = infrastructure.auth;
+    // Calls for guests from a hub that was revoked end.
+    infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
+    await this.#stack.start(http);
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }
 
-  /** What the owner named and is not there must not read as if nothing had been named. */
-  #tellMissingPlaces(): void {
+  /** Reports files and folders that the configuration names and that do not exist. */
+  #reportMissingPaths(): void {
     for (const problem of missingPaths(this.#config)) {
       this.#logger.warn('config.missing', { problem });
       this.#problems.raise(problem, `${problem}; make it or take the key out, then restart the hub`);
     }
   }
 
-  /** Takes no new calls, lets running ones end, then stops everything in reverse. */
+  /** Refuses new calls, waits for running ones, then stops all parts in reverse. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#health = { ...this.#health, status: 'stopping' };
     const drained = this.#pipeline?.drain(DRAIN_MS);
@@ -182,18 +182,15 @@ export class Hub implements Service {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #startAgents(
-    { events, readings, store, directory: devices, access }: Infrastructure,
-    workshop: ToolServices,
-  ): Promise<AgentRunner> {
+  async #startAgents({ events, readings, store, directory: devices, auth }: Infrastructure, services: ToolServices): Promise<AgentRunner> {
     const runner = new AgentRunner({
-      outlook: workshop.outlook,
-      validator: workshop.validator,
-      pipeline: workshop.pipeline,
-      tokens: access.tokens,
-      authorizer: access.authorizer,
-      time: access.time,
-      registry: workshop.tools,
+      outlook: services.outlook,
+      validator: services.validator,
+      pipeline: services.pipeline,
+      tokens: auth.tokens,
+      authorizer: auth.authorizer,
+      time: auth.time,
+      registry: services.tools,
       clock: this.#clock,
       logger: this.#logger,
       events,
@@ -201,12 +198,12 @@ export class Hub implements Service {
       store,
       devices,
     });
-    this.#registerAll(workshop.registry, agentTools(runner));
+    this.#registerAll(services.registry, agentTools(runner));
     await this.#stack.start(runner);
     return runner;
   }
 
-  /** Devices may bring a tool of the name later, so it is no mistake for sure. */
+  /** Warns only: a device may bring a tool of the name later. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };
@@ -215,31 +212,31 @@ export class Hub implements Service {
     }
   }
 
-  #makeMesh(ground: Infrastructure, workshop: ToolServices, gateway: HttpApi): MeshService {
-    const { access, directory: devices, events, store } = ground;
-    const { registry, capabilities, validator, pipeline, jobStore } = workshop;
+  #makeMesh(infrastructure: Infrastructure, services: ToolServices, http: HttpApi): MeshService {
+    const { auth, directory: devices, events, store } = infrastructure;
+    const { registry, capabilities, validator, pipeline, jobStore } = services;
     const hub: MeshHub = {
       clock: this.#clock,
       logger: this.#logger.child({ module: 'mesh' }),
       events,
       store,
-      time: access.time,
-      audit: access.audit,
+      time: auth.time,
+      audit: auth.audit,
       registry,
       devices,
       validator,
       pipeline,
       jobStore,
       capabilities: () => capabilities.list(devices, () => false),
-      isOnline: () => workshop.networkRoutes.isOnline(),
-      authority: access.tokens,
-      validity: access.authenticator,
-      tokens: access.meshTokens,
-      revocations: access.revocations,
-      visibleEvents: (principal: Principal) => gateway.eventFilter(principal),
+      isOnline: () => services.networkRoutes.isOnline(),
+      authority: auth.tokens,
+      validity: auth.authenticator,
+      tokens: auth.meshTokens,
+      revocations: auth.revocations,
+      visibleEvents: (principal: Principal) => http.eventFilter(principal),
     };
     const { version } = this.#health;
-    const { key, membership } = access;
+    const { key, membership } = auth;
     const { mesh } = this.#config;
     const openEngine = this.#network?.openEngine ?? libp2pEngines(mesh, this.#clock);
     return new MeshService({ hub, membership, openEngine: (gate, role) => openEngine(key, gate, role) }, { ...mesh, version });
@@ -256,7 +253,7 @@ export class Hub implements Service {
   }
 }
 
-/** What the file system said of a file that no part expected to fail, with that file's name. */
+/** Turns an error of the file system that no part has handled into STORAGE_FAILED with the name of the file. */
 function namedError(error: unknown, stateDir: string): unknown {
   const path = error instanceof Error && 'path' in error ? String(error.path) : stateDir;
   return toStorageError(error, path);

@@ -21,7 +21,7 @@ import type { HubConfig } from './config/config.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What stands before any tool or device does. */
+/** The parts that exist before any tool or device. */
 export interface Infrastructure {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,14 +30,14 @@ export interface Infrastructure {
   readonly store: StateStore;
   readonly readings: HistoryStore;
   /** Absent without Matter. */
-  readonly room: DeviceSource | undefined;
-  /** Those of Matter and of the board. */
+  readonly matter: DeviceSource | undefined;
+  /** The devices of Matter and of the board. */
   readonly directory: DeviceDirectory;
   readonly boardDevices: BoardDevices;
   readonly homeNames: StoredHomeNames;
-  /** Which device has which name. */
+  /** The names of device tools, and the device that has each. */
   readonly deviceNames: DeviceNameRegistry;
-  readonly access: Auth;
+  readonly auth: Auth;
   /** The mesh, while the hub is in one. */
   readonly mesh: () => MeshPorts | undefined;
 }
@@ -49,7 +49,7 @@ interface InfrastructureInputs {
   readonly mesh: () => MeshPorts | undefined;
 }
 
-/** Opens the state directory with all that is kept there, the fabric, and what decides about calls. CONFLICT, STORAGE_FAILED. */
+/** Opens the state directory with its databases, the Matter fabric and the parts of `Auth`. Rejects with CONFLICT or STORAGE_FAILED. */
 export async function openInfrastructure(
   { clock, logger, problems, mesh }: InfrastructureInputs,
   config: HubConfig,
@@ -69,7 +69,7 @@ export async function openInfrastructure(
   const readings = new HistoryStore(journal, { ...places, retentionMs });
   await stack.start(readings);
   const takenOf = acceptedTextsInStore(store, config.stateDir);
-  const room = await openMatter(
+  const matter = await openMatter(
     {
       clock,
       logger,
@@ -83,7 +83,7 @@ export async function openInfrastructure(
     directory.matter,
   );
   const boardDevices = new BoardDevices(journal);
-  const devices = new CombinedDirectory([room?.directory ?? NO_DEVICES, boardDevices]);
+  const devices = new CombinedDirectory([matter?.directory ?? NO_DEVICES, boardDevices]);
   const deviceNames = new DeviceNameRegistry(store);
   const homeNames = new StoredHomeNames(store, deviceNames);
   const shared = {
@@ -98,7 +98,7 @@ export async function openInfrastructure(
     devicesElsewhere: new RemoteDeviceGroups(mesh),
   };
   const settings = { ...config, stateDir: directory.root };
-  const access = await openAuth(shared, settings, stack);
+  const auth = await openAuth(shared, settings, stack);
   return {
     clock,
     logger,
@@ -106,12 +106,12 @@ export async function openInfrastructure(
     problems,
     store,
     readings,
-    room,
+    matter,
     directory: devices,
     boardDevices,
     homeNames,
     deviceNames,
-    access,
+    auth,
     mesh,
   };
 }
@@ -121,7 +121,7 @@ interface MatterCollaborators extends StorageServices {
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** Loaded on demand: a hub without devices is 100 MB smaller. */
+/** Loads Matter on demand: a hub without it takes 100 MB less memory. */
 async function openMatter(
   { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
   { isEnabled, ...matter }: HubConfig['matter'],

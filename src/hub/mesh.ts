@@ -7,7 +7,7 @@ import type { HubConfig } from './config/config.ts';
 
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
-/** Makes an engine that is not started yet for the hub with this key; `member` listens where the owner says, `guest` only connects. */
+/** Makes an engine that is not started yet for the hub with this key; a `member` listens at the configured address, a `guest` only connects. */
 export type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 
 /** Makes engines of libp2p, which is loaded once the hub is a member or joins: it costs 25 MB bundled. */

@@ -9,7 +9,7 @@ import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Calls are drained within 10 s and matter.js closes within a second; what then still hangs is not waited for. */
+/** Calls are drained within 10 s and matter.js closes within a second; after this time the process ends with what still hangs. */
 const STOP_LIMIT_MS = 20_000;
 
 /** A hub that can be started, with its addresses once it has started. */
@@ -39,7 +39,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
     logger = loggerOf(config.log);
     const problem = config.problem();
     if (problem !== undefined) logger.error('config.refused', { reason: problem });
-    // At a terminal the signal says that it is gone.
+    // At a terminal the signal means that the terminal has closed.
     if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
     const hub = makeHub({ clock: systemClock, logger }, { config, version: packageVersion() });
@@ -67,7 +67,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
   }
 }
 
-/** A file with mistakes is told and changes nothing. */
+/** A file with mistakes is logged and changes nothing. */
 function reload(config: LiveConfig, logger: Logger): void {
   try {
     const { applied, needsRestart } = config.reload();

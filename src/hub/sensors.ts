@@ -13,33 +13,35 @@ import type { BoardDevices } from '../sensors/sensor-registry.ts';
 import type { SensorSource } from '../sensors/sensor-source.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 
-/** What the board's sensors and outputs are made from. */
+/** The parts of the hub that sensors and outputs of the board need. */
 export interface SensorCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly readings: ReadingStore;
-  /** Where meters on GPIO lines keep their counts. */
+  /** Holds the counts of meters on GPIO lines. */
   readonly store: KeyValueStore;
   readonly boardDevices: BoardDevices;
   readonly homeNames: AreaChanges;
 }
 
-/** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
+/** Starts to read the board's sensors; the kernel may add and remove some at any time. Rejects with CONFIG_INVALID. */
 export async function openSensors(
-  ground: SensorCollaborators,
+  collaborators: SensorCollaborators,
   registry: ToolRegistry,
   { config, stack }: { readonly config: SensorsConfig; readonly stack: ServiceStack },
 ): Promise<void> {
-  const { clock, events, readings, store, homeNames } = ground;
-  const logger = ground.logger.child({ module: 'sensors' });
+  const { clock, events, readings, store, homeNames } = collaborators;
+  const logger = collaborators.logger.child({ module: 'sensors' });
   const sources: SensorSource[] = [...kernelSources(clock, config.sysfs)];
   if (Object.keys(config.serial).length > 0) sources.push(await openSerialSource(clock, config, stack));
   if (config.gpio) sources.push(await openGpioSource({ clock, logger, events, readings, store, homeNames, registry }, config.gpio, stack));
-  await stack.start(new BoardSensors({ clock, logger, events, readings, sources, devices: ground.boardDevices, areas: homeNames }, config));
+  await stack.start(
+    new BoardSensors({ clock, logger, events, readings, sources, devices: collaborators.boardDevices, areas: homeNames }, config),
+  );
 }
 
-/** Loaded where the owner has an instrument on a serial port. */
+/** Is loaded only where the configuration has an instrument on a serial port. */
 async function openSerialSource(clock: Clock, config: SensorsConfig, stack: ServiceStack): Promise<SensorSource> {
   const [{ SerialSource }, { serialPorts }] = await Promise.all([
     import('../sensors/serial/serial-source.ts'),
@@ -50,20 +52,20 @@ async function openSerialSource(clock: Clock, config: SensorsConfig, stack: Serv
   return source;
 }
 
-type LinesGround = Omit<SensorCollaborators, 'boardDevices'> & { readonly registry: ToolRegistry };
+type GpioCollaborators = Omit<SensorCollaborators, 'boardDevices'> & { readonly registry: ToolRegistry };
 
-/** Loaded where the owner has something on the board's GPIO lines; its outputs are tools. */
-async function openGpioSource(ground: LinesGround, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
+/** Is loaded only where the configuration has GPIO lines; each output becomes a tool. */
+async function openGpioSource(collaborators: GpioCollaborators, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
   const { openGpio } = await import('../sensors/gpio/gpio-board.ts');
-  const { service, source, tools } = openGpio(ground, config);
-  stack.own(registerOutputTools(ground, tools));
+  const { service, source, tools } = openGpio(collaborators, config);
+  stack.own(registerOutputTools(collaborators, tools));
   await stack.start(service);
   return source;
 }
 
-/** Registers the tools of the outputs, and those again whose room has another name. */
+/** Registers the tools of the outputs, and again those whose area has been renamed. */
 function registerOutputTools(
-  { registry, homeNames }: Pick<LinesGround, 'registry' | 'homeNames'>,
+  { registry, homeNames }: Pick<GpioCollaborators, 'registry' | 'homeNames'>,
   tools: OpenGpio['tools'],
 ): AsyncDisposable {
   const register = () => {

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 
-/** Sends one datagram to a unix socket; throws when that fails. */
+/** Sends one datagram to a unix socket. Throws when the system refuses it. */
 export type DatagramSender = (socketName: string, payload: Buffer) => void;
 
 interface NotifyEnvironment {
@@ -11,7 +11,7 @@ interface NotifyEnvironment {
   readonly WATCHDOG_PID?: string | undefined;
 }
 
-/** Tells systemd how the hub is (sd_notify(3)). Does nothing where no NOTIFY_SOCKET is set; a failure is logged, never thrown. */
+/** Reports the state of the hub to systemd (sd_notify(3)). Does nothing without NOTIFY_SOCKET; a failure is logged, never thrown. */
 export class ServiceManager {
   readonly #environment: NotifyEnvironment;
   readonly #logger: Logger;
@@ -24,7 +24,7 @@ export class ServiceManager {
     this.#send = send;
   }
 
-  /** Milliseconds within which systemd wants to hear from this process; undefined when it does not watch it. */
+  /** Milliseconds within which systemd expects a message of this process; undefined when its watchdog is off. */
   get watchdogMs(): number | undefined {
     const { WATCHDOG_USEC, WATCHDOG_PID } = this.#environment;
     if (WATCHDOG_PID !== undefined && WATCHDOG_PID !== String(process.pid)) return undefined;
@@ -32,22 +32,22 @@ export class ServiceManager {
     return Number.isSafeInteger(microseconds) && microseconds > 0 ? microseconds / 1000 : undefined;
   }
 
-  /** The hub answers calls. */
+  /** Reports that the hub answers calls. */
   ready(status: string): Promise<void> {
     return this.#notify(`READY=1\nSTATUS=${oneLine(status)}`);
   }
 
-  /** The hub has begun to stop. */
+  /** Reports that the hub has begun to stop. */
   stopping(): Promise<void> {
     return this.#notify('STOPPING=1');
   }
 
-  /** One line that `systemctl status` shows. */
+  /** Sets the line that `systemctl status` shows. */
   status(text: string): Promise<void> {
     return this.#notify(`STATUS=${oneLine(text)}`);
   }
 
-  /** Proof of life, wanted at least every `watchdogMs`. */
+  /** Feeds the watchdog; due at least every `watchdogMs`. */
   alive(): Promise<void> {
     return this.#notify('WATCHDOG=1');
   }
@@ -71,15 +71,15 @@ function oneLine(text: string): string {
 
 interface WatchdogParts {
   readonly manager: ServiceManager;
-  /** True when the hub really answers; a rejection or no answer within the interval counts as no. */
+  /** Resolves with true when the hub answers; a rejection or no answer within the interval counts as false. */
   readonly isAlive: () => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Feeds systemd's watchdog, but only after a liveness check said yes. A hub that hangs stops feeding, and systemd
- * restarts it. Does nothing when systemd does not watch this process.
+ * Feeds systemd's watchdog after each liveness check that succeeds, so that systemd restarts a hub that hangs. Does nothing when the
+ * watchdog is off.
  */
 export class Watchdog implements Service {
   readonly #parts: WatchdogParts;
@@ -129,7 +129,7 @@ export class Watchdog implements Service {
   }
 }
 
-/** A liveness check that asks the hub's own health page over the network stack: true when it answers 200. */
+/** Returns a liveness check that requests the hub's health page over the network stack. */
 export function answersHttp(url: string, timeoutMs: number): () => Promise<boolean> {
   return async () => {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });

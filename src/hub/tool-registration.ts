@@ -23,54 +23,54 @@ import type { Auth } from './auth.ts';
 import type { HubConfig } from './config/config.ts';
 import type { ToolServices } from './tool-services.ts';
 
-/** What `source: builtin:<module>` of a tool manifest may name. */
+/** The modules that `source: builtin:<module>` of a tool manifest can name. */
 const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);
 
-/** What registered tools are made from. */
+/** The parts of the hub that registration needs. */
 export interface RegistrationCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   readonly store: KeyValueStore;
-  readonly access: Auth;
+  readonly auth: Auth;
   readonly deviceNames: Pick<DeviceNameRegistry, 'holderOf'>;
 }
 
 interface RegistrationOptions {
   readonly config: HubConfig;
-  /** Where the programs of tools run. */
+  /** Runs the programs of tools. */
   readonly programs: ProgramSandbox;
   readonly stack: ServiceStack;
 }
 
 /**
- * Registers the owner's own tools, what the hub starts with, what was registered before it stopped, and the tools that register
- * more. A mistake in a file of the owner costs the tool that it is about, and is reported.
+ * Registers the tools of the owner's manifest, those of the bootstrap file, those that were registered before the last stop, and the
+ * tools that register others. A mistake in a file of the owner leaves out the tool concerned and is reported.
  */
 export async function openRegistration(
-  ground: RegistrationCollaborators,
-  workshop: ToolServices,
+  collaborators: RegistrationCollaborators,
+  services: ToolServices,
   { config: { tools, sensors, stateDir }, programs, stack }: RegistrationOptions,
 ): Promise<ToolRegistrar> {
-  const report = reportTo(ground);
+  const report = reportTo(collaborators);
   const reserved = new ReservedNames();
-  const takenOf = acceptedTextsInStore(ground.store, stateDir);
-  await loadOwnTools(ground, workshop.registry, { tools, programs, takenOf, report, reserved });
-  const { access, deviceNames } = ground;
+  const takenOf = acceptedTextsInStore(collaborators.store, stateDir);
+  await loadOwnTools(collaborators, services.registry, { tools, programs, takenOf, report, reserved });
+  const { auth, deviceNames } = collaborators;
   const isClaimed = (name: string) => deviceNames.holderOf(name) !== undefined;
-  const records = new ToolRecordStore(ground);
+  const records = new ToolRecordStore(collaborators);
   const isReserved = (name: string) => reserved.has(name);
   const registrar = new ToolRegistrar(
     {
-      registry: workshop.registry,
-      tools: workshop.tools,
-      validator: workshop.validator,
-      authorizer: access.authorizer,
+      registry: services.registry,
+      tools: services.tools,
+      validator: services.validator,
+      authorizer: auth.authorizer,
       records,
-      pipeline: workshop.pipeline,
-      clock: ground.clock,
-      logger: ground.logger,
+      pipeline: services.pipeline,
+      clock: collaborators.clock,
+      logger: collaborators.logger,
       isClaimed,
       isReserved,
       programs,
@@ -78,14 +78,14 @@ export async function openRegistration(
     tools.allowedPermissions ? { allowed: tools.allowedPermissions } : {},
   );
   const seed = new SeedDiscovery({
-    registry: workshop.registry,
+    registry: services.registry,
     registrar,
-    nucleus: [...basicTools, ...toolsOfBoard(workshop.registry.all())],
+    nucleus: [...basicTools, ...toolsOfBoard(services.registry.all())],
     probe: () => probeBoard(sensors.sysfs),
     parts: () => boardParts(),
     bootstrap: () => {
       const file = readFirstRecordFile(tools.bootstrapFiles, { takenOf });
-      warnOfStaleFile(ground, 'tools to start with', file);
+      warnOfStaleFile(collaborators, 'tools to start with', file);
       return file;
     },
     report,
@@ -96,9 +96,9 @@ export async function openRegistration(
   for (const tool of registrationTools({
     registrar,
     discover: () => seed.discover(),
-    obstacleTo: (tool) => workshop.pipeline.obstacleTo(tool),
+    obstacleTo: (tool) => services.pipeline.obstacleTo(tool),
   }))
-    workshop.registry.register(tool);
+    services.registry.register(tool);
   await seed.discover();
   registrar.restore();
   return registrar;
@@ -112,22 +112,22 @@ interface OwnTools {
   readonly reserved: ReservedNames;
 }
 
-/** Registers the tools of the manifest; what it cannot have is left out and reported. */
+/** Registers the tools of the manifest. Tools with a mistake are left out and reported. */
 async function loadOwnTools(
-  ground: RegistrationCollaborators,
+  collaborators: RegistrationCollaborators,
   registry: ToolRegistry,
   { tools: { manifestFile, plugins }, programs, takenOf, report, reserved }: OwnTools,
 ): Promise<void> {
-  const { clock } = ground;
+  const { clock } = collaborators;
   const sources = { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins, programs, scripts: new ScriptWorkerPool({ clock }), takenOf };
   const { leftOut, changedPlugins, records, ...file } = await loadManifest(manifestFile, sources, (tool) => registry.register(tool));
-  warnOfStaleFile(ground, 'manifest of tools', file);
+  warnOfStaleFile(collaborators, 'manifest of tools', file);
   reserved.reserve('manifest', records);
-  for (const plugin of changedPlugins) warnOfChangedPlugin(ground, plugin);
+  for (const plugin of changedPlugins) warnOfChangedPlugin(collaborators, plugin);
   report(leftOut);
 }
 
-/** Tells the owner that a file does not count, and what was taken of it last does. */
+/** Reports a file with mistakes, whose last version without any stays in force. */
 function warnOfStaleFile(
   { logger, events, problems }: Pick<RegistrationCollaborators, 'logger' | 'events' | 'problems'>,
   subject: string,
@@ -143,7 +143,7 @@ function warnOfStaleFile(
   events.emit('hub.warning', 'tools', { warning: 'tools.refused', reason });
 }
 
-/** Whoever updates a plugin knows of it; whoever did not is to learn of it. */
+/** Warns the owner of changed files of a plugin: somebody else may have changed them. */
 function warnOfChangedPlugin(
   { logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>,
   { name, integrity }: Manifest['changedPlugins'][number],
@@ -155,7 +155,7 @@ function warnOfChangedPlugin(
 
 type Report = (leftOut: readonly SkippedRecord[]) => void;
 
-/** Tells the owner which of the owner's own tools the hub does without, and why. */
+/** Reports which of the owner's own tools are left out, and why. */
 function reportTo({ logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>): Report {
   return (leftOut) => {
     for (const { place, problem } of leftOut) {

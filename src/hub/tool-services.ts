@@ -34,46 +34,50 @@ import type { Auth } from './auth.ts';
 import { GPU, hasGpu, NetworkRoutes, OWN_CAPABILITIES } from './capabilities.ts';
 import type { HubConfig } from './config/config.ts';
 
-/** What the tools room needs of the rest of the hub. */
+/** The parts of the hub that the tool services need. */
 export interface ToolServiceCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
-  readonly access: Auth;
+  readonly auth: Auth;
   /** The mesh, while the hub is in one. */
   readonly mesh: () => MeshPorts | undefined;
 }
 
-/** Tools, and the one way to them. */
+/** The registry of tools and the pipeline of calls. */
 export interface ToolServices {
   readonly registry: ToolRegistry;
-  /** Those of the registry and of other hubs. */
+  /** The tools of the registry and of other hubs. */
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
   readonly jobs: JobDirectory;
-  /** Those of this hub alone. */
+  /** The jobs of this hub alone. */
   readonly jobStore: JobStore;
   readonly outlook: MeshProxy;
   readonly capabilities: CapabilityCatalogue;
-  /** What was written down with names of devices and tools. */
+  /** The texts in settings, tokens and rules that name devices, areas and tools. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
-  /** The calls of tools and of agents, counted. */
+  /** Counts the calls of tools and of agents. */
   readonly usage: UsageCounter;
-  /** Whether the hub has a network. */
+  /** Tells whether the hub has a network. */
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
 
 /** Opens a registry without tools yet and the pipeline of calls over it. */
-export async function openToolServices(ground: ToolServiceCollaborators, config: HubConfig, stack: ServiceStack): Promise<ToolServices> {
-  const { access, store, clock, logger, events } = ground;
+export async function openToolServices(
+  collaborators: ToolServiceCollaborators,
+  config: HubConfig,
+  stack: ServiceStack,
+): Promise<ToolServices> {
+  const { auth, store, clock, logger, events } = collaborators;
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
-  const outlook = new MeshProxy(ground.mesh);
+  const outlook = new MeshProxy(collaborators.mesh);
   const capabilities = new CapabilityCatalogue(registry);
   const networkRoutes = new NetworkRoutes(clock);
-  const self = ownCandidate({ id: access.key.hubId, name: config.mesh.name }, { capabilities, networkRoutes });
+  const self = ownCandidate({ id: auth.key.hubId, name: config.mesh.name }, { capabilities, networkRoutes });
   const known = new ToolDirectory({ registry, self, remote: outlook.tools, mesh: outlook.view });
   const jobStore = new JobStore({ store, clock, events });
   jobStore.recover();
@@ -85,9 +89,9 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
   const usage = new UsageCounter();
   await stack.start(new UsageWriter({ usage, store, clock, logger }));
   stack.own(registry);
-  const standstill = new StallDetector(clock);
-  await stack.start(standstill);
-  const nameUses = configuredNameUses(config, { access, clock });
+  const stallDetector = new StallDetector(clock);
+  await stack.start(stallDetector);
+  const nameUses = configuredNameUses(config, { auth, clock });
   const parts = {
     self,
     registry,
@@ -97,29 +101,29 @@ export async function openToolServices(ground: ToolServiceCollaborators, config:
     jobPlaces,
     outlook,
     usage,
-    standstill,
+    stallDetector,
   };
-  const pipeline = openPipeline(ground, parts, config);
-  access.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // Other hubs may say so too, and not each of them may end this token.
-  access.revocations.onRevoked((tokenId) => {
-    pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !access.authenticator.isStillValid(caller));
+  const pipeline = openPipeline(collaborators, parts, config);
+  auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
+  // Other hubs revoke tokens too, and not each of them may revoke this one.
+  auth.revocations.onRevoked((tokenId) => {
+    pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
   return { registry, tools: known, nameUses, validator, jobs, jobStore, outlook, capabilities, pipeline, usage, networkRoutes };
 }
 
-/** The names in the configuration, in tokens that still count and in the owner's rules. */
+/** Returns the names in the configuration, in valid tokens and in the owner's rules. */
 function configuredNameUses(
   { tools: { disabled, failOver, features }, roles, sensors }: HubConfig,
-  { access, clock }: Pick<ToolServiceCollaborators, 'access' | 'clock'>,
+  { auth, clock }: Pick<ToolServiceCollaborators, 'auth' | 'clock'>,
 ): NameReferences {
   const uses = new NameReferences();
   uses.add(() =>
     Object.entries(roles).map(([name, { permissions }]) => ({ kind: 'setting', id: `roles.${name}`, content: [...permissions] })),
   );
-  uses.add(() => access.rules.list().rules.map(({ name, when }) => ({ kind: 'rule', id: name, content: when })));
+  uses.add(() => auth.rules.list().rules.map(({ name, when }) => ({ kind: 'rule', id: name, content: when })));
   uses.add(() =>
-    access.tokens
+    auth.tokens
       .list()
       .filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs === undefined && expiresAtMs > clock.now())
       .map(({ agentId, permissions }) => ({ kind: 'token', id: agentId, content: [...permissions] })),
@@ -133,7 +137,7 @@ function configuredNameUses(
   return uses;
 }
 
-/** This hub for routing. What it has and whether it is online is read only for a tool that needs it. */
+/** Returns this hub as a candidate of routing. Capabilities and network are read only for a tool that needs them. */
 function ownCandidate(
   hub: Pick<RouteCandidate, 'id' | 'name'>,
   { capabilities, networkRoutes }: Pick<ToolServices, 'capabilities' | 'networkRoutes'>,
@@ -161,14 +165,14 @@ type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jo
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
   readonly jobPlaces: JobLocations;
-  readonly standstill: StallDetector;
+  readonly stallDetector: StallDetector;
 };
 
-function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
+function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
   const { tools, roles } = config;
-  const { access, store, clock, logger, events } = ground;
+  const { auth, store, clock, logger, events } = collaborators;
   const { disabled, failOver, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
-  const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
+  const roleOf = ({ token }: Principal) => token && auth.tokens.find(token.id)?.role;
   // An agent has the features of the role that its token was minted for.
   const featuresOf = (principal: Principal) => {
     const role = roleOf(principal);
@@ -179,24 +183,24 @@ function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, co
       registry: parts.registry,
       tools: parts.tools,
       validator: parts.validator,
-      authorizer: access.authorizer,
+      authorizer: auth.authorizer,
       clock,
-      standstill: parts.standstill,
+      standstill: parts.stallDetector,
       logger,
       events,
       self: parts.self,
       jobs: parts.jobStore,
       idempotency: new IdempotencyStore({ store, clock }),
-      audit: access.audit,
-      approvals: access.approvals,
-      rules: access.rules,
-      rateLimiter: access.rateLimiter,
+      audit: auth.audit,
+      approvals: auth.approvals,
+      rules: auth.rules,
+      rateLimiter: auth.rateLimiter,
       router: parts.outlook.router,
       jobPlaces: parts.jobPlaces,
       mesh: parts.outlook.view,
-      validity: access.authenticator,
-      time: access.time,
-      sealSecret: (value) => access.key.sealSecret(value),
+      validity: auth.authenticator,
+      time: auth.time,
+      sealSecret: (value) => auth.key.sealSecret(value),
       features: { required: features, granted: featuresOf },
       roleOf,
       process,
@@ -206,41 +210,41 @@ function openPipeline(ground: ToolServiceCollaborators, parts: PipelineParts, co
   );
 }
 
-interface AccessToolGround {
+interface AuthToolCollaborators {
   readonly clock: Clock;
   readonly store: StateStore;
   readonly readings: HistoryStore;
-  readonly access: Auth;
+  readonly auth: Auth;
   readonly directory: DeviceDirectory;
 }
 
-/** The tools with which people administer who may do what, and read what was done. */
+/** Returns the tools for approvals, tokens, rules, the audit log and the administration of the hub. */
 export function authTools(
-  ground: AccessToolGround,
+  collaborators: AuthToolCollaborators,
   { registry, tools, validator, pipeline }: Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'pipeline'>,
   { roles, stateDir, reload }: HubConfig,
 ): readonly RegisteredTool[] {
-  const { access, directory: devices } = ground;
-  const { audit, authorizer, rules, tokens, time } = access;
+  const { auth, directory: devices } = collaborators;
+  const { audit, authorizer, rules, tokens, time } = auth;
   return [
-    ...approvalTools(access),
+    ...approvalTools(auth),
     ...tokenTools({ tokens, roles }),
     ...auditTools(audit),
     ...replayTools({ log: audit, registry }),
     ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),
     ...clockTools(time),
-    rotateOwnerTool(access.credential),
+    rotateOwnerTool(auth.credential),
     sequenceTool(() => pipeline),
-    snapshotTool(databaseCopies(ground, stateDir)),
+    snapshotTool(databaseCopies(collaborators, stateDir)),
     ...(reload ? [reloadConfigTool(reload)] : []),
   ];
 }
 
-/** The journal last: what the state says of it, such as its head, is in it then. */
-function databaseCopies({ clock, store, readings, access }: AccessToolGround, stateDir: string): DatabaseCopies {
+/** The audit log is copied last, so that it contains the head that the copy of the state names. */
+function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },
     { name: 'state.db', snapshot: () => store.snapshot() },
-    { name: 'audit.db', snapshot: () => access.audit.snapshot() },
+    { name: 'audit.db', snapshot: () => auth.audit.snapshot() },
   ]);
 }

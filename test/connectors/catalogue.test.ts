@@ -62,22 +62,22 @@ const ownTools = [
 
 /** The tools of a hub with these connectors, at a door without a socket. */
 async function hubWith(connectors: object, missingProgram?: string) {
-  const room = makeGateway();
-  const { registry } = room;
+  const hub = makeGateway();
+  const { registry } = hub;
   const capabilities = new CapabilityCatalogue(registry);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
   for (const tool of ownTools) registry.register(tool);
   const stack = new ServiceStack();
-  const access = { key: { hubId: 'hub-1' } };
-  const ground = { ...room, access, directory: NO_DEVICES, logger: silentLogger } as unknown as Infrastructure;
-  await openConnectors(ground, { ...room, capabilities } as unknown as ToolServices, {
+  const auth = { key: { hubId: 'hub-1' } };
+  const infrastructure = { ...hub, auth, directory: NO_DEVICES, logger: silentLogger } as unknown as Infrastructure;
+  await openConnectors(infrastructure, { ...hub, capabilities } as unknown as ToolServices, {
     config: { ...loadConfig({}, join(folder, 'state')), connectors: messagesConfig(connectors) },
     env: { SLACK: 'xoxb-1' },
     programs: programsFake({ stdout: 'up 3 days' }, missingProgram),
     version: '1.0.0',
     stack,
   });
-  return { ...room, capabilities, stack };
+  return { ...hub, capabilities, stack };
 }
 
 const everything = await hubWith(EVERYTHING);

@@ -30,9 +30,9 @@ test('the tools of an output follow the name of its room at once, and start with
     const registry = new ToolRegistry({ validator: new SchemaValidator() });
     const boardDevices = new BoardDevices({ clock, events });
     const stack = new ServiceStack();
-    const ground = { clock, logger: silentLogger, events, readings: new KeptReadings(), store, boardDevices, homeNames };
+    const collaborators = { clock, logger: silentLogger, events, readings: new KeptReadings(), store, boardDevices, homeNames };
     const config = { discover: true, pollSeconds: 30, sysfs: '/nowhere', devices: {}, serial: {}, gpio: gpioConfig(LINES) };
-    await openSensors(ground, registry, { config: config as SensorsConfig, stack });
+    await openSensors(collaborators, registry, { config: config as SensorsConfig, stack });
     return { registry, stack };
   };
   const placeOf = (registry: ToolRegistry, name: string) => {

@@ -11,7 +11,7 @@ import { openToolServices } from '../../src/hub/tool-services.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'workshop-'));
+const dir = mkdtempSync(join(tmpdir(), 'services-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 const CONFIG = `
@@ -30,7 +30,7 @@ test('what names a room is found in settings, rules and tokens that still count,
   const clock = new ManualClock();
   const permissions = ['device:read:@area/winter-garden'];
   const tokenOf = (agentId: string, more = {}) => ({ agentId, permissions, expiresAtMs: clock.now() + 1, ...more });
-  const access = {
+  const auth = {
     key: { hubId: 'hub-1' },
     rules: { list: () => ({ rules: [{ name: 'quiet', when: { area: 'Winter garden' } }] }) },
     tokens: {
@@ -39,16 +39,16 @@ test('what names a room is found in settings, rules and tokens that still count,
     },
     revocations: { onRevoked: () => {} },
   } as unknown as Auth;
-  const ground = {
+  const collaborators = {
     clock,
-    access,
+    auth,
     logger: silentLogger,
     events: new EventBus('hub-1', clock),
     store: new MemoryKeyValueStore(clock),
     mesh: () => undefined,
   };
   await using stack = new ServiceStack();
-  const { nameUses } = await openToolServices(ground, loadConfig({}, dir), stack);
+  const { nameUses } = await openToolServices(collaborators, loadConfig({}, dir), stack);
   const isPlace = true;
   expect(nameUses.of({ areas: ['winter-garden'], texts: [], tools: [] })).toEqual([
     { kind: 'setting', id: 'roles.gardener', as: ['device:control:@area/winter-garden'] },

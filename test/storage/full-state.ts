@@ -64,7 +64,7 @@ export class FullState implements AsyncDisposable {
   readonly log: string[];
   readonly #dir: string;
   readonly #stack: ServiceStack;
-  readonly #ground: Infrastructure;
+  readonly #infrastructure: Infrastructure;
   readonly #tls: OwnCertificates;
   readonly #rootKey: SecretFile;
   readonly #matter: FabricStorage;
@@ -75,7 +75,7 @@ export class FullState implements AsyncDisposable {
   private constructor(parts: {
     dir: string;
     stack: ServiceStack;
-    ground: Infrastructure;
+    infrastructure: Infrastructure;
     problems: HubProblems;
     log: string[];
     tls: OwnCertificates;
@@ -89,7 +89,7 @@ export class FullState implements AsyncDisposable {
     this.#edited = parts.edited;
     this.#dir = parts.dir;
     this.#stack = parts.stack;
-    this.#ground = parts.ground;
+    this.#infrastructure = parts.infrastructure;
     this.problems = parts.problems;
     this.log = parts.log;
     this.#tls = parts.tls;
@@ -106,8 +106,8 @@ export class FullState implements AsyncDisposable {
     try {
       const settings = effectiveConfig({}, dir);
       const { config } = settings;
-      const ground = await openInfrastructure({ clock: systemClock, logger, problems, mesh: () => undefined }, config, stack);
-      const takenOf = acceptedTextsInStore(ground.store, dir);
+      const infrastructure = await openInfrastructure({ clock: systemClock, logger, problems, mesh: () => undefined }, config, stack);
+      const takenOf = acceptedTextsInStore(infrastructure.store, dir);
       const lists = [config.tools.manifestFile, ...config.tools.bootstrapFiles.slice(0, 1)].map((path) =>
         readRecordFile(path, { takenOf }),
       );
@@ -115,8 +115,8 @@ export class FullState implements AsyncDisposable {
       else settings.keep();
       for (const { stale } of lists) if (stale) problems.raise(stale.place, stale.problem);
       const names = lists.map(({ records }) => records.map(({ body }) => body.name));
-      ground.readings.describe(HALL, SENSOR);
-      const rules = ground.access.rules.list().rules.map(({ name }) => name);
+      infrastructure.readings.describe(HALL, SENSOR);
+      const rules = infrastructure.auth.rules.list().rules.map(({ name }) => name);
       const folders = [
         { path: config.profilesDir, ...readOwnProfiles({ path: config.profilesDir, takenOf }, () => profileCheck) },
         { path: config.matter.clusterModelsDir, ...readClusterModels(config.matter.clusterModelsDir, takenOf) },
@@ -128,7 +128,11 @@ export class FullState implements AsyncDisposable {
       const inFolders = folders.map(({ contents }) => contents.map((one) => ('content' in one ? one.content : one.toString())));
       const edited = JSON.stringify([config.tools.disabled, rules, ...names, ...inFolders]);
       const onLoss = (fault: string) => problems.raise('rag.db', fault);
-      const documents = new CollectionStore(join(dir, 'rag.db'), { maxParts: 100, anchor: anchorInStore(ground.store, 'rag.db'), onLoss });
+      const documents = new CollectionStore(join(dir, 'rag.db'), {
+        maxParts: 100,
+        anchor: anchorInStore(infrastructure.store, 'rag.db'),
+        onLoss,
+      });
       documents.check();
       stack.own({ [Symbol.asyncDispose]: async () => documents[Symbol.dispose]() });
       const onRepaired = repairReporter({ logger, problems });
@@ -145,7 +149,7 @@ export class FullState implements AsyncDisposable {
       const storage = openMatterDatabase(join(dir, 'matter', NODE_FOLDER, 'storage.db'), anchor);
       makeFabric(storage);
       matter.confirmFabric();
-      return new FullState({ dir, stack, ground, problems, log, tls, rootKey, matter, storage, edited, documents });
+      return new FullState({ dir, stack, infrastructure, problems, log, tls, rootKey, matter, storage, edited, documents });
     } catch (error) {
       await stack[Symbol.asyncDispose]();
       throw error;
@@ -168,19 +172,19 @@ export class FullState implements AsyncDisposable {
 
   /** A little of everything that a hub keeps. */
   async change(round: number): Promise<void> {
-    const { store, readings, access } = this.#ground;
+    const { store, readings, auth } = this.#infrastructure;
     for (const space of SPACES) {
       store.set(space, `new-${round}`, { round, text: `entry ${round} `.repeat(20) });
       store.set(space, 'same', { round });
       if (round > 1) store.delete(space, `new-${round - 1}`);
     }
-    access.revocations.revoke(String(round).padStart(32, '0'), systemClock.now() + HOUR_MS);
+    auth.revocations.revoke(String(round).padStart(32, '0'), systemClock.now() + HOUR_MS);
     store.set('approvals', 'asked', { state: round % 2 === 0 ? 'open' : 'used', round }, { ttlMs: HOUR_MS });
     store.set('mesh.revoked', `hub-${round}`, 'statement');
     readings.record(HALL, 20 + round, systemClock.now() - HOUR_MS + round * 1_000);
     readings.flush();
     const atMs = systemClock.now();
-    for (let n = 0; n < 5; n++) await access.audit.record({ kind: 'note', event: 'round', atMs, data: { round, n } });
+    for (let n = 0; n < 5; n++) await auth.audit.record({ kind: 'note', event: 'round', atMs, data: { round, n } });
     const parts = [{ text: `part ${round}`, vector: Float32Array.of(1, 0) }];
     this.#documents.put('home', { model: 'm', width: 2 }, [{ id: `document-${round}`, metadata: {}, parts }]);
     this.#put(`nodes.peer${round}`, 'cache', 'x'.repeat(300));
@@ -189,30 +193,23 @@ export class FullState implements AsyncDisposable {
 
   /** Copies of everything, as a hub makes them by and by. */
   async snapshot(): Promise<void> {
-    const { store, readings, access } = this.#ground;
-    for (const part of [store, readings, access.audit]) await part.snapshot();
+    const { store, readings, auth } = this.#infrastructure;
+    for (const part of [store, readings, auth.audit]) await part.snapshot();
     this.#matter.snapshot();
   }
 
   async content(): Promise<Content> {
-    const { store, readings, access } = this.#ground;
+    const { store, readings, auth } = this.#infrastructure;
     const entriesOf = (spaces: readonly string[]) => JSON.stringify(spaces.map((space) => store.entries(space)));
     const range = { sensor: HALL, startMs: 0, endMs: systemClock.now(), aggregation: 'none' } as const;
-    const { intact, problem } = await access.audit.verify();
-    const calls = access.audit.read({ limit: 1_000 }).filter(({ content }) => content.event === 'round');
+    const { intact, problem } = await auth.audit.verify();
+    const calls = auth.audit.read({ limit: 1_000 }).filter(({ content }) => content.event === 'round');
     const tls = this.#tls.current(systemClock.now());
     const fabric = this.#storage.prepare('SELECT context, key, value_json FROM kvstore ORDER BY context, key').all();
     const approver = existsSync(join(this.#dir, 'owner.key')) ? readFileSync(join(this.#dir, 'owner.key'), 'utf8') : '';
     const owner = readFileSync(join(this.#dir, 'owner.token'), 'utf8').trim();
     return {
-      identity: JSON.stringify([
-        access.key.hubId,
-        access.credential.matches(owner),
-        owner,
-        approver,
-        tls.chain,
-        readSecretFile(this.#rootKey),
-      ]),
+      identity: JSON.stringify([auth.key.hubId, auth.credential.matches(owner), owner, approver, tls.chain, readSecretFile(this.#rootKey)]),
       trust: entriesOf(ENDED_SPACES),
       state: entriesOf(SPACES),
       readings: JSON.stringify(readings.history(range)),

@@ -8,8 +8,8 @@ import { manifestEntries } from '../../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, filesOutsideState, type HubConfig, loadConfig, missingPaths } from './config.ts';
 
 /**
- * What a start would say of a configuration file, or of the one that it would read, and of the manifest of tools that it names. Code
- * that the manifest names is not loaded.
+ * Checks a configuration file, by default the one that a start would read, with the manifest of tools that it names, as a start does.
+ * Code that the manifest names is not loaded.
  */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
@@ -32,7 +32,7 @@ export async function checkConfigFile(env: Environment, given?: string): Promise
   }
 }
 
-/** A folder that agents or their programs have, as the configuration names it. */
+/** A folder of the configuration that agents or their programs can use. */
 interface ExposedFolder {
   readonly setting: string;
   readonly path: string;
@@ -40,9 +40,9 @@ interface ExposedFolder {
 }
 
 /**
- * CONFIG_INVALID where agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write the
- * code that the manifest names: what is there decides what the hub does and who may have it done. `manifest`: what counts of it,
- * where that is not what the file says.
+ * Throws CONFIG_INVALID where agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write
+ * the code that the manifest names: these files decide what the hub does and for whom. `manifest` is the one in force, where its file
+ * has mistakes.
  */
 export function requireProtectedFiles(
   config: HubConfig,
@@ -57,8 +57,8 @@ export function requireProtectedFiles(
     const folder = realPath(path);
     const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realPath(file), folder));
     if (held === undefined) continue;
-    const told = `${setting} opens ${path}, where ${held} lies, a file that the hub itself works with; move one of them elsewhere`;
-    throw new AtmoError('CONFIG_INVALID', told);
+    const problem = `${setting} opens ${path}, where ${held} lies, a file that the hub itself works with; move one of them elsewhere`;
+    throw new AtmoError('CONFIG_INVALID', problem);
   }
 }
 

@@ -22,7 +22,7 @@ export interface ConfiguredPath {
   readonly path: string;
 }
 
-/** What a token minted for a role may do. */
+/** The grants of a token that is minted for a role. */
 export interface RoleConfig {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -31,21 +31,21 @@ export interface RoleConfig {
   readonly features: readonly string[];
 }
 
-/** How the door speaks to other machines. */
+/** TLS towards other machines. */
 export interface TlsConfig {
-  /** Absent: TLS wherever the door listens on more than a loopback address. */
+  /** Absent: TLS unless the server listens on a loopback address. */
   readonly isEnabled?: boolean;
-  /** More names under which clients reach the hub. */
+  /** Further names under which clients reach the hub. */
   readonly names: readonly string[];
   /** The owner's own certificate. */
   readonly files?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
-/** Everything the owner can set; the file's keys are the members in snake_case. */
+/** All settings of the owner; the keys of the file are the members in snake_case. */
 export interface HubConfig {
-  /** Reads the file again; absent where the configuration comes from a program. CONFIG_INVALID changes nothing. */
+  /** Reads the file again; throws CONFIG_INVALID and changes nothing when it has mistakes. Absent for a configuration of a program. */
   reload?(): ConfigReload;
-  /** Why the settings are not those of the file, but those that were taken of it last; undefined when they are the same. */
+  /** Returns why the settings are those of the last valid file and not of the present one; undefined when they are the same. */
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
@@ -63,12 +63,12 @@ export interface HubConfig {
   };
   readonly tools: {
     readonly manifestFile: string;
-    /** The first of these that is there has tools to register at each start. */
+    /** Files with tools to register at each start; the first one that exists counts. */
     readonly bootstrapFiles: readonly [string, ...string[]];
-    /** Grants that cover what registered tools may need; everything but administration when absent. */
+    /** Upper limit of the permissions of registered tools; all but administration when absent. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
-    /** Tools whose calls may go to another hub when what they need cannot be reached from this one. */
+    /** Tools whose calls go to another hub when their service cannot be reached from this one. */
     readonly failOver: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
@@ -76,13 +76,13 @@ export interface HubConfig {
     readonly maxCallsPerSession: number;
     /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
     readonly maxParamsBytes: number;
-    /** For tools that state none of their own. */
+    /** For tools that state no timeout. */
     readonly defaultTimeoutMs: number;
-    /** Whether a result that breaks its tool's own schema is an error or only a line in the log. */
+    /** A result that breaks the schema of its tool is an error, or only a line in the log. */
     readonly resultInvalid: 'error' | 'warn';
-    /** Tools with a parameter without type or description are refused. */
+    /** Refuses tools with a parameter without type or description. */
     readonly refusesUndescribed: boolean;
-    /** One line in the log for each finished call. */
+    /** Logs each finished call. */
     readonly logsCalls: boolean;
     /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
@@ -101,7 +101,7 @@ export interface HubConfig {
     /** File with 64 hex digits that every member has too (libp2p private network). */
     readonly preSharedKeyFile?: string;
   };
-  /** What the owner says that the machine has; the hub looks itself where nothing is said. */
+  /** Capabilities that the owner states; the hub detects the others. */
   readonly capabilities: { readonly gpu?: boolean };
   readonly sensors: SensorsConfig;
   readonly connectors: ConnectorsConfig;
@@ -109,26 +109,26 @@ export interface HubConfig {
   readonly rulesFile: string;
   /** Named profiles for tokens. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
-  /** Whether the machine's clock is believed without evidence. */
+  /** Trust in the machine's clock without evidence. */
   readonly clockTrust: 'auto' | 'always' | 'never';
-  /** How long, and up to which size, calls stay in the journal. */
+  /** Age and size up to which the audit log keeps calls. */
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  /** The files and folders that the owner named by a key instead of leaving them where they are looked for. */
+  /** The files and folders that the configuration names, other than the defaults. */
   readonly namedPlaces: readonly ConfiguredPath[];
-  /** How long single readings, 5-minute sums and hourly sums are kept. */
+  /** Retention of single readings, 5-minute sums and hourly sums. */
   readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
 }
 
 const BYTES_PER_MB = 1_048_576;
-/** Keys that name a file or folder; a path that does not begin with / is meant from the folder of the configuration file. */
+/** Keys that name a file or folder; a relative path starts at the folder of the configuration file. */
 const PATH_KEYS = [
   ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
   ...['mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
 ];
 
-/** Variables of the process, as far as they are set. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -203,12 +203,12 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** The HTTP tool service looks for its file in both places. */
+/** The two places of the HTTP tool service's file. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** The variable has the name that it has in the HTTP tool service. */
+/** The variable has the same name in the HTTP tool service. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,
@@ -256,7 +256,7 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-/** The file that `loadConfig` reads; undefined when there is none. CONFIG_INVALID when ATMO_CONFIG names one that is not there. */
+/** Returns the file that `loadConfig` reads; undefined when there is none. Throws CONFIG_INVALID when ATMO_CONFIG names a missing file. */
 export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
@@ -267,26 +267,26 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
 
 const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
-/** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
+/** Reads a configuration file with its defaults, without the environment. Throws CONFIG_INVALID with file and line. */
 export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
   const path = configFileOf(env, stateDir);
   return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
 }
 
-/** The text of a file, checked, with its paths as they are meant. */
+/** Checks the text of a file and makes its paths absolute. */
 function parsedFile(text: string, path: string): ConfigFile {
   const file = parseCheckedYaml(text, path, CONFIG_SCHEMA) as ConfigFile;
   for (const place of configuredPaths(file)) place.section[place.name] = resolve(dirname(path), place.path);
   return file;
 }
 
-/** Those of the named files and folders that are not there, a sentence for each. */
+/** Returns a sentence for each configured file or folder that does not exist. */
 export function missingPaths({ namedPlaces }: Pick<HubConfig, 'namedPlaces'>): readonly string[] {
   const missing = namedPlaces.filter(({ path }) => !existsSync(path));
   return missing.map(({ key, path }) => `${key} in the configuration names ${path}, which does not exist`);
 }
 
-/** What a file names by such keys, and the mapping in which each of them stands. */
+/** Returns the paths of such keys, with the mapping in which each key stands. */
 function configuredPaths(file: ConfigFile) {
   return PATH_KEYS.flatMap((key) => {
     const [name = '', ...sections] = key.split('.').toReversed();
@@ -296,19 +296,19 @@ function configuredPaths(file: ConfigFile) {
   });
 }
 
-/** The settings that count, with the file that they are of. */
+/** The settings in force, with their file. */
 interface EffectiveConfig {
   readonly file: ConfigFile;
   readonly config: HubConfig;
-  /** Why they are not what the file says. */
+  /** The reason why they differ from the file. */
   readonly fault?: unknown;
-  /** Remembers the file's text: it counts on where the file gets lost. */
+  /** Stores the text of the file: it stays in force when the file gets lost. */
   keep(): void;
 }
 
 /**
- * What a hub runs with: the file, or what was taken of it last where it is gone, says nothing, or has mistakes. CONFIG_INVALID as
- * `loadConfig` where nothing was ever taken.
+ * Returns the settings of the file, or those of its last valid text where the file is missing, empty or has mistakes. Throws
+ * CONFIG_INVALID as `loadConfig` where there is no such text.
  */
 export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
   const ownerFile = new OwnerFile({
@@ -358,8 +358,8 @@ function logLevelOf(text: string | undefined): LogLevel | undefined {
 }
 
 /**
- * The configuration file and the files that it names, as far as they are there and lie outside of the state directory: absolute
- * paths. Of a configuration that is wrong only the file itself. `config` is what the file says where it is not given.
+ * Returns absolute paths of the configuration file and of the files that it names, of those that exist outside of the state directory.
+ * Of a configuration with mistakes it returns the file alone. `config` is read from the file by default.
  */
 export function filesOutsideState(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
   const own = configFileOf(env, stateDir);

@@ -6,27 +6,27 @@ import type { LogLevel, LogThreshold } from '../../core/logger.ts';
 import { type Environment, effectiveConfig, type HubConfig } from './config.ts';
 import type { ConfigFile } from './config-file.ts';
 
-/** Keys of the file that hold as soon as it is read again. Rules and certificates are followed by those who use them. */
+/** Keys that take effect when the file is read again. Rules and certificates are watched by the parts that use them. */
 const LIVE_KEYS = ['log', 'tools.disabled', 'tools.fail_over', 'tools.features', 'roles'] as const;
 
-/** A configuration that follows its file as far as that goes while the hub runs. */
+/** A configuration whose file can be read again while the hub runs. */
 export interface LiveConfig extends HubConfig {
-  /** The present level; `logLevel` is that of the start. */
+  /** The present log level; `logLevel` is that of the start. */
   readonly log: LogThreshold;
-  /** What it takes whole, as nothing of it waits for a restart, is remembered once a hub has started. */
+  /** Reads the file again. A file of which nothing waits for a restart is stored as valid once a hub has started. */
   reload(): ConfigReload;
   problem(): string | undefined;
-  /** Remembers the settings: a hub has started with them. */
+  /** Stores the settings as valid, after a hub has started with them. */
   keep(): void;
 }
 
-/** The configuration of a hub, which `reload` reads again. CONFIG_INVALID as `configInForce`. */
+/** Returns the configuration of a hub, which `reload` reads again. Throws CONFIG_INVALID as `configInForce`. */
 export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   let current = effectiveConfig(env, stateDir);
   const { config } = current;
   let { file } = current;
   let fault = current.fault;
-  // These very objects are what the rooms hold on to.
+  // The parts of the hub hold these very objects.
   const [disabled, failOver] = [[...config.tools.disabled], [...config.tools.failOver]];
   const [features, roles] = [{ ...config.tools.features }, { ...config.roles }];
   const log: { level: LogLevel } = { level: config.logLevel };
@@ -46,7 +46,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
     log.level = next.config.logLevel;
     file = withLiveKeys(file, next.file);
     const needsRestart = changed.filter((key) => !isLive(key));
-    // Nobody knows yet whether a hub starts with what waits.
+    // No hub has started yet with the settings that wait.
     if (needsRestart.length === 0) {
       current = next;
       keep();
@@ -67,7 +67,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   };
 }
 
-/** What is told as waiting for a restart is told again by each reload until it comes. */
+/** Each reload lists the settings that wait for a restart, until it happens. */
 function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
   const { disabled, fail_over, features } = next.tools;
   return { ...running, log: next.log, roles: next.roles, tools: { ...running.tools, disabled, fail_over, features } };
@@ -75,7 +75,7 @@ function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
 
 const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
 
-/** Keys, with dots, whose values differ: of the innermost mappings. */
+/** Returns the dotted keys of the innermost mappings whose values differ. */
 function changedKeys(before: unknown, after: unknown, path = ''): readonly string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isJsonObject(before) || !isJsonObject(after)) return [path];

@@ -7,17 +7,14 @@ import { type Environment, effectiveConfig } from '../config/config.ts';
 const NOTHING: SafeOutputs = { safe: [], missed: [] };
 
 /**
- * Sets the outputs of the configuration to their safe state without a hub: systemd asks for it after each end of one, since a hub
- * that was killed could not do so itself. What goes wrong is told and never thrown.
+ * Sets the outputs of the configuration to their safe state without a hub: systemd runs it after each end of the hub, since a hub that
+ * was killed could not do so itself. Failures are in the result and never thrown.
  */
 export async function safeOutputs(env: Environment): Promise<SafeOutputs> {
   try {
     const { gpio } = effectiveConfig(env, defaultStateDirectory(env)).config.sensors;
     if (!gpio || Object.keys(gpio.outputs).length === 0) return NOTHING;
-    const [{ openChip }, { makeOutputsSafe }] = await Promise.all([
-      import('../../sensors/gpio/gpio-board.ts'),
-      import('../../sensors/gpio/gpio-board.ts'),
-    ]);
+    const { openChip, makeOutputsSafe } = await import('../../sensors/gpio/gpio-board.ts');
     using chip = await openChip(systemClock, gpio);
     return makeOutputsSafe(chip, gpio.outputs);
   } catch (error) {
