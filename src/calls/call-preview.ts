@@ -11,52 +11,57 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
 /** As deep as composed tools may be registered, inside of a sequence. */
 const MAX_DEPTH = 6;
-/** As many as a call is judged with before it runs. */
+/** The bound of the calls that are judged together before they run. */
 const MAX_CALLS = 256;
 
-/** What tells a call's effects without making it. */
+/** The parts of the hub that a preview of a call uses. */
 export interface CallPreviewPorts {
   readonly registry: Pick<ToolDirectory, 'resolve'>;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
 }
 
-/** A call that might be made, and for whom it is looked at. */
+/** A call that might be made, and the principal for whom it is previewed. */
 interface PreviewedRequest {
   readonly tool: string;
-  readonly params: Json;
+  /** Undefined while results of earlier steps decide about them. */
+  readonly params: Json | undefined;
   /** Sees only tools and devices that it may know of. */
   readonly viewer: Principal;
 }
 
-/** What a call would do, or one of those that it makes in turn. */
+/** The effects of a call, or of one that it makes in turn. */
 interface PreviewedCall extends Omit<RuledCall, 'principal'> {
   /** False while results of earlier steps decide on its parameters: its effects are not known then, and these are none. */
   readonly isKnown: boolean;
 }
 
 /**
- * The call with canonical parameters and its real effects, and behind it, in their order, the calls that it makes in turn: each of them is
- * judged as a call of its own. Runs nothing, asks nobody. Errors as a call's: TOOL_NOT_FOUND, VALIDATION_ERROR …
+ * Returns the call with canonical parameters and its real effects, and behind it, in their order, the calls that it makes in turn, which
+ * are judged one by one. Runs nothing and requests no approval. Errors as for the call: TOOL_NOT_FOUND, VALIDATION_ERROR …
  */
-export function previewCalls(ports: CallPreviewPorts, { tool: name, params, viewer }: PreviewedRequest): readonly PreviewedCall[] {
-  const calls = callsOf(ports, { name, given: params, viewer }, 0);
+export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
+  const calls = callsOf(ports, request, 0);
   if (calls.length <= MAX_CALLS) return calls;
-  throw new AtmoError('RESOURCE_EXCEEDED', `${name} would make more than ${MAX_CALLS} calls; call its steps by themselves`, {
+  throw new AtmoError('RESOURCE_EXCEEDED', `${request.tool} would make more than ${MAX_CALLS} calls; call its steps by themselves`, {
     permanent: true,
   });
 }
 
-function callsOf(ports: CallPreviewPorts, { name, given, viewer }: PreviewTarget, depth: number): readonly PreviewedCall[] {
+function callsOf(
+  ports: CallPreviewPorts,
+  { tool: name, params: given, viewer }: PreviewedRequest,
+  depth: number,
+): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
   const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
-  // What a tool of another hub does, only that hub can tell.
+  // Only the other hub knows the effects of its tool.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
   const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
   const steps = inner.flatMap((step) => {
     try {
-      return callsOf(ports, { name: step.tool, given: step.params, viewer }, depth + 1);
+      return callsOf(ports, { tool: step.tool, params: step.params, viewer }, depth + 1);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
       throw new AtmoError(code, `${name} would call ${step.tool}: ${message}`, details);
@@ -66,35 +71,23 @@ function callsOf(ports: CallPreviewPorts, { name, given, viewer }: PreviewTarget
 }
 
 /**
- * The highest risk of anything that the call does, by itself or by the calls that it makes in turn: what makes several calls is as
- * dangerous as the worst of them. Of a call whose parameters are not known yet it is what its tool could do.
+ * Returns the highest risk among the effects of the call and of the calls that it makes in turn. For a call whose parameters are not known
+ * yet, it is the highest risk of any call of its tool.
  */
-export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest): Risk {
-  return riskOf(ports, { name, given, viewer }, 0);
-}
-
-interface PreviewTarget {
-  readonly name: string;
-  readonly given: Json | undefined;
-  readonly viewer: Principal;
-}
-
-function riskOf(ports: CallPreviewPorts, { name, given, viewer }: PreviewTarget, depth: number): Risk {
-  const tool = undefinedIfThrown(() => toolOf(ports, name, viewer));
+export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
+  const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';
   const { isDangerous, tags } = tool.definition.metadata;
   if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth === MAX_DEPTH) return 'dangerous';
-  const params = given === undefined ? undefined : undefinedIfThrown(() => canonicalParams(tool, given, { ...ports, viewer }));
-  // What is wrong with parameters the call itself says; it does nothing then.
+  const params = given === undefined ? undefined : attempt(() => canonicalParams(tool, given, { ...ports, viewer }));
+  // A call with invalid parameters is refused and does nothing.
   if (given !== undefined && !params) return 'none';
-  const own = params
-    ? (tool.hubs ? [] : (undefinedIfThrown(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk)
-    : [riskOfAny(tool)];
+  const own = params ? (tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
   const inner = tool.innerCalls?.(params) ?? [];
-  return maxRisk(...own, ...inner.map((call) => riskOf(ports, { name: call.tool, given: call.params, viewer }, depth + 1)));
+  return maxRisk(...own, ...inner.map((call) => previewRisk(ports, { tool: call.tool, params: call.params, viewer }, depth + 1)));
 }
 
-/** A tool for many devices that is told only later what to do could be told anything. */
+/** Without parameters, a tool for many devices could have any effect. */
 function riskOfAny({ definition, effects, hubs }: RegisteredTool): Risk {
   if (!definition.execution.hasSideEffects) return 'none';
   return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';
@@ -107,15 +100,15 @@ function toolOf({ registry, authorizer }: CallPreviewPorts, name: string, viewer
 function canonicalParams(
   tool: RegisteredTool,
   given: Json,
-  { validator, authorizer, viewer }: CallPreviewPorts & Pick<PreviewTarget, 'viewer'>,
+  { validator, authorizer, viewer }: CallPreviewPorts & Pick<PreviewedRequest, 'viewer'>,
 ): JsonObject {
   const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
   return tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
 }
 
-function undefinedIfThrown<Result>(look: () => Result): Result | undefined {
+function attempt<Result>(work: () => Result): Result | undefined {
   try {
-    return look();
+    return work();
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, orAborted } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { RunContext } from '../core/storage/audit-log.ts';
 import { checkQuestion, parseAnswer } from '../tools/definition/elicitation.ts';
@@ -12,7 +12,7 @@ import type { CallRequest } from './request-and-answer.ts';
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** How to ask the person, where one can be asked; the question ends when the signal aborts. */
+/** Sends a question to the person behind the caller, where that is possible; the question ends when the signal aborts. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
@@ -37,26 +37,19 @@ export async function askQuestion(question: ToolQuestion, { ask, signal }: Askab
   const checked = checkQuestion(question);
   if (!ask) throw new AtmoError('NOT_SUPPORTED', `Something has to be asked, and the caller cannot be; ${ADVICE}`, REQUIRED_CAPABILITIES);
   signal.throwIfAborted();
-  const ended = Promise.withResolvers<never>();
-  const end = () => ended.reject(signal.reason);
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    const answer = parseAnswer(checked, { ...(await Promise.race([ask(checked, signal), ended.promise])) });
-    if (answer) return answer;
-    throw new AtmoError('VALIDATION_ERROR', 'The answer to a question does not fit the form that was shown');
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
+  const answer = parseAnswer(checked, { ...(await orAborted(ask(checked, signal), signal)) });
+  if (answer) return answer;
+  throw new AtmoError('VALIDATION_ERROR', 'The answer to a question does not fit the form that was shown');
 }
 
 /** Random numbers that one SHA-256 digest yields, of 8 bytes each. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
-/** Bits that a number has beyond the 53 which a double can hold. */
+/** Bits of a number beyond the 53 of a double. */
 const SPARE_BITS = 11n;
 
 /**
- * Returns the clock and the random numbers that a bounded tool gets; they are the same for the same run on every machine.
+ * Returns the clock and the random numbers of a bounded tool; they are the same for the same run on every machine.
  * Time stands still, so there are no timers: setting one throws NOT_SUPPORTED. Number n, from 0, is made of
  * bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their first 53 bits, big endian, divided by 2^53.
  */

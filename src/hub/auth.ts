@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ApprovalStore } from '../auth/approvals/approval-store.ts';
-import { ApproverRegistry, OwnerApproverKey } from '../auth/approvals/approver-registry.ts';
+import { ApproverRegistry, enrolOwnerKey } from '../auth/approvals/approver-registry.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
@@ -79,7 +79,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = collaborators;
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
-  await stack.start(new OwnerApproverKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir));
+  await enrolOwnerKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir);
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
   await stack.start(approvals);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');

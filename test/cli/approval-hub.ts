@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OwnerApproverKey } from '../../src/auth/approvals/approver-registry.ts';
+import { enrolOwnerKey } from '../../src/auth/approvals/approver-registry.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
@@ -79,7 +79,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     const env = { ATMO_STATE_DIR: join(dir, 'state'), HOME: join(dir, 'home') };
     for (const folder of Object.values(env)) mkdirSync(folder);
     writeFileSync(join(env.ATMO_STATE_DIR, 'owner.token'), TOKEN, { mode: 0o600 });
-    await new OwnerApproverKey({ approvers: approvals.approvers, logger: silentLogger, onRepaired: () => {} }, env.ATMO_STATE_DIR).start();
+    await enrolOwnerKey({ approvers: approvals.approvers, logger: silentLogger, onRepaired: () => {} }, env.ATMO_STATE_DIR);
     return env;
   }
 

@@ -6,7 +6,6 @@ import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { OnRepaired } from '../../core/files/recoverable-file.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { AuditSink } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -19,7 +18,7 @@ const MAX_KEYS = 256;
 const MAX_KEYS_OF_ONE = 8;
 const MAX_LABEL_LENGTH = 64;
 
-/** A key and its place in the order of all enrolments ever: tells what came first where clocks cannot. */
+/** A key with its number in the order of all enrolments, which clocks could not give. */
 export interface EnrolledKey extends ApproverKey {
   readonly serial: number;
 }
@@ -30,7 +29,7 @@ interface RegistryCollaborators {
   readonly audit: AuditSink;
 }
 
-/** The persons whose signatures approve dangerous calls, with their keys. Lives in the store alone. */
+/** The persons whose signatures approve dangerous calls, with their keys. They are in the store alone. */
 export class ApproverRegistry implements ApproverDirectory {
   readonly #ports: RegistryCollaborators;
 
@@ -57,7 +56,7 @@ export class ApproverRegistry implements ApproverDirectory {
     requireName(person, label);
     publicKeyOf(key);
     const keyId = keyIdOf(key);
-    this.#requireRoom(person, keyId);
+    this.#requireCapacity(person, keyId);
     const serial = this.lastSerial + 1;
     const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
     // The counter first: after a crash in between a serial is skipped, never given twice.
@@ -84,7 +83,7 @@ export class ApproverRegistry implements ApproverDirectory {
     return removed;
   }
 
-  #requireRoom(person: string, keyId: string): void {
+  #requireCapacity(person: string, keyId: string): void {
     const keys = this.list();
     const taken = keys.find((key) => key.keyId === keyId);
     if (taken)
@@ -118,7 +117,7 @@ function requireName(person: string, label: string): void {
     );
   }
   if (label.length > MAX_LABEL_LENGTH || !isVisible(label) || /[\n\t]/.test(label)) {
-    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and none that nobody sees`);
+    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and none that is invisible`);
   }
 }
 
@@ -132,46 +131,29 @@ function readKey(keyId: string, value: Json): EnrolledKey | undefined {
 const OWNER_KEY_FILE = 'owner.key';
 const PERSON = 'owner';
 
-interface OwnerKeyCollaborators {
+interface OwnerKeyParts {
   readonly approvers: ApproverRegistry;
   readonly logger: Logger;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * The owner's approver key: a private Ed25519 key in `owner.key` (0600), made and enrolled for the person `owner` at the
- * first start. The hub keeps only the public half; the CLI of the same user signs with the file. A lost file is replaced
- * as long as the owner is an approver: who can delete it could also have read it.
+ * Enrols the owner's approver key: a private Ed25519 key in `owner.key` (0600), made for the person `owner` at the first start. The hub
+ * keeps only the public half; the CLI of the same user signs with the file. A lost file is replaced as long as the owner is an approver:
+ * somebody who can delete it could also have read it.
+ *
+ * STORAGE_FAILED when the file is readable by others or holds something else. After a crash at any step, the next start completes the
+ * enrolment: there is always an approver, and the owner, while one of them, signs with the key of the file.
  */
-export class OwnerApproverKey implements Service {
-  readonly #ports: OwnerKeyCollaborators;
-  readonly #path: string;
-
-  constructor(ports: OwnerKeyCollaborators, stateDirectory: string) {
-    this.#ports = ports;
-    this.#path = join(stateDirectory, OWNER_KEY_FILE);
-  }
-
-  /**
-   * STORAGE_FAILED when the file is readable by others or holds something else. A crash at any step leaves what the next
-   * start completes: there is always an approver, and the owner, while one of them, signs with the key of the file.
-   */
-  async start(): Promise<void> {
-    const key = rawPublicKey(
-      openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals", onRepaired: this.#ports.onRepaired }),
-    );
-    const lost = this.#ports.approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
-    if (this.#ports.approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
-    for (const { keyId } of lost) {
-      await this.#ports.approvers.remove(keyId);
-      this.#ports.logger.warn('approver.owner_key_replaced', { key_id: keyId });
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {}
-
-  async #enrol(key: string): Promise<void> {
-    if (this.#ports.approvers.list().some((known) => known.key === key)) return;
-    await this.#ports.approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
+export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
+  const path = join(stateDirectory, OWNER_KEY_FILE);
+  const key = rawPublicKey(openKeyFile({ path, endsWithIt: "the owner's say in approvals", onRepaired }));
+  const known = approvers.list();
+  const lost = known.filter((other) => other.person === PERSON && other.label === OWNER_KEY_FILE && other.key !== key);
+  const isEnrolled = known.some((other) => other.key === key);
+  if (!isEnrolled && (known.length === 0 || lost.length > 0)) await approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
+  for (const { keyId } of lost) {
+    await approvers.remove(keyId);
+    logger.warn('approver.owner_key_replaced', { key_id: keyId });
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import type { RuleScalar } from '../../core/auth/rules.ts';
 import { WEEKDAYS, type Weekday } from '../../core/clock.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// Keywords bind only values of their own type, so that a mistake in a list is told for its very item.
+// Keywords apply only to values of their own type, so that a mistake in a list is reported for its item.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -125,55 +125,42 @@ const MAX_BYTES = 1_000_000;
 /** Bits of a file's mode with which others than its owner may write it. */
 export const WRITABLE_BY_OTHERS = 0o022;
 
-/** The rules file on the disk: its text, and a cheap way to see that it changed. */
-export class RuleSource {
-  readonly file: string;
-
-  constructor(file: string) {
-    this.file = file;
+/** Returns a text that differs whenever content, place or rights of the file may differ; undefined while there is no file. */
+export function rulesSignature(file: string): string | undefined {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    return stat && `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
+  } catch {
+    return 'out of reach';
   }
+}
 
-  /** Differs whenever content, place or rights of the file may differ; undefined while there is no file. */
-  signature(): string | undefined {
-    try {
-      const stat = statSync(this.file, { throwIfNoEntry: false });
-      return stat && `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
-    } catch {
-      return 'out of reach';
-    }
+/** Returns the text of the rules file; undefined when there is none. CONFIG_INVALID for one that others can write, and for no ordinary file. */
+export function readRulesFile(file: string): string | undefined {
+  const descriptor = openRulesFile(file);
+  if (descriptor === undefined) return undefined;
+  try {
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) throw refusedFile(file, 'is no ordinary file');
+    if (stat.size > MAX_BYTES) throw refusedFile(file, `is longer than ${MAX_BYTES} bytes`);
+    if ((stat.mode & WRITABLE_BY_OTHERS) !== 0)
+      throw refusedFile(file, `can be written by others than its owner; run chmod go-w ${file}, and see that its rules are yours`);
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
   }
+}
 
-  /** Undefined when there is no file; CONFIG_INVALID for one that others could have written, or that is none. */
-  read(): string | undefined {
-    const descriptor = this.#open();
-    if (descriptor === undefined) return undefined;
-    try {
-      this.#require(fstatSync(descriptor));
-      return readFileSync(descriptor, 'utf8');
-    } finally {
-      closeSync(descriptor);
-    }
+function openRulesFile(file: string): number | undefined {
+  try {
+    // A named pipe would keep the hub waiting for a writer.
+    return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    if (systemCode(cause) === 'ENOENT') return undefined;
+    throw refusedFile(file, 'cannot be read; make it readable for the user that runs the hub', cause);
   }
+}
 
-  #open(): number | undefined {
-    try {
-      // A named pipe would keep the hub waiting for a writer.
-      return openSync(this.file, constants.O_RDONLY | constants.O_NONBLOCK);
-    } catch (cause) {
-      if (systemCode(cause) === 'ENOENT') return undefined;
-      throw this.#refused('cannot be read; make it readable for the user that runs the hub', cause);
-    }
-  }
-
-  #require(stat: Stats): void {
-    if (!stat.isFile()) throw this.#refused('is no ordinary file');
-    if (stat.size > MAX_BYTES) throw this.#refused(`is longer than ${MAX_BYTES} bytes`);
-    if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
-      throw this.#refused(`can be written by others than its owner; run chmod go-w ${this.file}, and see that its rules are yours`);
-    }
-  }
-
-  #refused(problem: string, cause?: unknown): AtmoError {
-    return new AtmoError('CONFIG_INVALID', `${this.file}: the rules file ${problem}`, { file: this.file }, { cause });
-  }
+function refusedFile(file: string, problem: string, cause?: unknown): AtmoError {
+  return new AtmoError('CONFIG_INVALID', `${file}: the rules file ${problem}`, { file }, { cause });
 }

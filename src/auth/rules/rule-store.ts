@@ -13,12 +13,12 @@ import type { Logger } from '../../core/logger.ts';
 import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type CompiledRules, compileRules, lintRules, noRules } from './rule-compiler.ts';
-import { RuleSource } from './rule-file.ts';
+import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
 
-/** A look costs some microseconds. Watching the directory would wake the hub with every line that its journal writes there. */
-const LOOK_AGAIN_MS = 1_000;
-/** A file that an editor is still writing is read when it rests. */
+/** A check costs some microseconds. Watching the directory would wake the hub with every line of its log there. */
+const CHECK_AGAIN_MS = 1_000;
+/** A file that an editor is still writing is read once it has stayed unchanged for so long. */
 const SETTLE_MS = 200;
 
 const SPACE = 'rules';
@@ -26,47 +26,47 @@ const TAKEN = 'taken';
 const PROBLEM = 'rules';
 const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
 
-/** Whom the rules work with. */
+/** The parts of the hub that the rules use. */
 export interface RuleStoreServices {
   readonly clock: Clock;
-  /** Times of day count by it. */
+  /** The clock for times of day. */
   readonly time: TrustedTime;
   readonly facts: DeviceFacts;
   readonly events: EventBus;
   readonly audit: AuditSink;
   readonly logger: Logger;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /** Where the rules that were taken last are kept, since the file alone cannot tell "none" from "lost". */
+  /** Stores the rules that were accepted last: the file alone does not show whether there were none or they were lost. */
   readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 }
 
 /**
  * The owner's rules from their file. A file that has mistakes, is empty or is gone changes nothing: the rules that were read
- * last stay in force, also after a restart, and the owner is told. `start` throws CONFIG_INVALID for a mistake where no rules were
- * ever taken.
+ * last stay in force, also after a restart, and the owner is warned. `start` throws CONFIG_INVALID for a mistake where no rules were
+ * ever accepted.
  */
 export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #ports: RuleStoreServices;
-  readonly #source: RuleSource;
+  readonly #path: string;
   readonly #file: OwnerFile<CompiledRules>;
   readonly #mustExist: boolean;
   #rules: CompiledRules;
   #hash: string | undefined;
-  /** Of the file as it was read. */
+  /** The signature of the file that was read. */
   #signature: string | undefined;
-  /** As it was at the last look. */
+  /** The signature at the last check. */
   #seen: string | undefined;
   #problem: string | undefined;
-  #cancelLooking: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
 
-  /** `mustExist` where the owner named the file: then a start without it, and without rules that were ever taken, throws as for a mistake. */
+  /** `mustExist` where the owner named the file: then a start without it, and without rules that were ever accepted, throws as for a mistake. */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;
-    this.#source = new RuleSource(file);
+    this.#path = file;
     this.#file = new OwnerFile({
       paths: [file],
-      read: () => this.#source.read(),
+      read: () => readRulesFile(file),
       parse,
       takenOf: () => acceptedTextInStore(ports.store, SPACE, TAKEN),
       nothing: NO_RULES,
@@ -75,19 +75,19 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   }
 
   async start(): Promise<void> {
-    this.#signature = this.#source.signature();
+    this.#signature = rulesSignature(this.#path);
     const found = this.#file.load();
     if (found) await this.#startWith(found);
-    else if (this.#mustExist && !this.#file.wasAccepted()) throw blankFileError(this.#source.file, 'is not there', NO_RULES);
-    this.#lookLater(LOOK_AGAIN_MS);
+    else if (this.#mustExist && !this.#file.wasAccepted()) throw blankFileError(this.#path, 'is not there', NO_RULES);
+    this.#checkLater(CHECK_AGAIN_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cancelLooking?.();
+    this.#cancelCheck?.();
   }
 
   async #startWith(found: OwnerText<CompiledRules>): Promise<void> {
-    await this.#note('rules.loaded', this.#take(found));
+    await this.#note('rules.loaded', this.#accept(found));
     if ('fault' in found) this.#refuse(toAtmoError(found.fault).message);
   }
 
@@ -100,7 +100,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   list(): RuleListing {
     const { set, zone } = this.#rules;
     return {
-      file: this.#source.file,
+      file: this.#path,
       ...(this.#hash !== undefined && { hash: this.#hash }),
       timezone: zone.zone,
       default: set.default,
@@ -126,7 +126,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     return time.isTrusted() ? this.#rules.zone.at(time.now()) : undefined;
   }
 
-  #take({ content, text, path }: OwnerText<CompiledRules>): JsonObject {
+  #accept({ content, text, path }: OwnerText<CompiledRules>): JsonObject {
     this.#rules = content;
     this.#hash = sha256Hex(text);
     this.#problem = undefined;
@@ -137,14 +137,14 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     return { hash: this.#hash, count: set.rules.length };
   }
 
-  #lookLater(delayMs: number): void {
-    this.#cancelLooking = this.#ports.clock.after(delayMs, () => this.#lookLater(this.#look()));
+  #checkLater(delayMs: number): void {
+    this.#cancelCheck = this.#ports.clock.after(delayMs, () => this.#checkLater(this.#check()));
   }
 
-  /** Answers after how many milliseconds to look again. */
-  #look(): number {
-    const signature = this.#source.signature();
-    if (signature === this.#signature) return LOOK_AGAIN_MS;
+  /** Returns the milliseconds until the next check. */
+  #check(): number {
+    const signature = rulesSignature(this.#path);
+    if (signature === this.#signature) return CHECK_AGAIN_MS;
     if (signature !== this.#seen) {
       this.#seen = signature;
       return SETTLE_MS;
@@ -155,7 +155,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     } catch (error) {
       this.#refuse(toAtmoError(error).message);
     }
-    return LOOK_AGAIN_MS;
+    return CHECK_AGAIN_MS;
   }
 
   #reload(): void {
@@ -167,7 +167,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     }
     if ('fault' in found) throw found.fault;
     if (sha256Hex(found.text) === this.#hash && this.#problem === undefined) return;
-    const data = this.#take(found);
+    const data = this.#accept(found);
     this.#ports.events.emit('rules.changed', 'rules', data);
     void this.#note('rules.loaded', data);
   }
@@ -186,7 +186,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   }
 }
 
-/** A file without a word is what is left of one that was lost, also where nothing was ever taken of it. */
+/** An empty file counts as a lost one, also where none was ever accepted. */
 function parse(text: string, file: string): CompiledRules {
   if (isBlank(text)) throw blankFileError(file, 'is empty', NO_RULES);
   return compileRules(text, file);

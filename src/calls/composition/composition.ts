@@ -75,12 +75,9 @@ function readStep(reader: RecordReader): Step {
   return { tool, params };
 }
 
-interface StepCheckCollaborators {
+interface StepCheckContext {
   readonly authorizer: Authorizer;
   readonly validator: SchemaValidator;
-}
-
-interface StepCheckContext extends StepCheckCollaborators {
   readonly maker: Principal;
   /** Of the tool that the step is a part of. */
   readonly parameters: JsonSchema;

@@ -11,13 +11,16 @@ import { RecordReader } from '../../tools/schema/record-reader.ts';
 import { isSchemaObject } from '../../tools/schema/schema-walk.ts';
 import { type Composition, compositionJson, readComposition } from '../composition/composition.ts';
 
-/** A tool that somebody registered, as it is kept. */
-export interface ToolRecord {
-  /** Complete: with the permissions of its steps. */
+/** A tool as somebody sends it: its definition, and the steps or the program that are to run. */
+export interface RegistrationRequest {
   readonly definition: ToolDefinition;
-  /** What it does; a record without it runs nothing. */
+  /** A tool without steps and program runs nothing. */
   readonly composition?: Composition;
   readonly exec?: ExecRecord;
+}
+
+/** A registered tool as it is stored; its definition includes the permissions of its steps. */
+export interface ToolRecord extends RegistrationRequest {
   /** Id of the principal that registered it. */
   readonly maker: string;
   /** Milliseconds since 1970. */
@@ -48,13 +51,6 @@ function recordFromJson(value: Json): ToolRecord {
     maker: reader.requiredText('maker'),
     createdAtMs: reader.integer('created_at_ms', 0) ?? 0,
   };
-}
-
-/** A tool as somebody sends it: what it says of itself, and what is to run. */
-export interface RegistrationRequest {
-  readonly definition: ToolDefinition;
-  readonly composition?: Composition;
-  readonly exec?: ExecRecord;
 }
 
 /** What its maker's identity decides, whatever the record says. */
@@ -92,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // These say nothing that counts: who asks and when decides about the first two, the others are read apart.
+  // The caller and the time decide about the first two, whatever the record says; the others are read apart.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);
@@ -100,9 +96,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
 
 function readDefinition({ steps: _steps, result: _result, exec: _exec, ...body }: JsonObject, origin: Origin): ToolDefinition {
   const inner = new RecordReader(body).object('tool') ?? body;
-  const isNamed = inner.namespace !== undefined;
-  const named = isNamed ? body : withNamespace(body, origin.namespace);
-  return normalizeDefinition(named);
+  return normalizeDefinition(inner.namespace === undefined ? withNamespace(body, origin.namespace) : body);
 }
 
 function withNamespace(body: JsonObject, namespace: string): JsonObject {
@@ -114,30 +108,28 @@ const SPACE = 'registered_tool';
 
 /** The registered tools on the disk. */
 export class ToolRecordStore {
-  readonly #store: KeyValueStore;
-  readonly #logger: Logger;
+  readonly #parts: { readonly store: KeyValueStore; readonly logger: Logger };
 
-  constructor({ store, logger }: { readonly store: KeyValueStore; readonly logger: Logger }) {
-    this.#store = store;
-    this.#logger = logger;
+  constructor(parts: { readonly store: KeyValueStore; readonly logger: Logger }) {
+    this.#parts = parts;
   }
 
   /** STORAGE_FAILED, PAYLOAD_TOO_LARGE. */
   keep(record: ToolRecord): void {
-    this.#store.set(SPACE, toolId(record.definition), recordToJson(record));
+    this.#parts.store.set(SPACE, toolId(record.definition), recordToJson(record));
   }
 
   forget(id: string): void {
-    this.#store.delete(SPACE, id);
+    this.#parts.store.delete(SPACE, id);
   }
 
-  /** One that cannot be read stays on the disk and is told in the log: a newer hub may have written it. */
+  /** An unreadable record stays on the disk and is logged: a newer hub may have written it. */
   all(): readonly ToolRecord[] {
-    return this.#store.entries(SPACE).flatMap(({ key, value }) => {
+    return this.#parts.store.entries(SPACE).flatMap(({ key, value }) => {
       try {
         return [recordFromJson(value)];
       } catch (thrown) {
-        this.#logger.warn('tools.record_unreadable', { tool: key, problem: toAtmoError(thrown).message });
+        this.#parts.logger.warn('tools.record_unreadable', { tool: key, problem: toAtmoError(thrown).message });
         return [];
       }
     });

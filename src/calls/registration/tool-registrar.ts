@@ -160,14 +160,13 @@ export class ToolRegistrar {
     if (exec) return { definition: this.#judgedProgram(definition, exec, maker), exec, ...made };
     if (!composition) return { definition, ...made };
     requireKnownParameters(composition, parameterNames(definition));
-    const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
-    composition.steps.forEach(({ tool }, index) => {
-      this.#requireRunnable(tool, toolAt(tools, index));
+    const judged = composition.steps.map((step) => {
+      const tool = this.#toolOfStep(step.tool, maker);
+      this.#requireRunnable(step.tool, tool);
+      return { tool, ...checkStep(step, tool, { ...this.#with, maker, parameters: definition.parameters }) };
     });
-    const judged = composition.steps.map((step, index) =>
-      checkStep(step, toolAt(tools, index), { ...this.#with, maker, parameters: definition.parameters }),
-    );
     const permissions = judged.flatMap((one) => one.permissions);
+    const tools = judged.map(({ tool }) => tool);
     const complete = composedDefinition(definition, { tools, permissions, composition });
     const steps = judged.map(({ step }) => step);
     requireNoCycle(toolKey({ definition }), steps, (name) => this.#stepsOf(name));
@@ -286,12 +285,6 @@ export class ToolRegistrar {
   #isKept({ definition }: ToolRecord): boolean {
     return !this.#unkept.has(toolId(definition));
   }
-}
-
-function toolAt(tools: readonly RegisteredTool[], index: number): RegisteredTool {
-  const tool = tools[index];
-  if (tool) return tool;
-  throw new AtmoError('INTERNAL_ERROR', `The step ${index} has no tool`);
 }
 
 /** A name that several tools have is taken too, and means none of them. */

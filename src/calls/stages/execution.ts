@@ -288,30 +288,23 @@ function isRepeatable(error: unknown, definition: ToolDefinition): boolean {
   return ERROR_CODES[code].retry === 'later' && (NOTHING_DELIVERED.has(code) || definition.execution.isIdempotent);
 }
 
-function runOnce<T>({ definition, deadline, clock, run }: Attempts<T>): Promise<T> {
+async function runOnce<T>({ definition, deadline, clock, run }: Attempts<T>): Promise<T> {
   const { signal } = deadline;
-  if (signal.aborted) return Promise.reject(deadline.error());
-  return new Promise<T>((resolve, reject) => {
-    let stopGrace = () => {};
-    const onAbort = () => {
-      stopGrace = clock.after(GRACE_MS, () => reject(endedEarly(definition, deadline)));
-    };
-    const settle = () => {
-      signal.removeEventListener('abort', onAbort);
-      stopGrace();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    run().then(
-      (value) => {
-        settle();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settle();
-        reject(signal.aborted ? afterAbort(error, definition, deadline) : error);
-      },
-    );
-  });
+  if (signal.aborted) throw deadline.error();
+  const abandoned = Promise.withResolvers<never>();
+  let stopGrace = () => {};
+  const onAbort = () => {
+    stopGrace = clock.after(GRACE_MS, () => abandoned.reject(endedEarly(definition, deadline)));
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([run(), abandoned.promise]);
+  } catch (error) {
+    throw signal.aborted ? afterAbort(error, definition, deadline) : error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    stopGrace();
+  }
 }
 
 /** After the abort the handler's own error counts where it is more precise. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { OwnerApproverKey } from '../../../src/auth/approvals/approver-registry.ts';
+import { enrolOwnerKey } from '../../../src/auth/approvals/approver-registry.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';
 import { backupCopyPath } from '../../../src/core/files/recoverable-file.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
@@ -81,7 +81,7 @@ describe("the owner's approver key", () => {
 
   async function makeOwner() {
     const room = await makeApprovals();
-    const start = () => new OwnerApproverKey({ approvers: room.approvers, logger: silentLogger, onRepaired: () => {} }, directory).start();
+    const start = () => enrolOwnerKey({ approvers: room.approvers, logger: silentLogger, onRepaired: () => {} }, directory);
     await start();
     return { ...room, start };
   }
