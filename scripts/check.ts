@@ -33,6 +33,8 @@ const STATIC_CHECKS: readonly Check[] = [
 ];
 
 const DEMO: Check = { title: 'demo', command: ['scripts/demo', '--check'] };
+/** A core: it starts two hubs and a home. */
+const DEMO_PLACES = 4;
 
 async function runCheck({ title, command: [program, ...args] }: Check): Promise<Outcome> {
   const startMs = performance.now();
@@ -69,9 +71,11 @@ async function runTests(title: string, prefix: readonly string[], options: reado
   return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
 }
 
-/** Programs of Debian and packages of others; tests say what they miss where it cannot be had. */
-async function fetchPrograms(): Promise<void> {
+/** The program of the demo, programs of Debian and packages of others; tests say what they miss where it cannot be had. */
+async function makeReady(): Promise<void> {
   const commands: readonly (readonly [string, ...string[]])[] = [
+    // Here, as tests use the page that is built with it while the demo runs.
+    ['node', 'scripts/build.ts', '--if-stale'],
     ['scripts/netlab', 'tools'],
     ['node', 'scripts/chromium.ts'],
     ['node', 'scripts/foreign-packages.ts'],
@@ -84,19 +88,26 @@ async function fetchPrograms(): Promise<void> {
 }
 
 /**
- * Each file of live tests in a private network of its own; then the demo, which builds anew what some of them use. They measure time
- * on machines that others share: what failed runs once more, whole and in a new network, when nothing runs beside it.
+ * Each file of live tests in a private network of its own, and the demo beside them. They measure time on machines that others share:
+ * what failed runs once more, whole and in a new network, when nothing runs beside it.
  */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
   const runFile = (file: string) => withTotal(file, () => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
-  const jobs = liveFiles().map(({ file, places }): Job<{ file: string; first: Outcome }> => {
-    return { places, run: async () => ({ file, first: await runFile(file) }) };
+  const runs = liveFiles().map(({ file, places }) => ({ places, run: () => runFile(file) }));
+  const jobs = [{ places: DEMO_PLACES, run: () => runCheck(DEMO) }, ...runs].map(({ places, run }): Job<Tried> => {
+    return { places, run: async () => ({ first: await run(), again: run }) };
   });
   const outcomes: Outcome[] = [];
-  for (const { file, first } of await inPool(LIVE_PLACES, jobs)) outcomes.push(await withSecondTry(first, () => runFile(file)));
-  return [...outcomes, await withSecondTry(await runCheck(DEMO), () => runCheck(DEMO))];
+  for (const { first, again } of await inPool(LIVE_PLACES, jobs)) outcomes.push(await withSecondTry(first, again));
+  return outcomes;
+}
+
+/** The outcome of a first run, and a way to run it again. */
+interface Tried {
+  readonly first: Outcome;
+  readonly again: () => Promise<Outcome>;
 }
 
 /** With the time of the whole run instead of that of its tests: what they need is started and loaded in it, too. */
@@ -111,7 +122,7 @@ process.chdir(new URL('..', import.meta.url).pathname);
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), COMPILE_CACHE);
 rmSync(COMPILE_CACHE, { recursive: true, force: true });
-const [staticOutcomes] = await Promise.all([runStatic(), fetchPrograms()]);
+const [staticOutcomes] = await Promise.all([runStatic(), makeReady()]);
 const outcomes = [...staticOutcomes, await runTests('unit tests', [], ['--project', 'unit'])];
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));

@@ -1,15 +1,17 @@
 import { globSync, statSync } from 'node:fs';
 
-/** Half cores: boards and the machines of continuous integration have two. */
-export const LIVE_PLACES = 4;
+/** Quarters of a core: boards and the machines of continuous integration have two cores. */
+export const LIVE_PLACES = 8;
+/** Of a file that keeps a core busy, of most files, and of one that mostly waits. */
+const [BUSY_PLACES, USUAL_PLACES, WAITING_PLACES] = [4, 2, 1];
 
-/** A file of live tests and how much of a machine it keeps busy. */
+/** A file of live tests and how many places it takes. */
 interface LiveFile {
   readonly file: string;
   readonly places: number;
 }
 
-/** Those that keep a core busy most of the time; the others wait for devices, timers and limits and take half a core or less. */
+/** Those that keep a core busy most of the time; the others wait for devices, timers and limits. */
 export const BUSY: readonly string[] = [
   'administration-groups',
   'backup',
@@ -30,19 +32,40 @@ export const BUSY: readonly string[] = [
   'storage/state-sweep',
 ].map(testFile);
 
+/** Those that took at most a quarter of a core, processes that they start included: they wait for limits of time and for silence. */
+export const WAITING: readonly string[] = [
+  'connectors/atmosphere',
+  'connectors/endpoint-call',
+  'connectors/large-params',
+  'connectors/mail',
+  'connectors/mqtt',
+  'connectors/redis-nats',
+  'connectors/sqlite-database',
+  'http-door',
+  'http-hostile',
+  'mesh-discovery',
+  'mesh-lab',
+  'reachability',
+  'sandbox/sandbox-bounds',
+  'virtual-home-network',
+].map(testFile);
+
 /** Those that take a minute or more begin first, whatever their size: one that begins last would run on alone. */
 const LONG: readonly string[] = [
   'every-tool',
   'hub-process',
   'package/debian-package',
-  'storage/state-sweep',
   'device-updates',
-  'administration',
-  'pages',
-  'commission-crash',
-  'device-values',
   'reachability',
+  'commission-crash',
+  'pages',
+  'administration',
+  'package/npm-package',
+  'mesh-discovery',
   'http-hostile',
+  'device-values',
+  'faults',
+  'storage/state-sweep',
   'virtual-home',
 ].map(testFile);
 
@@ -50,7 +73,12 @@ const LONG: readonly string[] = [
 export function liveFiles(): readonly LiveFile[] {
   const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
   const isLong = (file: string): boolean => LONG.includes(file);
-  return [...LONG, ...files.filter((file) => !isLong(file))].map((file) => ({ file, places: BUSY.includes(file) ? 2 : 1 }));
+  return [...LONG, ...files.filter((file) => !isLong(file))].map((file) => ({ file, places: placesOf(file) }));
+}
+
+function placesOf(file: string): number {
+  if (BUSY.includes(file)) return BUSY_PLACES;
+  return WAITING.includes(file) ? WAITING_PLACES : USUAL_PLACES;
 }
 
 function testFile(name: string): string {
