@@ -60,9 +60,11 @@ export interface ConnectionEvents {
   readonly onDown: (reason: string) => void;
 }
 
-/** The tool over a service; without the service the tool is listed, and its calls say to set `setting` in the configuration. */
+/**
+ * The tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED, which names `setting`.
+ * Only the handler that \`define\` returns may read the service: without one, \`define\` is called with undefined.
+ */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
-  // Definitions do not read the service. Only the handler does, which `unconfigured` replaces.
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);
 }
 
