@@ -1,5 +1,5 @@
 import type { HubId } from '../../src/core/ids.ts';
-import { selectNeighbours } from '../../src/mesh/discovery/neighbour-selection.ts';
+import { selectNeighbours } from '../../src/mesh/discovery/connection-manager.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';

@@ -242,3 +242,8 @@ export class RunningCall {
     for (const callback of this.#onEnd.splice(0)) callback();
   }
 }
+
+/** True when one of the names is the hub's id or name. */
+export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
+  return names.includes(candidate.id) || names.includes(candidate.name);
+}

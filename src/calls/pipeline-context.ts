@@ -65,11 +65,6 @@ export interface RouteCandidate extends Omit<RoutePeer, 'id' | 'isOnline' | 'rou
   readonly roundTripMs: number;
 }
 
-/** True when one of the names is the hub's id or name. */
-export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
-  return names.includes(candidate.id) || names.includes(candidate.name);
-}
-
 /** Another hub, as a route to it. */
 export interface CallPeer extends RoutePeer {
   /** Devices that it announces. */

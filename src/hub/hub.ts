@@ -1,3 +1,4 @@
+import { readOwnerSecret } from '../auth/secret-file.ts';
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
@@ -14,9 +15,11 @@ import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { HealthReport } from '../http/ports.ts';
 import type { OpenListener } from '../http/server/http-server.ts';
+import type { LocalHub } from '../mesh/membership/certificates.ts';
 import { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
+import type { ConnectionGate, MeshEngine } from '../mesh/transport/mesh-engine.ts';
 import { toStorageError } from '../storage/storage-error.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { sensorTools } from '../tools/builtin/sensor-tools.ts';
@@ -27,7 +30,6 @@ import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
-import { libp2pEngines, type OpenMeshEngine } from './mesh.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
@@ -257,4 +259,27 @@ export class Hub implements Service {
 function namedError(error: unknown, stateDir: string): unknown {
   const path = error instanceof Error && 'path' in error ? String(error.path) : stateDir;
   return toStorageError(error, path);
+}
+
+const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
+
+/** Makes an engine that is not started yet for the hub with this key; a `member` listens at the configured address, a `guest` only connects. */
+type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
+
+/** Makes engines of libp2p, which is loaded once the hub is a member or joins: it costs 25 MB bundled. */
+function libp2pEngines(mesh: HubConfig['mesh'], clock: Clock): OpenMeshEngine {
+  return async ({ privateKey }, gate, role) => {
+    const { Libp2pEngine } = await import('../mesh/transport/libp2p-engine.ts');
+    const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
+    const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
+    const maxConnections = mesh.maxPeers;
+    return new Libp2pEngine({ key: privateKey, gate, listen, clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
+  };
+}
+
+function readPreSharedKey(path: string): Uint8Array {
+  const text = readOwnerSecret({ path, ifOthersReadIt: 'give every member a new pre-shared key' })?.trim();
+  if (text !== undefined && PRE_SHARED_KEY.test(text)) return Buffer.from(text, 'hex');
+  const problem = text === undefined ? 'does not exist' : 'does not hold 64 hexadecimal digits';
+  throw new AtmoError('CONFIG_INVALID', `mesh.pre_shared_key_file names ${path}, which ${problem}; openssl rand -hex 32 makes such a key`);
 }

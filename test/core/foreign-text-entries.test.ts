@@ -9,7 +9,7 @@ import { deviceText } from '../../src/matter/devices/device-text.ts';
 import { toJson } from '../../src/matter/model/value-json.ts';
 import { successResult } from '../../src/mcp/calls/tool-result.ts';
 import { readRemoteDefinition } from '../../src/mesh/gossip/definition-store.ts';
-import { errorOfFrame } from '../../src/mesh/rpc/error-frame.ts';
+import { errorOfFrame } from '../../src/mesh/rpc/incoming-requests.ts';
 import { parseRemoteEvent } from '../../src/mesh/rpc/remote-events.ts';
 import { errorOfBody } from '../../src/mesh/rpc/signed-answers.ts';
 import { sensorRegistryOf } from '../../src/sensors/sensor-registry.ts';

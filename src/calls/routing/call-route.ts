@@ -4,8 +4,8 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isActing, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
-import { type ConfirmedCall, isElsewhere, type ScheduledCall } from '../call.ts';
-import { type CallRouter, type ForwardedCall, isNamed, type RouteCandidate, type StageContext } from '../pipeline-context.ts';
+import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '../call.ts';
+import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
 /** Where a call may run: as its request wants, within the limits of its token. */

@@ -6,9 +6,9 @@ import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
 import { judgeOf, placeholdersOf } from '../../tools/definition/tool-permissions.ts';
 import { isDeviceNamed, isInRoom } from '../../tools/names/resolve-names.ts';
-import type { Purpose, SupportedCall, ValidatedCall } from '../call.ts';
+import { isNamed, type Purpose, type SupportedCall, type ValidatedCall } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { type CallableTools, type CallPeer, isNamed, type StageContext } from '../pipeline-context.ts';
+import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
 
 /** Errors of a tool for a device that this hub does not have. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);

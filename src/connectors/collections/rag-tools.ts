@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
@@ -9,8 +10,7 @@ import { permittedNames } from '../caller-permissions.ts';
 import { resultSchema } from '../connector.ts';
 import type { Embedder } from '../models/embeddings.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from '../models/model-inputs.ts';
-import { type CollectionInfo, type CollectionStore, unitVector } from './collection-store.ts';
-import { nearestParts } from './vector-search.ts';
+import { type CollectionInfo, type CollectionStore, cosine, type StoredPart, unitVector } from './collection-store.ts';
 
 interface CollectionServices {
   readonly store: CollectionStore;
@@ -270,4 +270,79 @@ function startOfPart(text: string, from: number, end: number): number {
 function isSplitPair(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff;
+}
+
+interface NearestQuery {
+  readonly collection: string;
+  readonly vector: Float32Array;
+  readonly limit: number;
+  /** Cosine, 0 to 1. */
+  readonly minScore: number;
+  readonly filter: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** A part with its nearness to the query, 0 to 1. */
+interface ScoredPart extends StoredPart {
+  readonly score: number;
+}
+
+/** The number of vectors that are compared before other work runs: some milliseconds on a Pi. */
+const PAGE = 256;
+
+/** The parts of a collection that are nearest to a vector, the nearest first, and the number of compared parts. */
+async function nearestParts(
+  store: CollectionStore,
+  { collection, vector, limit, minScore, filter, signal }: NearestQuery,
+): Promise<{ readonly parts: readonly ScoredPart[]; readonly searched: number }> {
+  const isWanted = documentFilter(store, collection, filter);
+  let best: readonly { readonly part: number; readonly score: number }[] = [];
+  let searched = 0;
+  for (let after = 0; ; ) {
+    signal.throwIfAborted();
+    const page = store.vectors(collection, after, PAGE);
+    const wanted = page.filter(({ document }) => isWanted(document));
+    searched += wanted.length;
+    const near = wanted.map((stored) => ({ part: stored.part, score: similarity(vector, stored.vector) }));
+    best = [...best, ...near.filter((candidate) => candidate.score >= minScore)].sort((a, b) => b.score - a.score).slice(0, limit);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) break;
+    after = last.part;
+    await setImmediate();
+  }
+  const parts = best.flatMap(({ part: number, score }) => {
+    const part = store.part(number);
+    return part ? [{ ...part, score }] : [];
+  });
+  return { parts, searched };
+}
+
+function documentFilter(store: CollectionStore, collection: string, filter: JsonObject): (document: number) => boolean {
+  if (Object.keys(filter).length === 0) return () => true;
+  const fitting = store.documents(collection).filter(({ metadata }) => matchesFilter(metadata, filter));
+  const numbers = new Set(fitting.map(({ number }) => number));
+  return (document) => numbers.has(document);
+}
+
+/** A vector that points away is not similar at all. */
+function similarity(a: Float32Array, b: Float32Array): number {
+  return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
+}
+
+/** True when each member of the filter, or one of its values where it is a list, is equal to the member of the document or in its list. */
+export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
+  return Object.entries(filter).every(([name, wanted]) => {
+    const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+    if (value === undefined) return false;
+    const values = [value].flat().map(textOf);
+    return [wanted].flat().some((one) => values.includes(textOf(one)));
+  });
+}
+
+/** Objects are equal with their members in another order. */
+function textOf(value: Json): string {
+  return JSON.stringify(value, (_, item: unknown) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+    return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
 }

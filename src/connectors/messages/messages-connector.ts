@@ -1,7 +1,7 @@
 import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import { type Connector, type ConnectorContext, toolOver } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
-import { openMqtt } from '../mqtt/mqtt-connector.ts';
+import { openMqtt } from '../mqtt/home-assistant-bridge.ts';
 import type { MessageServices } from './notification-channels.ts';
 import { notifyTool, openRecipients } from './notify-tool.ts';
 import { sendEmailTool } from './send-email-tool.ts';

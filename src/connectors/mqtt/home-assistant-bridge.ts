@@ -4,12 +4,14 @@ import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubEvent } from '../../core/events.ts';
+import { present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { ConnectorContext } from '../connector.ts';
-import type { AgentCalls } from '../connector-agent.ts';
-import type { MqttConnection, MqttMessage } from './broker-connection.ts';
+import { type ConnectorContext, optionalSecret } from '../connector.ts';
+import { type AgentCalls, TokenAgent } from '../connector-agent.ts';
+import { BrokerConnection, type MqttConnection, type MqttMessage } from './broker-connection.ts';
 import { type BridgeCommand, commandFor, controlRequirements } from './home-assistant-commands.ts';
-import { type BridgeTopics, retainedMessages, statePayload } from './home-assistant-messages.ts';
+import { BridgeTopics, retainedMessages, statePayload } from './home-assistant-messages.ts';
+import type { BridgeConfig, MqttConfig } from './mqtt-config.ts';
 
 interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'hub'> {
   readonly link: MqttConnection;
@@ -169,3 +171,45 @@ export class HomeAssistantBridge implements Service {
 }
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
+
+/** The connection to the broker, and the service that ends it; with a bridge the service also makes it. */
+interface OpenedMqtt {
+  readonly link: MqttConnection;
+  readonly service: Service;
+}
+
+/** CONFIG_INVALID for a password that cannot be read, and for commands without permissions. */
+export function openMqtt(context: ConnectorContext, config: MqttConfig): OpenedMqtt {
+  const { url, user, password, caFile, clientId, bridge } = config;
+  if (url.startsWith('mqtt:') && caFile !== undefined) {
+    throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.ca_file is for TLS; write the url with mqtts://');
+  }
+  const { hub, env } = context;
+  const logger = context.logger.child({ connector: 'mqtt' });
+  const id = clientId ?? new BridgeTopics(hub.name, { discoveryPrefix: '' }).node;
+  const address = present({ url, clientId: id, user, secret: optionalSecret(password, env), caFile });
+  const link = new BrokerConnection(logger, address);
+  const running = bridge && openBridge({ ...context, logger }, link, bridge);
+  return {
+    link,
+    service: {
+      start: async () => running?.start(),
+      async [Symbol.asyncDispose]() {
+        await running?.[Symbol.asyncDispose]();
+        await link[Symbol.asyncDispose]();
+      },
+    },
+  };
+}
+
+function openBridge(context: ConnectorContext, link: MqttConnection, config: BridgeConfig): HomeAssistantBridge {
+  const { clock, logger, events, readings, devices, hub, registry, agents } = context;
+  const { commands, permissions } = config;
+  if (commands && !permissions) {
+    throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs permissions, such as ["device:control:@type/light"]');
+  }
+  const calls = commands && permissions ? new TokenAgent(agents, { name: 'mqtt-bridge', permissions }) : undefined;
+  const topics = new BridgeTopics(hub.name, config);
+  const hasTool = (name: string) => registry.has(name);
+  return new HomeAssistantBridge({ clock, logger, events, link, readings, devices, hub, topics, hasTool, ...(calls && { calls }) });
+}

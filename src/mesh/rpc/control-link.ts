@@ -4,10 +4,9 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TokenBucket } from '../rate-limit.ts';
 import type { EnginePeer, MeshStream } from '../transport/mesh-engine.ts';
-import { errorOfFrame } from './error-frame.ts';
 import { type BodyRoute, CreditLedger, CreditWindow, FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
+import { errorOfFrame, IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
 import { type DropSink, type PeerLink, REQUEST_KINDS, type RequestHandler, type RequestKind, type RequestOptions } from './peer-link.ts';
 
 /** Why a link ended. */

@@ -1,9 +1,10 @@
 import type { Frame } from '../../codec/messages/connection.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { AtmoError, isErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
+import { visibleJson, visibleText } from '../../core/untrusted-text.ts';
 import type { TokenBucket } from '../rate-limit.ts';
-import { errorFrame } from './error-frame.ts';
 import { type BodyRoute, CreditWindow, type FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandler } from './peer-link.ts';
 
@@ -225,5 +226,37 @@ class IncomingExchange implements IncomingRequest {
     this.#isOver = true;
     this.window.end(reason);
     this.#collaborators.onEnd();
+  }
+}
+
+const MAX_MESSAGE_LENGTH = 2_048;
+const MAX_DETAILS_LENGTH = 16_384;
+
+type ErrorFrame = Extract<Frame, { readonly type: 'error' }>;
+
+/** Returns the frame of an error, without details that are too long for it. */
+function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFrame {
+  const text = JSON.stringify(details);
+  return {
+    type: 'error',
+    id,
+    code,
+    message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+    details: text.length <= MAX_DETAILS_LENGTH && text.isWellFormed() ? text : '{}',
+  };
+}
+
+/** Returns the error of a peer; an unknown code becomes INTERNAL_ERROR. */
+export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
+  const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
+  return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parseDetails(details));
+}
+
+function parseDetails(text: string) {
+  try {
+    const value = visibleJson(JSON.parse(text) as Json);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
   }
 }

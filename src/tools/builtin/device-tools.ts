@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool, p, resultSchema, TEXTS } from '../definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { CallerView, RegisteredTool } from '../definition/tool-definition.ts';
 import { canSeeDevice } from '../names/resolve-names.ts';
 import { copyJsonObject, snakeJson } from '../schema/plain-json.ts';
@@ -9,9 +9,18 @@ import { commissionTools } from './commission-tools.ts';
 import { deviceNameTools, namingAnswer } from './device-name-tools.ts';
 import { fabricTools } from './fabric-tools.ts';
 import { groupTools } from './group-tools.ts';
-import { type AdminPorts, actsOnDevice, actsOnNode, DONE, deviceOf, deviceParameter, done, readsDevice } from './hub-tool.ts';
+import {
+  type AdminPorts,
+  actsOnDevice,
+  actsOnNode,
+  DONE,
+  deviceOf,
+  deviceParameter,
+  done,
+  READS_WHOLE_HUB,
+  readsDevice,
+} from './hub-tool.ts';
 import { credentialTools, topologyTool } from './network-tools.ts';
-import { updateTools } from './software-update-tools.ts';
 
 /** All tools with which an administrator manages devices, in the namespace `hub`. */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
@@ -178,6 +187,74 @@ function diagnosticsTool(ports: AdminPorts): RegisteredTool {
       const id = deviceOf(params);
       const diagnostics = await ports.administration.diagnostics(id, { signal });
       return { ...diagnostics, clusters: ports.bounds.servedClusters(id).map((cluster) => ({ ...cluster })) };
+    },
+  );
+}
+
+/** Thread is slow, and a device may wait before it begins. */
+const UPDATE_TIMEOUT_MS = 2 * 3_600_000;
+const version = resultSchema({
+  number: { ...INTEGER, description: 'Greater is newer' },
+  text: { ...TEXT, description: 'As the manufacturer writes it' },
+});
+const offer = resultSchema({ device: TEXT, name: TEXT, from: version, to: version, file: TEXT, size_bytes: INTEGER, notes_url: TEXT }, [
+  'notes_url',
+]);
+
+/** Tools for the software of devices, from image files of the owner. */
+function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
+  return [listTool(ports), updateTool(ports)];
+}
+
+function listTool({ administration }: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...READS_WHOLE_HUB,
+      name: 'list_updates',
+      title: 'Software updates',
+      description:
+        "Tells which devices have newer software among the image files in the hub's folder of updates, and why other files fit no device. " +
+        'Nothing is looked up on the internet; notes_url is what the image says, not checked.',
+      tags: ['matter', 'ota', 'firmware', 'update', 'version'],
+      timeoutMs: 60_000,
+      parameters: {},
+      returns: resultSchema({
+        folder: { ...TEXT, description: 'Where the owner puts *.ota files' },
+        offers: { type: 'array', items: offer },
+        unfit: { type: 'array', items: resultSchema({ file: TEXT, reason: TEXT }) },
+      }),
+    },
+    async () => snakeJson(await administration.updates()),
+  );
+}
+
+function updateTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...actsOnNode(ports),
+      name: 'update_device',
+      title: 'Update a device',
+      description:
+        'Installs newer software on a device, and everything that is part of the same node, from an image file of list_updates: the newest that ' +
+        'fits, or `file`. The device restarts; it cannot go back. Takes minutes, over Thread much longer: call it as a job. Success means ' +
+        'that the device itself tells the new version.',
+      tags: ['matter', 'ota', 'firmware', 'update'],
+      isDangerous: true,
+      isAsyncAllowed: true,
+      timeoutMs: UPDATE_TIMEOUT_MS,
+      parameters: {
+        device_id: deviceParameter,
+        file: p.string({ description: 'Name of an image in the folder', minLength: 5, maxLength: 254 }).optional(),
+      },
+      returns: resultSchema({ device: TEXT, file: TEXT, from: version, to: version }),
+    },
+    async ({ file, ...params }, { signal, progress }) => {
+      const result = await ports.administration.update(deviceOf(params), {
+        ...(file !== undefined && { file }),
+        signal,
+        onProgress: ({ step, fraction, note }) => progress(fraction, `${step}: ${note}`),
+      });
+      return snakeJson(result);
     },
   );
 }

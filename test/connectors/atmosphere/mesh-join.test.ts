@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createMeshJoin, idOfKey } from '../../../src/connectors/atmosphere/mesh-join.ts';
+import { createMeshJoin, idOfKey } from '../../../src/connectors/atmosphere/atmosphere-bridge.ts';
 import { makeMesh } from './atmosphere-fixture.ts';
 
 const NODE = { nodeId: 'a'.repeat(16), name: 'hall', capabilities: ['core:echo'] };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesFilter } from '../../../src/connectors/collections/vector-search.ts';
+import { matchesFilter } from '../../../src/connectors/collections/rag-tools.ts';
 
 const metadata = { room: 'cellar', year: 2024, tags: ['heating', 'water'], maker: { name: 'X', land: 'AT' } };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { signToolResponse } from '../../../src/codec/messages/call.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import { errorOfFrame } from '../../../src/mesh/rpc/error-frame.ts';
+import { errorOfFrame } from '../../../src/mesh/rpc/incoming-requests.ts';
 import { errorOfBody, SignedAnswers } from '../../../src/mesh/rpc/signed-answers.ts';
 import { CountedDrops, identities } from './link-fixture.ts';
 

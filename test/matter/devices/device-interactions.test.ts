@@ -2,7 +2,7 @@ import '../../../src/matter/matter-platform.ts';
 import { Status, StatusResponseError } from '@matter/main/types';
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { type InteractionFailure, interactionError } from '../../../src/matter/devices/interaction-error.ts';
+import { type InteractionFailure, interactionError } from '../../../src/matter/devices/device-interactions.ts';
 
 const failure: InteractionFailure = { what: 'OnOff.Toggle on lamp', isSent: true, isRead: false, isCancelled: false, waitedMs: 13_740 };
 const lost = new TypeError('no answer');
