@@ -73,7 +73,7 @@ function storage<Result>(path: string, work: () => Result): Result {
 /** A file for one private key. */
 export interface KeyFile {
   readonly path: string;
-  /** What ends when the key does, for a person who has to decide: `every token that this hub issued`. */
+  /** The things that end with the key, for a person who has to decide: `every token that this hub issued`. */
   readonly endsWithIt: string;
   readonly onRepaired: OnRepaired;
 }

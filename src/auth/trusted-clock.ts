@@ -40,7 +40,7 @@ const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 /**
  * The hub's time on boards that may wake without knowing it: never before a floor of build time, the time that was saved
  * last, and what trusted issuers wrote. The floor has two parts. `proven` comes from the build, the network or the owner.
- * `assumed` comes from a hardware clock, a host or an issuer, and gives way when the network or the owner says otherwise.
+ * `assumed` comes from a hardware clock, a host or an issuer, and is replaced when the network or the owner gives another time.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #ports: TrustedClockServices;

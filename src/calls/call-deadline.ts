@@ -128,7 +128,7 @@ function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
   return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }
 
-/** Waits before the tool and its limits are known: until `promise` resolves, at most as long as the caller gives the call. */
+/** Waits before the tool and its limits are known: until `promise` resolves, at most for the timeout of the caller. */
 export async function waitForAtMost({ timeoutMs, signal }: CallRequest, clock: Clock, promise: Promise<void>): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;

@@ -24,13 +24,13 @@ export interface CallFacts {
   readonly tool?: RegisteredTool;
   /** Empty until they are read. */
   readonly params: JsonObject;
-  /** What the call will really do; empty until it is authorised, and for a tool that only other hubs have. */
+  /** The effects of the call; empty until they are authorised, and for a tool that only other hubs have. */
   readonly effects: readonly Effect[];
   /** The owner's rule that decided about the call. */
   readonly rule?: string;
   /** The approval that the call used up. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
-  /** What the call runs, as people approved it, by itself or as the step of another call. */
+  /** The plan that people approved, of the call itself or of it as the step of another call. */
   readonly plan?: PlannedCall;
   /** The answer of the first call with the same idempotency key. */
   readonly repeated?: JsonObject | undefined;
@@ -47,8 +47,8 @@ interface Passed<Stage extends string> {
 }
 
 /**
- * What a call on its way is good for: one that is `asked` about is never run, one that is made has to be `charged` to its caller's rate
- * limits and then to be `claimed`, so that no other call with its idempotency key runs.
+ * The purpose of a call: a call that is only `asked` about never runs; one that is made has to be `charged` to its caller's rate limits and
+ * then to be `claimed`, so that no other call with its idempotency key runs.
  */
 export type Purpose = 'asked' | 'charged' | 'claimed';
 
@@ -125,7 +125,7 @@ interface CallContext {
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
 }
 
-/** What changes while a call runs: its deadline, who aborts it, its job, and where it was sent. */
+/** The state of a running call: its deadline, its abort, its job, and the hub to which it was sent. */
 export class RunningCall {
   readonly request: CallRequest;
   readonly mode: 'sync' | 'job';
@@ -140,7 +140,7 @@ export class RunningCall {
   job?: RunningJob;
   /** The right to run the call of its idempotency key. */
   claim?: IdempotencyClaim;
-  /** The step of the approved call around it that it is. */
+  /** The planned step of an approved call that this call is. */
   step?: PlannedCall;
   /** The hub that was tried last. */
   ranOn?: RouteCandidate;
@@ -148,7 +148,7 @@ export class RunningCall {
   isDispatched = false;
   /** Media type of the result, where the tool states one. */
   contentType?: string;
-  /** What the tool adds to its result. */
+  /** Data that the tool adds to its result. */
   resultDetails?: JsonObject;
   readonly #clock: Clock;
   #deadline: CallDeadline | undefined;

@@ -19,8 +19,8 @@ export interface MeshPorts {
 const NO_TOOLS: readonly RegisteredTool[] = [];
 
 /**
- * The ports of the mesh for those that are made before it is there, and for a hub that joins and leaves while it runs: without
- * a mesh there are no other hubs and no tools of theirs, and what is asked of one is NODE_UNAVAILABLE.
+ * The ports of the mesh for parts that are made before it, and for a hub that joins and leaves while it runs. Without a mesh there are no
+ * other hubs and no tools of theirs, and a call of one rejects with NODE_UNAVAILABLE.
  */
 export class MeshProxy implements MeshPorts {
   readonly view: MeshView;
@@ -64,7 +64,7 @@ function requireJoined(ports: () => MeshPorts | undefined, wanted: string): Mesh
   throw new AtmoError('NODE_UNAVAILABLE', `${wanted} is of another hub, and this one is in no mesh; create one or join one first`);
 }
 
-/** Which events of another hub somebody wants to hear. */
+/** A subscription to events of another hub. */
 export interface RemoteSubscription {
   readonly principal: Principal;
   /** All when absent. */
@@ -77,7 +77,7 @@ export interface RemoteSubscription {
   readonly signal: AbortSignal;
 }
 
-/** Port: the events of other hubs, of which each tells a principal what it may hear there. */
+/** Port: the events of other hubs. Each hub sends only those that the principal may see there. */
 export interface RemoteEvents {
   /** Listens until the signal aborts, then resolves. NODE_UNAVAILABLE when the hub cannot be reached or is lost, PERMISSION_DENIED. */
   subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void>;

@@ -74,7 +74,7 @@ export interface CallPeer extends RoutePeer {
 /** Which tools a name may mean. */
 export interface ToolLookup {
   readonly versionRange?: string;
-  /** Ids or names of the only hubs to look at. */
+  /** Ids or names of the only hubs to search. */
   readonly onlyNodes?: readonly string[];
   /** Tools for which it returns false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
@@ -167,13 +167,13 @@ export interface PipelineOptions {
    * reached from here; none when absent. Read again for each call.
    */
   readonly failOverTools?: readonly string[];
-  /** What a result that breaks its tool's own schema does; default `error`. */
+  /** Whether a result that breaks its tool's own schema fails the call or is only logged; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';
   /** One log line for each finished call; default true. */
   readonly logCalls?: boolean;
 }
 
-/** What the stages use: the collaborators and the state of the pipeline itself. */
+/** The collaborators of the stages and the state of the pipeline itself. */
 export interface StageContext extends PipelineCollaborators {
   readonly gates: CallerConcurrencyLimiter;
   readonly memory: MemoryGuard;

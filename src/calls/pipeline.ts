@@ -165,25 +165,24 @@ export class CallPipeline implements ToolCaller {
   async #finish(call: RunningCall, outcome: AtmoError | { readonly result: NormalResult }): Promise<CallAnswer> {
     const answer = this.#answer(call, outcome);
     call.end();
-    this.#returnApproval(call);
+    const { approval } = call.facts;
+    if (approval && !call.isDispatched) await this.#logged(call, () => this.#context.approvals.giveBack(approval.id));
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
-    await this.#audit(call, answer);
-    try {
-      if (call.claim)
-        call.settleClaim(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : storableAnswer(call.facts, answer));
-    } catch (failure) {
-      this.#logBug(call, toAtmoError(failure));
+    // A failed write of the outcome is logged; the caller still gets the answer, since the call has happened.
+    await this.#logged(call, () => this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now())));
+    if (call.claim) {
+      const stored = () => (isRepeatable ? undefined : storableAnswer(call.facts, answer));
+      await this.#logged(call, () => call.settleClaim(copyJsonObject(answer, RESULT_LIMITS), stored()));
     }
     this.#log(call, answer);
     this.#emit(call, answer);
     return answer;
   }
 
-  #returnApproval(call: RunningCall): void {
-    const { approval } = call.facts;
-    if (!approval || call.isDispatched) return;
+  /** Runs work after the end of a call, whose errors the caller does not get. */
+  async #logged(call: RunningCall, work: () => void | Promise<void>): Promise<void> {
     try {
-      this.#context.approvals.giveBack(approval.id);
+      await work();
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
@@ -204,22 +203,9 @@ export class CallPipeline implements ToolCaller {
     return outcome instanceof AtmoError ? errorAnswer(facts, redactedError(call.facts, outcome)) : successAnswer(facts, outcome.result);
   }
 
-  /** A failed write of the outcome is logged; the caller still gets the answer, since the call has happened. */
-  async #audit(call: RunningCall, answer: CallAnswer): Promise<void> {
-    try {
-      await this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now()));
-    } catch (failure) {
-      this.#logBug(call, toAtmoError(failure));
-    }
-  }
-
   async #endRepeated(call: RepeatedCall): Promise<JsonObject> {
     call.running.end();
-    try {
-      await this.#auditWriter.recordRepeat(call);
-    } catch (failure) {
-      this.#logBug(call.running, toAtmoError(failure));
-    }
+    await this.#logged(call.running, () => this.#auditWriter.recordRepeat(call));
     return call.repeated;
   }
 

@@ -34,7 +34,7 @@ export interface CallRequest {
   readonly requestId?: string;
   readonly traceId?: string;
   readonly sessionId?: string;
-  /** Aborts when the caller gives up. */
+  /** Aborts when the caller cancels. */
   readonly signal?: AbortSignal;
   /** Is called once when all checks have passed, right before the handler starts or another hub is called. */
   readonly onDispatch?: () => void;
@@ -72,7 +72,7 @@ interface AnswerBase {
   readonly response_hash: string;
   /** Media type of a text in the result, where the tool states one. */
   readonly content_type?: string;
-  /** What the tool adds to its result; the hash does not cover it. */
+  /** Data that the tool adds to its result; the hash does not cover it. */
   readonly details?: JsonObject;
 }
 

@@ -50,7 +50,7 @@ export interface PermissionCheckResult {
 /** A tool in any of the forms that a program may write it in. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
-/** Registers a tool of a program, whatever its form. CONFLICT, VALIDATION_ERROR as the registry says. @internal */
+/** Registers a tool of a program, whatever its form. CONFLICT, VALIDATION_ERROR of the registry. @internal */
 export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
   if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
   const registered = tool instanceof ToolClass ? fromToolClass(tool) : tool;
@@ -137,7 +137,7 @@ export class ToolOrchestrator {
     }
   }
 
-  /** Adds a tool while the hub runs. NOT_SUPPORTED where the configuration forbids it; CONFLICT, VALIDATION_ERROR as the registry says. */
+  /** Adds a tool while the hub runs. NOT_SUPPORTED where the configuration forbids it; CONFLICT, VALIDATION_ERROR of the registry. */
   registerTool(tool: AnyTool): ToolId {
     this.#requireRegistration();
     return registerAnyTool(this.#collaborators.registry, tool);

@@ -6,14 +6,14 @@ import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
-/** How often something was called, and how the last time went. */
+/** How often something was called, and the result of the last call. */
 interface UsageTotals {
   readonly calls: number;
   readonly errors: number;
   readonly totalMs: number;
   /** When the last call ended, milliseconds since 1970. */
   readonly lastMs: number;
-  /** How the last call that failed did. */
+  /** The error of the last call that failed. */
   readonly lastError?: ErrorCode;
 }
 
@@ -75,12 +75,12 @@ export class UsageCounter {
     return (agentId === undefined ? this.#history : (this.#agentHistory.get(agentId) ?? [])).toReversed();
   }
 
-  /** The counters, for `restore` after a restart; the calls themselves are in the journal. */
+  /** The counters, for `restore` after a restart; the calls themselves are in the audit log. */
   snapshot(): JsonObject {
     return { tools: toJson(this.#tools), agents: toJson(this.#agents) };
   }
 
-  /** Goes on counting from a snapshot; what cannot be read of it counts as never called. */
+  /** Adds the counters of a snapshot; unreadable ones start at zero. */
   restore(snapshot: Json | undefined): void {
     if (!isJsonObject(snapshot)) return;
     fromJson(this.#tools, snapshot.tools);
@@ -102,7 +102,7 @@ function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, at
   });
 }
 
-/** Agents come and go under ever new names: memory is only for the latest. */
+/** Deletes the oldest counters: agents come and go under ever new names. */
 function dropOldest(totals: Map<string, UsageTotals>, maxSize: number): readonly string[] {
   const gone = [...totals.keys()].slice(0, Math.max(0, totals.size - maxSize));
   for (const key of gone) totals.delete(key);
@@ -152,7 +152,7 @@ interface UsageWriterCollaborators {
   readonly logger: Logger;
 }
 
-/** Keeps the usage counters over restarts; a hub that dies forgets the last five minutes of counting. */
+/** Stores the usage counters over restarts; a hub that crashes loses those of the last five minutes. */
 export class UsageWriter implements Service {
   readonly #collaborators: UsageWriterCollaborators;
   #written = '';
@@ -184,7 +184,7 @@ export class UsageWriter implements Service {
     });
   }
 
-  /** Counting never stands in the way of calls: a full disk is logged. */
+  /** Logs a full disk, which must not fail calls. */
   #write(): void {
     const { usage, store, logger } = this.#collaborators;
     const snapshot = usage.snapshot();

@@ -61,14 +61,14 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
   };
 }
 
-/** Whose request it is, as `principalKey`. */
+/** Returns the requester, as `principalKey`. */
 export function requesterKey({ requester }: ApprovalRecord): string {
   return principalKey({ kind: requester.kind, id: requester.id, permissions: [] });
 }
 
 /**
- * True when the request is for this very call. What a call touches may change between two tries with the same
- * arguments (a group that got a member): people approved only what they were shown.
+ * Returns whether the request is for this call. The effects of a call may change between two tries with the same arguments (a group that
+ * got a member): people approved only those that they were shown.
  */
 export function matchesRequest(record: ApprovalRecord, request: ApprovalRequest): boolean {
   const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
@@ -80,7 +80,7 @@ function reach(effects: ApprovalRecord['effects']): string {
   return [...new Set(lines)].sort().join('\n');
 }
 
-/** What a person would sign to decide about the request. */
+/** Returns the statement that a person signs to decide about the request. */
 export function statementOf(
   record: ApprovalRecord,
   { decision, person }: Pick<ApprovalStatement, 'decision' | 'person'>,
@@ -127,7 +127,7 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
   };
 }
 
-/** Each device once, by the name and in the room that it has now: the ids of devices begin the targets. */
+/** Returns each device once, with its present name and area: the targets begin with the ids of devices. */
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
@@ -138,7 +138,7 @@ function targetsOf({ targets, steps = [] }: PlannedCall): readonly string[] {
   return [...targets, ...steps.flatMap(targetsOf)];
 }
 
-/** A record as the store gave it back; undefined when it is not whole. Only this program writes there. */
+/** Returns a stored record; undefined when it is incomplete. Only this program writes there. */
 function readRecord(value: Json): ApprovalRecord | undefined {
   if (!isJsonObject(value)) return undefined;
   const texts = [value.id, value.state, value.tool, value.callHash, value.hub];
@@ -153,7 +153,7 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 }
 
 const SPACE = 'approvals';
-/** How long a closed request can still be looked up; the journal keeps what happened. */
+/** A closed request can be read for so long; the audit log keeps its history. */
 const KEPT_CLOSED_MS = 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
@@ -164,7 +164,7 @@ interface RepositoryServices {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The requests of a hub, on the disk before anybody learns of a change, and when each is too old. */
+/** The requests of a hub, stored before a change is emitted, with the end of each. */
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
@@ -175,7 +175,7 @@ export class ApprovalRepository {
     this.#ports = ports;
   }
 
-  /** Takes over what an earlier process left. */
+  /** Loads the requests of an earlier process. */
   load(): void {
     const stored = this.#ports.store.entries(SPACE).flatMap(({ value }) => readRecord(value) ?? []);
     for (const record of stored.sort((a, b) => a.createdMs - b.createdMs)) this.#remember(record);

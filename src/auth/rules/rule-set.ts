@@ -39,7 +39,7 @@ const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule al
 /**
  * An ordered list of rules. For each effect of a call the first rule that matches decides. If the effects of one call get
  * different verdicts, deny beats approve, approve beats allow, and of two approvals the one by more persons counts. A
- * condition on what only the run will show counts as met in rules that deny or ask, and as not met in rules that allow.
+ * condition that only the run can decide counts as met in rules that deny or require approval, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -235,7 +235,7 @@ function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
   ].filter((one) => one !== undefined);
 }
 
-/** What an effect does, as a person reads it, such as `Unlock Front door (hall)`. */
+/** Returns the effect in words, such as `Unlock Front door (hall)`. */
 function effectText(effect: Pick<Effect, 'target' | 'permission'>, facts: DeviceFacts): string {
   const { target } = effect;
   const device = facts.namedDevice(target.split('/', 1)[0] ?? '');
@@ -297,7 +297,7 @@ function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string 
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
 }
 
-/** Effects of tools that say nothing of devices still need their permission: `sensor:read:hall/temperature`, `admin:device:hall`. */
+/** Returns the device in a permission, for effects that name none: `sensor:read:hall/temperature`, `admin:device:hall`. */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
   if (!permission) return undefined;

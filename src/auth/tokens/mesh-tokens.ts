@@ -7,13 +7,13 @@ import { originOf, signRoot, tokenText } from './token-chain.ts';
 
 const OWNER = 'owner';
 const LIFE_MS = 600_000;
-/** A call is given a token that still has half of its life before it. */
+/** A token is renewed after half of its life. */
 const RENEW_MS = LIFE_MS / 2;
 const MAX_KEPT = 512;
 
-/** How this hub stands in its mesh, and whom that lets it believe. */
+/** The membership of this hub in its mesh, and the hubs that it trusts because of that. */
 export interface HubMembership extends MeshTrust {
-  /** What tokens of this hub may hold at most on others; undefined in no mesh. */
+  /** The most permissions of this hub's tokens on other hubs; undefined in no mesh. */
   own(): { readonly permissions: readonly string[] } | undefined;
 }
 
@@ -26,17 +26,17 @@ interface MeshTokenCollaborators {
 interface CachedToken {
   readonly text: string;
   readonly expiresAtMs: number;
-  readonly standing: string;
+  readonly basis: string;
 }
 
 /**
- * The tokens that this hub shows to others for those who call. What it can prove to hold the key of goes as it is; the owner,
- * who has no token, gets one for ten minutes that only the executing hub takes and that holds what the mesh lets this hub give.
+ * The tokens that this hub sends to other hubs for its callers. A token that is bound to the hub's own key is sent as it is. The owner, who
+ * has no token, gets one for ten minutes that only the executing hub accepts, with the permissions that the mesh lets this hub grant.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
-  /** Of the owner, by executing hub. */
-  readonly #kept = new Map<string, CachedToken>();
+  /** Tokens of the owner, by executing hub. */
+  readonly #cached = new Map<string, CachedToken>();
 
   constructor(ports: MeshTokenCollaborators) {
     this.#ports = ports;
@@ -63,10 +63,10 @@ export class MeshTokens {
     const permissions = this.#ports.mesh.own()?.permissions;
     const meshId = this.#ports.mesh.meshId();
     if (!permissions || meshId === undefined) throw new AtmoError('CONFLICT', 'This hub is in no mesh; create one or join one first');
-    const standing = JSON.stringify([meshId, permissions]);
-    const kept = this.#kept.get(executor);
-    if (kept?.standing === standing && kept.expiresAtMs - this.#ports.time.now() > RENEW_MS) return kept.text;
-    const fresh = { ...this.#mint(executor, permissions, meshId), standing };
+    const basis = JSON.stringify([meshId, permissions]);
+    const kept = this.#cached.get(executor);
+    if (kept?.basis === basis && kept.expiresAtMs - this.#ports.time.now() > RENEW_MS) return kept.text;
+    const fresh = { ...this.#mint(executor, permissions, meshId), basis };
     this.#keep(executor, fresh);
     return fresh.text;
   }
@@ -89,9 +89,9 @@ export class MeshTokens {
   }
 
   #keep(executor: string, token: CachedToken): void {
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.delete(executor);
-    this.#kept.set(executor, token);
+    const [oldest] = this.#cached.keys();
+    if (this.#cached.size >= MAX_KEPT && oldest !== undefined) this.#cached.delete(oldest);
+    this.#cached.delete(executor);
+    this.#cached.set(executor, token);
   }
 }

@@ -55,7 +55,7 @@ interface RevocationCollaborators {
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
-  /** By token id, who said so, and the second since 1970 until which it has to be remembered. */
+  /** By token id, the revoking hub, and the second since 1970 until which the revocation has to be stored. */
   readonly #revoked = new Map<string, Map<string, number>>();
   /** Keys of the entries that the disk did not take. */
   readonly #unwritten = new Set<string>();
@@ -65,7 +65,7 @@ export class RevocationList implements Service {
     this.#ports = ports;
   }
 
-  /** Takes up what was revoked before the restart. STORAGE_FAILED. */
+  /** Loads the revocations from before the restart. STORAGE_FAILED. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       const [tokenId = '', issuer = this.#ports.hub.hubId] = key.split('.');
@@ -77,7 +77,7 @@ export class RevocationList implements Service {
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
     }
-    this.#forgetEnded();
+    this.#deleteEnded();
   }
 
   /**
@@ -109,8 +109,8 @@ export class RevocationList implements Service {
   /** Id of the first link of the token's chain that a hub with the right to do so has revoked. */
   firstRevoked(token: RevocableToken): string | undefined {
     return token.chain.find((id, index) => {
-      const said = this.#revoked.get(id);
-      return said !== undefined && [...said.keys()].some((issuer) => this.#mayEnd(issuer, token, index));
+      const byIssuer = this.#revoked.get(id);
+      return byIssuer !== undefined && [...byIssuer.keys()].some((issuer) => this.#mayEnd(issuer, token, index));
     });
   }
 
@@ -132,7 +132,7 @@ export class RevocationList implements Service {
   #requireBounds({ issuer, expiresAt }: Revocation): void {
     if (this.#ports.time.isTrusted() && expiresAt * 1000 > this.#ports.time.now() + MAX_TTL_MS + KEPT_AFTER_END_MS)
       throw new AtmoError('VALIDATION_ERROR', `The statement of ${issuer} is about a token that would last longer than any token does`);
-    const known = this.#revoked.values().reduce((count, said) => count + (said.has(issuer) ? 1 : 0), 0);
+    const known = this.#revoked.values().reduce((count, byIssuer) => count + (byIssuer.has(issuer) ? 1 : 0), 0);
     if (known < MAX_OF_OTHER_HUB) return;
     throw new AtmoError('RESOURCE_EXCEEDED', `${issuer} has ended ${known} tokens; no more are remembered until some of them expire`);
   }
@@ -140,7 +140,7 @@ export class RevocationList implements Service {
   #add(revocation: Revocation, statement: Uint8Array): boolean {
     const { tokenId, issuer, expiresAt } = revocation;
     const key = this.#keyOf(revocation);
-    this.#forgetEnded();
+    this.#deleteEnded();
     if (this.#isOver(expiresAt)) return false;
     this.#note(tokenId, issuer, expiresAt);
     this.#unwritten.add(key);
@@ -153,8 +153,8 @@ export class RevocationList implements Service {
   }
 
   #note(tokenId: string, issuer: string, expiresAt: number): void {
-    const said = this.#revoked.get(tokenId) ?? new Map<string, number>();
-    this.#revoked.set(tokenId, said.set(issuer, expiresAt));
+    const byIssuer = this.#revoked.get(tokenId) ?? new Map<string, number>();
+    this.#revoked.set(tokenId, byIssuer.set(issuer, expiresAt));
   }
 
   #isWritten(revocation: Revocation): boolean {
@@ -176,15 +176,15 @@ export class RevocationList implements Service {
   }
 
   /** Deletes revocations of expired tokens, only by a trusted clock: another could take a valid token for expired. */
-  #forgetEnded(): void {
+  #deleteEnded(): void {
     if (!this.#ports.time.isTrusted()) return;
-    for (const [tokenId, said] of this.#revoked) {
-      for (const [issuer, expiresAt] of said) {
+    for (const [tokenId, byIssuer] of this.#revoked) {
+      for (const [issuer, expiresAt] of byIssuer) {
         if (!this.#isOver(expiresAt)) continue;
         this.#ports.store.delete(SPACE, this.#keyOf({ tokenId, issuer }));
-        said.delete(issuer);
+        byIssuer.delete(issuer);
       }
-      if (said.size === 0) this.#revoked.delete(tokenId);
+      if (byIssuer.size === 0) this.#revoked.delete(tokenId);
     }
   }
 

@@ -33,7 +33,7 @@ export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObjec
 
 /**
  * Verifies every signature of a chain, and that each link only narrows the one before. `keyOfIssuer` returns the raw key of
- * a trusted hub (base64url). TOKEN_INVALID says what is wrong. Expiry and revocation are checked elsewhere.
+ * a trusted hub (base64url). TOKEN_INVALID names the fault. Expiry and revocation are checked elsewhere.
  */
 export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
   const [rootLink, ...childLinks] = linksOf(bytes);

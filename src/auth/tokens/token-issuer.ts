@@ -134,7 +134,7 @@ export class TokenIssuer implements TokenAuthority {
       expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
     };
     refuseExcess(claims, parent);
-    // Here a guest may have less than its token says.
+    // On this hub a guest may have fewer permissions than its token.
     refuseExcess(claims, { ...parent, permissions: by.permissions });
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }

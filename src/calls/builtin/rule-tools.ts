@@ -9,7 +9,7 @@ import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { type CallPreviewPorts, previewCalls } from '../call-preview.ts';
 
-/** What the tools over the owner's rules work with. */
+/** The parts of the hub that the tools for the owner's rules use. */
 export interface RuleToolPorts extends CallPreviewPorts {
   readonly rules: RuleAdministration;
   readonly registry: Pick<ToolDirectory, 'resolve' | 'all'>;
@@ -20,7 +20,7 @@ const FOR_RULES = { ...HUB_READS, permissions: ['admin:rules'] } as const;
 const EFFECT = { enum: ['allow', 'deny', 'approve'] } as const;
 const RULE_NAME = { type: 'string', description: 'Rule that decides; absent where the default does' } as const;
 
-/** `hub:list_rules` and `hub:test_rules`: which rules hold, and what they would say. */
+/** `hub:list_rules` and `hub:test_rules`: the rules in force, and their verdict about a call. */
 export function ruleTools(ports: RuleToolPorts): readonly RegisteredTool[] {
   return [listRulesTool(ports), testRulesTool(ports)];
 }
@@ -130,7 +130,7 @@ function strictest(verdicts: readonly RuleVerdict[]): RuleVerdict {
   return verdicts.find(({ kind }) => kind === 'deny') ?? asking ?? verdicts[0] ?? { kind: 'allow' };
 }
 
-/** Rules look at nothing of a caller but who it is. */
+/** Rules use only the id and the kind of a caller. */
 function callerOf(agent: string | undefined): Principal {
   if (agent === undefined) return { id: 'owner', kind: 'owner', permissions: [] };
   return { id: agent, kind: 'agent', permissions: [] };

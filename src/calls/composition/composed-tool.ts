@@ -17,19 +17,19 @@ import {
   type StepsOutcome,
 } from './steps.ts';
 
-/** What a composed tool works with. */
+/** The parts of the hub that a composed tool uses. */
 export interface ComposedToolPorts {
   readonly pipeline: () => StepPipeline;
-  /** The tool that a step's name means now; undefined when there is none. */
+  /** Returns the tool that a step's name means now; undefined when there is none. */
   find(name: string): RegisteredTool | undefined;
   /** The same of this hub alone. */
   findHere(name: string): RegisteredTool | undefined;
 }
 
-/** How many composed tools the running one is inside of: a row of them may have been closed to a ring after it was registered. */
+/** Depth of the running composed tool within others: they may have come to call each other after their registration. */
 const depth = new AsyncLocalStorage<number>();
 
-/** The tool of a record with steps. Each step is a call of its caller's, never of its maker's. */
+/** The tool of a record with steps. Each step is a call of the tool's caller, never of its maker. */
 export function composedTool(record: ToolRecord, composition: Composition, ports: ComposedToolPorts): RegisteredTool {
   const { definition } = record;
   const { steps } = composition;
@@ -53,13 +53,13 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** A record that names nothing that could run. Nobody is asked to approve what cannot be done. */
+/** The tool of a record without steps and program; its calls are refused before anybody is asked to approve them. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const tool = { id: toolId(definition), definition, handler: async () => null };
   return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
-/** Behind the name of a step another tool may stand than when the whole was said to change nothing. */
+/** CONFLICT when the name of a step of a reading tool now means a tool that acts. */
 function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
   const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
   if (!acting) return;
@@ -74,7 +74,7 @@ function answerOf({ result }: Composition, sources: { readonly results: readonly
   return result === undefined ? (sources.results.at(-1) ?? null) : fillReferences(result, sources);
 }
 
-/** Parameters that a step passes on as they are get the form that the step's tool gives them: the name of a device becomes its id. */
+/** Makes the parameters that a step passes on unchanged canonical by the step's tool: the name of a device becomes its id. */
 function canonical(
   steps: readonly Step[],
   params: JsonObject,
@@ -95,7 +95,7 @@ function canonical(
   return known;
 }
 
-/** What came before the failed step stays done: where that must not happen twice, nobody is to try the whole again as it is. */
+/** The steps before the failed one have run: OUTCOME_UNKNOWN where the whole must not be repeated because of them. */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

@@ -27,7 +27,7 @@ import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, SEQUENCE, type Step } from './steps.ts';
 
-/** What a composed tool does: calls of other tools in order, and what it answers of their results. */
+/** The calls of a composed tool in order, and its answer, made of their results. */
 export interface Composition {
   readonly steps: readonly Step[];
   /** The answer, with references to results and parameters; the result of the last step when absent. */
@@ -35,7 +35,7 @@ export interface Composition {
 }
 
 const MAX_STEPS = 16;
-/** A result that repeats another one thousands of times is no answer. */
+/** Each reference copies a result: more of them could make an endless answer. */
 const MAX_REFERENCES = 64;
 
 /** Reads `steps` and `result`; undefined where the record has no steps. VALIDATION_ERROR with a JSON pointer. */
@@ -50,7 +50,7 @@ export function readComposition(reader: RecordReader): Composition | undefined {
   throw reader.refuse('result', `and the steps may hold at most ${MAX_REFERENCES} references to results`);
 }
 
-/** The form in which it is kept and was sent. */
+/** Returns the JSON form, as it is stored and was sent. */
 export function compositionJson({ steps, result }: Composition): JsonObject {
   return { steps: steps.map(({ tool, params }) => ({ tool, params })), ...(result !== undefined && { result }) };
 }
@@ -83,15 +83,15 @@ interface StepCheckContext {
   readonly parameters: JsonSchema;
 }
 
-/** A step as it is kept, and what whoever calls the whole has to hold for it. */
+/** A step as it is stored, and the permissions that a caller of the composed tool needs for it. */
 export interface CheckedStep {
   readonly step: Step;
   readonly permissions: readonly string[];
 }
 
 /**
- * What one step needs. Its maker has to hold all of that too: nobody may put into a tool, for others to call, what it could
- * not call itself. PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
+ * Returns the permissions of one step, which its maker has to hold too: nobody may put a call into a tool that it could not make itself.
+ * PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
  */
 export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
   const { maker } = by;
@@ -109,7 +109,7 @@ export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext
   });
 }
 
-/** Everything about it is known: its parameters are kept in their canonical form, so that a new name of a device changes nothing. */
+/** Checks a step without references: its parameters are stored in canonical form, so that a new name of a device changes nothing. */
 function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
@@ -123,14 +123,14 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** What a parameter is when its caller leaves it out, or has to choose from, the maker has named: as much as if it stood in the step. */
+/** The maker chose the default and the permitted values of a parameter: they need the permissions of a fixed value. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
-/** Wherever in the schema the member is described: defaults count behind `allOf` and `$ref` too. */
+/** Returns the texts that a schema names for a member, also behind `allOf` and `$ref`. */
 function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   const values: unknown[] = [];
   visitSchema(parameters, ({ properties }) => {
@@ -140,7 +140,7 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   return values.filter((value) => typeof value === 'string');
 }
 
-/** A device that only a result will name can be any: then the permission is the one for all of them. */
+/** Returns the permission for all devices where only a result will name the device. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
   const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));
@@ -156,13 +156,13 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/** Without a version unless one was asked for: a step goes on working when its tool gets a new one. */
+/** Returns the name with a version only where the maker wrote one: a step keeps working when its tool gets a new version. */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
 }
 
-/** How many composed tools may call each other in a row. */
+/** Deepest nesting of composed tools. */
 export const MAX_COMPOSITION_DEPTH = 4;
 
 /**
@@ -186,7 +186,7 @@ function cycleRefusal(problem: string): AtmoError {
 
 interface CompositionSource {
   readonly composition: Composition;
-  /** Those of its steps, in order. */
+  /** The tools of its steps, in order. */
   readonly tools: readonly RegisteredTool[];
   readonly permissions: readonly string[];
 }
@@ -195,8 +195,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * The definition of a composed tool: what its maker says of it, and of what it is made up to where the steps say it better.
- * A dangerous step is approved as the call that it is; the whole asks for no second approval.
+ * Returns the definition of a composed tool: that of its maker, with the members that follow from the steps. A dangerous step is approved
+ * as a call of its own, so the whole needs no second approval.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
@@ -212,7 +212,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
     returns: answersSecrets(composition, inner) ? { ...draft.returns, 'x-secret': true } : draft.returns,
     requires: {
       ...draft.requires,
-      // What a step needs, the hub must have on which the step runs: it is a call of its own.
+      // The capabilities of a step are those of the hub on which the step runs: it is a call of its own.
       permissions: [...new Set([...draft.requires.permissions, ...permissions])],
     },
     execution: {
@@ -233,7 +233,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
   };
 }
 
-/** Parameters that a step passes on as something secret, whatever they are called here. */
+/** Returns the parameters that a step passes on as secret ones. */
 function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [index, { params }] of steps.entries()) {
@@ -245,13 +245,13 @@ function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition
   return names;
 }
 
-/** True where the answer takes anything from a step that answers secrets, by whatever name. */
+/** Returns whether the answer contains anything of the result of a step with secrets. */
 function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
   const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
   return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));
 }
 
-/** Who is about to call a tool that somebody else made can read what it does. */
+/** Describes the steps for callers who did not make the tool. */
 function stepsInWords(tools: readonly RegisteredTool[]): string {
   const names = tools.map(toolKey);
   const rest = names.length - MAX_NAMED;

@@ -27,13 +27,13 @@ export interface AgentOsContext {
   readonly gmiId: string;
   /** The role that the caller's token was minted for; its id when it has none. */
   readonly personaId: string;
-  /** With what the program gave along for the call. */
+  /** With the data that the program passed with the call. */
   readonly userContext: JsonObject & { readonly userId: string };
   readonly correlationId: string;
   readonly sessionData: JsonObject;
 }
 
-/** What an AgentOS tool finds in its arguments beyond their schema. */
+/** The result of an AgentOS tool's own check of its arguments. */
 export interface ArgumentsCheck {
   readonly isValid: boolean;
   readonly errors?: readonly string[];
@@ -42,9 +42,9 @@ export interface ArgumentsCheck {
 /** An AgentOS tool with the function that runs it (`ITool`). */
 export interface ExecutableAgentOsTool extends AgentOsTool {
   execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
-  /** Asked after the schema and before `execute`. */
+  /** Is called after the check of the schema and before `execute`. */
   validateArgs?(args: JsonObject): Promise<ArgumentsCheck>;
-  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  /** Releases the tool's resources; is called when the tool is removed and when the hub stops. */
   shutdown?(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function toAgentOs(definition: ToolDefinition): AgentOsTool {
 }
 
 /**
- * A definition in our namespace `agentos` unless the id says another. A missing `hasSideEffects` counts as true (the
+ * Returns a definition in our namespace `agentos` unless the id has another. A missing `hasSideEffects` counts as true (the
  * original's default is unsafe); a category that is none of ours becomes a tag.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
@@ -137,41 +137,32 @@ function agentOsContext({ agentId, role, traceId, sessionId, callerData = {} }: 
 
 /** A tool as AgentOS writes it (`Tool`): `super()` takes all of its properties, `execute` is its own. */
 export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string;
-  readonly description: string;
-  readonly inputSchema: JsonObject;
-  readonly outputSchema: JsonObject | undefined;
-  readonly requiredCapabilities: readonly string[] | undefined;
-  readonly category: string | undefined;
-  readonly version: string | undefined;
-  readonly hasSideEffects: boolean | undefined;
+  declare readonly id: string;
+  declare readonly name: string;
+  declare readonly displayName: string;
+  declare readonly description: string;
+  declare readonly inputSchema: JsonObject;
+  declare readonly outputSchema: JsonObject | undefined;
+  declare readonly requiredCapabilities: readonly string[] | undefined;
+  declare readonly category: string | undefined;
+  declare readonly version: string | undefined;
+  declare readonly hasSideEffects: boolean | undefined;
 
   constructor(properties: AgentOsTool) {
-    this.id = properties.id;
-    this.name = properties.name;
-    this.displayName = properties.displayName;
-    this.description = properties.description;
-    this.inputSchema = properties.inputSchema;
-    this.outputSchema = properties.outputSchema;
-    this.requiredCapabilities = properties.requiredCapabilities;
-    this.category = properties.category;
-    this.version = properties.version;
-    this.hasSideEffects = properties.hasSideEffects;
+    Object.assign(this, properties);
   }
 
   abstract execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
 
-  /** Override to check more than the schema says. */
+  /** Override to check more than the schema does. */
   async validateArgs(_args: JsonObject): Promise<ArgumentsCheck> {
     return { isValid: true };
   }
 
-  /** Override to give back what the tool holds. */
+  /** Override to release the tool's resources. */
   async shutdown(): Promise<void> {}
 
-  /** What a model needs to call the tool. */
+  /** The definition for a model that calls the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: JsonObject } {
     const { name, description, inputSchema: parameters } = this;
     return { name, description, parameters };
@@ -189,7 +180,7 @@ export interface ExecutionResult {
   readonly details?: JsonObject;
 }
 
-/** Where a program has an answer from: a tool that ran, what it kept of an earlier call, or what it made up for a test. */
+/** The origin of an answer: a tool that ran, the program's cache, or a test. */
 export type ResponseSource = 'tool' | 'cache' | 'mock';
 
 /** A normalised answer with its hash and where it comes from. */
@@ -205,7 +196,7 @@ export interface ToolResponse {
   };
 }
 
-/** The answer in that form; an error is data too. The hub itself keeps no answers and makes none up: who does says so by `source`. */
+/** Returns the answer in that form; an error is data too. A program that caches or invents answers states that by `source`. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;
@@ -232,7 +223,7 @@ export function toExecutionResult(answer: CallAnswer): ExecutionResult {
   return { success: false, error: answer.error.message, details: { code: answer.error.code, ...answer.error.details } };
 }
 
-/** What an AgentOS tool answered, as a class tool of ours answers. */
+/** Returns the result of an AgentOS tool in the form of a tool written as a class. */
 export function fromExecutionResult(result: ExecutionResult): ToolResult {
   if (result.success) return { success: true, result: result.output ?? null };
   const { code, ...others } = result.details ?? {};

@@ -63,7 +63,7 @@ export interface ModelCall {
   readonly function: { readonly name: string; readonly arguments: unknown };
 }
 
-/** What goes back to the model. */
+/** The result for the model. */
 export interface ModelCallResult {
   readonly tool_call_id: string;
   readonly success: boolean;

@@ -23,14 +23,14 @@ const MAX_DEFINITION = 16_384;
 /** Namespaces of what the hub brings itself. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
-/** Who made a tool is who asks, never what the record says: else anybody could make a tool that counts as the system's. */
+/** Returns the origin of a tool by its maker, never by its record: anybody could claim that a tool is the system's. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
 
 /**
- * VALIDATION_ERROR for a name that is kept for others, for an agent's tool that says it belongs to a device, and for texts in
- * which something could be hidden from people.
+ * VALIDATION_ERROR for a reserved name, for an agent's tool that claims to belong to a device, and for texts in which something could
+ * be hidden from people.
  */
 export function requireAllowedName(definition: ToolDefinition): void {
   const { namespace, description, metadata } = definition;
@@ -55,14 +55,14 @@ export function requireAllowedName(definition: ToolDefinition): void {
     throw wrongText('definition', 'holds characters that nobody sees');
 }
 
-/** Every text of a value, names of members too. */
+/** Returns all texts in a value, also the names of members. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
 }
 
-/** VALIDATION_ERROR for a tool of an agent that is too long to be listed, or with parameters that could keep the hub busy for ever. */
+/** VALIDATION_ERROR for a tool of an agent that is too long to be listed, or whose schema could be expensive to check. */
 export function requireBoundedDefinition({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
   if (metadata.createdBy !== 'agent') return;
   requireBoundedSchema(parameters);
@@ -72,8 +72,8 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
 }
 
 /**
- * PERMISSION_DENIED for a step that hands on rights of whoever calls it: what is bounded by the caller's rights is not bounded
- * by its maker's. The owner may, who has them all.
+ * PERMISSION_DENIED for a step that passes on the rights of its caller: these may exceed the rights of the maker. The owner may register
+ * it.
  */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
@@ -81,7 +81,7 @@ export function requireNoDelegation(tool: RegisteredTool, maker: Principal): voi
   throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
 }
 
-/** CONFLICT when there are so many already that it would be too many. */
+/** CONFLICT when the maker or all agents together have reached their limit. */
 export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal): void {
   const all = [...records];
   const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
@@ -109,7 +109,7 @@ export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: r
   );
 }
 
-/** The least grant that covers every call of what a tool requires. */
+/** Returns the least grant that covers a required permission with any parameters. */
 function widestPermission(permission: string): string {
   if (!isTemplate(permission)) return permission;
   return `${permission.split(':').slice(0, 2).join(':')}:*`;

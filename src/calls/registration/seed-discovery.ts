@@ -13,7 +13,7 @@ import {
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { ToolRegistrar } from './tool-registrar.ts';
 
-/** What a discovery did. */
+/** The result of a discovery. */
 export interface SeedReport {
   readonly registered: readonly string[];
   readonly known: readonly string[];
@@ -21,29 +21,29 @@ export interface SeedReport {
   readonly waiting: readonly string[];
   /** Tools of the bootstrap file with a mistake, or whose name another tool has. */
   readonly leftOut: readonly SkippedRecord[];
-  /** What the board has, configured or not. */
+  /** The parts of the board, configured or not. */
   readonly board: readonly BoardPart[];
 }
 
 interface SeedCollaborators {
   readonly registry: ToolRegistry;
   readonly registrar: Pick<ToolRegistrar, 'register'>;
-  /** Tells the owner of what the hub does without. */
+  /** Reports the tools that were left out to the owner. */
   readonly report: (leftOut: readonly SkippedRecord[]) => void;
-  /** The least that every hub has: it is there again after whatever took it away. */
+  /** The tools that every hub has; they are registered again where they are missing. */
   readonly nucleus: readonly RegisteredTool[];
-  /** What the board makes possible, looked up anew each time. */
+  /** Returns the tools for the board's present hardware. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
-  /** The owner's own, read anew each time. */
+  /** Reads the owner's bootstrap file. */
   readonly bootstrap: () => RecordFile;
-  /** Keeps the names of those that wait, or have a mistake, from agents. */
+  /** Reserves the names of tools that wait or have a mistake, so that agents cannot take them. */
   readonly reserved: ReservedNames;
-  /** For whom those are registered. */
+  /** The principal for which they are registered. */
   readonly owner: Principal;
 }
 
-/** Registers the tools that a hub starts with; doing it again mends what is missing. */
+/** Registers the tools that a hub starts with; a repetition registers missing ones. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
@@ -93,7 +93,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return { registered: this.#register(fresh), known };
   }
 
-  /** Those that call each other are registered in whatever order they stand in the file. */
+  /** Registers tools that call each other in any order of the file. */
   #register(entries: readonly FileRecord[]): readonly string[] {
     const registered: string[] = [];
     let left = entries;
@@ -119,7 +119,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return true;
   }
 
-  /** Devices bring their tools when they have been heard of. */
+  /** Tools of devices are registered later than the bootstrap file is read. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;

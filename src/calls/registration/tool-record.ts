@@ -53,7 +53,7 @@ function recordFromJson(value: Json): ToolRecord {
   };
 }
 
-/** What its maker's identity decides, whatever the record says. */
+/** The members that follow from the maker of a tool and not from its record. */
 interface Origin {
   readonly createdBy: 'system' | 'agent';
   /** Of a tool that names none. */

@@ -41,7 +41,7 @@ interface RegistrarCollaborators {
   readonly logger: Logger;
   /** True for the name of a device's tool, also where the device was removed. */
   readonly isClaimed: (name: string) => boolean;
-  /** True for a name that the owner's files give a tool, also where the hub has to do without it now. */
+  /** True for the name of a tool in the owner's files, also of one that cannot be registered now. */
   readonly isReserved: (name: string) => boolean;
   /** Where the programs of records run. */
   readonly programs: ProgramSandbox;
@@ -63,8 +63,8 @@ const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 export type Persistence = 'kept' | 'for this run';
 
 /**
- * Tools that come while the hub runs: compositions of tools that are there. What
- * they call is called by whoever calls them, and nobody can put into one what it may not call itself.
+ * Registers tools while the hub runs: compositions of other tools, and programs. Their steps are calls of their caller, and nobody can
+ * register a step that it may not call itself.
  */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
@@ -77,11 +77,11 @@ export class ToolRegistrar {
     this.#allowed = allowed;
   }
 
-  /** Brings back what was registered before the hub stopped; what no longer fits stays on the disk and is told in the log. */
+  /** Registers the tools from before the restart; a record that no longer fits stays on the disk and is logged. */
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        // What was registered under another default stays.
+        // A tool that was registered under another default stays.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireBoundedDefinition(record.definition);
         this.#enter(record);
@@ -93,7 +93,7 @@ export class ToolRegistrar {
   }
 
   /**
-   * Registers the tool of a record or of a public definition for who asks. VALIDATION_ERROR,
+   * Registers the tool of a record or of a public definition for its maker. VALIDATION_ERROR,
    * PERMISSION_DENIED, CONFLICT (the name is taken, or there are too many), TOOL_NOT_FOUND for a step's tool, STORAGE_FAILED.
    */
   register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {
@@ -173,7 +173,7 @@ export class ToolRegistrar {
     return { definition: complete, composition: { ...composition, steps }, ...made };
   }
 
-  /** Nobody puts a program into a tool, for others to call, that it could not run itself. PERMISSION_DENIED, RULE_BLOCKED. */
+  /** Rejects a program that its maker may not run. PERMISSION_DENIED, RULE_BLOCKED. */
   #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
     const { programs, authorizer } = this.#with;
     const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
@@ -197,18 +197,18 @@ export class ToolRegistrar {
     const { tools, authorizer } = this.#with;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
     requireNoDelegation(tool, maker);
-    // What another hub's composed tool calls is not known here: two of them could call each other for ever.
+    // This hub does not know the steps of another hub's composed tool: two of them could call each other for ever.
     if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
 
-  /** Nobody is offered a tool with a step that no hub can run. */
+  /** NO_CAPABLE_NODE for a step that no hub can run. */
   #requireRunnable(name: string, tool: RegisteredTool): void {
     const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** A tool that its maker registers again, newer than all that there is of it: its name means the same as before. */
+  /** Returns whether the maker of all versions of a tool registers a newer one: then its name means the same as before. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
@@ -221,11 +221,11 @@ export class ToolRegistrar {
     );
   }
 
-  /** A bare name that means another tool already would stop meaning it, for whoever uses it. */
+  /** CONFLICT for a bare name that means another tool already: its users would call the new one. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
     const { registry } = this.#with;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
-    // What an agent named in time takes no name from the owner's file: the bare name means the tool of the file from then on.
+    // A tool of the owner's file takes its bare name back from the tool of an agent.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
     const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
     // The owner may have the same tool on several hubs; what an agent names like one of another hub would take its place here.
@@ -264,14 +264,14 @@ export class ToolRegistrar {
     return tool;
   }
 
-  /** Whoever made it, and when: what its powers are and need now counts. */
+  /** The present meaning of the program's powers counts, not that at its registration. */
   #programOf(record: ToolRecord): RegisteredTool {
     const { programs } = this.#with;
     if (!record.exec) return unavailableTool(record);
     return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
   }
 
-  /** A tool that would be gone after the next start is none. */
+  /** Unregisters the tool again when it cannot be stored. */
   #keep(record: ToolRecord, id: ToolId): void {
     try {
       this.#with.records.keep(record);
@@ -287,7 +287,7 @@ export class ToolRegistrar {
   }
 }
 
-/** A name that several tools have is taken too, and means none of them. */
+/** Finds a tool of the name, also where several have it and the name means none of them. */
 function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
   try {
     return registry.find(name);

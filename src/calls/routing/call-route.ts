@@ -87,7 +87,7 @@ function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageCo
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** Returns the parameters that only some hubs support. The URL of a picture does not tell its size. */
+/** Returns the parameters that only some hubs support. The size of a picture behind a URL is not known. */
 function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
@@ -108,7 +108,7 @@ function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly ho
   };
 }
 
-/** No hub is left to run the call; the error lists what each of them is or said. */
+/** Returns the error for a call that no hub can run, with the reason of each hub. */
 export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
   return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
@@ -278,7 +278,7 @@ function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError 
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }
 
-/** Adds the hub to the error: the caller could not tell otherwise which one refused or wants the approval. */
+/** Adds the hub to the error, so that the caller knows which one refused or requires the approval. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
   if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });

@@ -129,12 +129,7 @@ function requireEffects(principal: Principal, effects: readonly Effect[], contex
   });
 }
 
-interface OfferContext {
-  readonly authorizer: Authorizer;
-  readonly features: ToolFeatures;
-  /** Ids or names of tools that the owner switched off. */
-  readonly disabledTools: readonly string[];
-}
+type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;
 
 /** Returns whether grants, features and the owner's switches let this caller make some call of the tool. Lists show only such tools. */
 export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
@@ -156,7 +151,7 @@ export function unknownToolNames(names: Iterable<string>, tools: readonly Regist
 
 /** Returns the features that the tool needs and the caller lacks. */
 export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
-  // The owner gives features to others, and cannot lock himself out.
+  // The owner configures the features, and cannot lock himself out.
   if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
   const required = namesOf(tool).flatMap((key) => featuresFor(features.required, key));
   if (required.length === 0) return [];

@@ -189,7 +189,7 @@ async function runLocally(call: ConfirmedCall, context: StageContext): Promise<J
   try {
     return await call.tool.handler(call.params, given);
   } catch (thrown) {
-    // After an abort the error of the handler says nothing about the tool: the cause of the abort counts.
+    // After an abort the cause of the abort counts, not the error of the handler.
     throw call.running.deadline.signal.aborted ? thrown : toAtmoError(thrown, `The tool ${call.tool.id}`);
   }
 }
@@ -263,7 +263,7 @@ interface Attempts<T> {
 }
 
 /**
- * Runs within the deadline and repeats by the policy: only where the tool allows it, the error says "later" and is not permanent, and nothing
+ * Runs within the deadline and repeats by the policy: only where the tool allows it, the error allows a later try and is not permanent, and nothing
  * was delivered or a repeat is harmless. Throws the last error of `run`; after an abort its cause, or OUTCOME_UNKNOWN.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
