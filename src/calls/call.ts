@@ -146,6 +146,7 @@ export class RunningCall {
   ranOn?: RouteCandidate;
   /** True from the moment on at which it may take effect. */
   isDispatched = false;
+  hasEnded = false;
   /** Media type of the result, where the tool states one. */
   contentType?: string;
   /** Data that the tool adds to its result. */
@@ -154,7 +155,6 @@ export class RunningCall {
   #deadline: CallDeadline | undefined;
   #abortCause: 'revoked' | 'stopping' | undefined;
   readonly #questions = new AbortController();
-  #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
 
   constructor(request: CallRequest, mode: 'sync' | 'job', { clock, standstill }: CallContext) {
@@ -171,10 +171,6 @@ export class RunningCall {
   get deadline(): CallDeadline {
     if (!this.#deadline) throw new AtmoError('INTERNAL_ERROR', 'A call stage ran before the call had a deadline');
     return this.#deadline;
-  }
-
-  get hasEnded(): boolean {
-    return this.#hasEnded;
   }
 
   /** Remembers the newest facts, for the records of how the call ends. */
@@ -219,7 +215,7 @@ export class RunningCall {
 
   /** Sends progress and partial results to the job and the caller. */
   emitChunk({ definition }: RegisteredTool, chunk: CallChunk): void {
-    if (this.#hasEnded) return;
+    if (this.hasEnded) return;
     this.job?.progress(chunk.fraction, chunk.note);
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
@@ -237,7 +233,7 @@ export class RunningCall {
 
   /** Releases what the call held. */
   end(): void {
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#deadline?.[Symbol.dispose]();
     for (const callback of this.#onEnd.splice(0)) callback();
   }

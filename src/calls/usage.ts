@@ -1,5 +1,5 @@
 import { canonicalJson } from '../codec/canonical-json.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, repeat } from '../core/clock.ts';
 import { type ErrorCode, isErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
@@ -162,12 +162,12 @@ export class UsageWriter implements Service {
     this.#collaborators = collaborators;
   }
 
-  /** Takes over what the last process counted. */
+  /** Loads the counters of the last process. */
   async start(): Promise<void> {
-    const { usage, store } = this.#collaborators;
+    const { usage, store, clock } = this.#collaborators;
     usage.restore(store.get(SPACE, KEY));
     this.#written = canonicalJson(usage.snapshot());
-    this.#writeLater();
+    this.#stop = repeat(clock, WRITE_EVERY_MS, () => this.#write());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -175,13 +175,6 @@ export class UsageWriter implements Service {
     this.#stop();
     this.#stop = undefined;
     this.#write();
-  }
-
-  #writeLater(): void {
-    this.#stop = this.#collaborators.clock.after(WRITE_EVERY_MS, () => {
-      this.#write();
-      this.#writeLater();
-    });
   }
 
   /** Logs a full disk, which must not fail calls. */

@@ -9,7 +9,7 @@ const OWNER = 'owner';
 const LIFE_MS = 600_000;
 /** A token is renewed after half of its life. */
 const RENEW_MS = LIFE_MS / 2;
-const MAX_KEPT = 512;
+const MAX_CACHED = 512;
 
 /** The membership of this hub in its mesh, and the hubs that it trusts because of that. */
 export interface HubMembership extends MeshTrust {
@@ -64,34 +64,23 @@ export class MeshTokens {
     const meshId = this.#ports.mesh.meshId();
     if (!permissions || meshId === undefined) throw new AtmoError('CONFLICT', 'This hub is in no mesh; create one or join one first');
     const basis = JSON.stringify([meshId, permissions]);
-    const kept = this.#cached.get(executor);
-    if (kept?.basis === basis && kept.expiresAtMs - this.#ports.time.now() > RENEW_MS) return kept.text;
+    const cached = this.#cached.get(executor);
+    if (cached?.basis === basis && cached.expiresAtMs - this.#ports.time.now() > RENEW_MS) return cached.text;
     const fresh = { ...this.#mint(executor, permissions, meshId), basis };
-    this.#keep(executor, fresh);
+    // The newest token stands last.
+    this.#cached.delete(executor);
+    this.#cached.set(executor, fresh);
+    const [oldest] = this.#cached.keys();
+    if (this.#cached.size > MAX_CACHED && oldest !== undefined) this.#cached.delete(oldest);
     return fresh.text;
   }
 
   #mint(executor: string, permissions: readonly string[], meshId: string): Pick<CachedToken, 'text' | 'expiresAtMs'> {
+    const { hubId, publicKey, privateKey } = this.#ports.hub;
     const issuedAt = Math.floor(this.#ports.time.now() / 1000);
     const expiresAt = issuedAt + LIFE_MS / 1000;
-    const claims = {
-      issuer: this.#ports.hub.hubId,
-      subject: OWNER,
-      audience: [executor],
-      expiresAt,
-      issuedAt,
-      id: randomBytes(16).toString('hex'),
-      key: this.#ports.hub.publicKey,
-      permissions,
-      meshId,
-    };
-    return { text: tokenText(signRoot(claims, this.#ports.hub.privateKey)), expiresAtMs: expiresAt * 1000 };
-  }
-
-  #keep(executor: string, token: CachedToken): void {
-    const [oldest] = this.#cached.keys();
-    if (this.#cached.size >= MAX_KEPT && oldest !== undefined) this.#cached.delete(oldest);
-    this.#cached.delete(executor);
-    this.#cached.set(executor, token);
+    const id = randomBytes(16).toString('hex');
+    const claims = { issuer: hubId, subject: OWNER, audience: [executor], expiresAt, issuedAt, id, key: publicKey, permissions, meshId };
+    return { text: tokenText(signRoot(claims, privateKey)), expiresAtMs: expiresAt * 1000 };
   }
 }
