@@ -110,7 +110,7 @@ describe('features', () => {
     return answer.status === 'success' ? 'success' : `${answer.error.code} ${JSON.stringify(answer.error.details)}`;
   };
 
-  test('are asked for by id or by name of the tool, all of them', async () => {
+  test('are required by id or by name of the tool', async () => {
     const denied = 'PERMISSION_DENIED {"features":["pro"]}';
     expect(await codeFor(features({ other: ['pro'] }))).toBe('success');
     for (const key of ['dim', 'core:dim', 'core:dim@1.0.0']) {
@@ -126,7 +126,7 @@ describe('features', () => {
     expect(pipeline.offeredTo(owner)(registry.find('dim') ?? makeTool(dim))).toBe(true);
   });
 
-  test('are not found in what every object has', async () => {
+  test('are not taken from the prototype of an object', async () => {
     const made = makeRoom(features({}));
     made.registry.register(makeTool({ name: 'constructor' }));
     expect(await made.pipeline.call({ principal: owner, tool: 'constructor', params: {} })).toMatchObject({ status: 'success' });

@@ -79,44 +79,39 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** True when the earlier terms fit every call that the later ones fit: the later rule never decides. */
+/** Returns whether the earlier terms apply to every call to which the later ones apply: then the later rule never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
-    coversPatterns(earlier.agent, later.agent) &&
+    covers(earlier.agent, later.agent, isWider) &&
     coversKinds(earlier, later) &&
-    coversPatterns(earlier.tool, later.tool) &&
+    covers(earlier.tool, later.tool, isWider) &&
     coversWords(earlier.device, later.device) &&
     coversWords(earlier.deviceType, later.deviceType) &&
     coversWords(earlier.area, later.area) &&
-    coversPatterns(earlier.action, later.action) &&
+    covers(earlier.action, later.action, isWider) &&
     coversWords(earlier.risk, later.risk) &&
     (!earlier.times || earlier.times.includes(later.times)) &&
-    coversValues(earlier, later) &&
+    covers(earlier.value, later.value, (wide, one) => wide.name === one.name && isWiderComparison(wide.comparison, one.comparison)) &&
     coversParams(earlier, later)
   );
 }
 
-function coversPatterns(wide: readonly NamePattern[] | undefined, narrow: readonly NamePattern[] | undefined): boolean {
-  if (!wide) return true;
-  return narrow?.every((one) => wide.some((other) => isWider(other, one))) ?? false;
+/** Returns whether each narrow term is covered by a wide one; without wide terms the condition always holds. */
+function covers<Term>(
+  wide: readonly Term[] | undefined,
+  narrow: readonly Term[] | undefined,
+  isCovering: (wide: Term, narrow: Term) => boolean,
+): boolean {
+  return !wide || (narrow?.every((one) => wide.some((other) => isCovering(other, one))) ?? false);
 }
 
 function coversWords(wide: readonly string[] | undefined, narrow: readonly string[] | undefined): boolean {
-  if (!wide) return true;
-  return narrow?.every((one) => wide.includes(one) || wide.includes('*')) ?? false;
+  return covers(wide, narrow, (other, one) => other === one || other === '*');
 }
 
 /** A rule that names an agent is about agents. */
 function coversKinds(earlier: RuleTerms, later: RuleTerms): boolean {
   return coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent']));
-}
-
-function coversValues(earlier: RuleTerms, later: RuleTerms): boolean {
-  const wide = earlier.value;
-  if (!wide) return true;
-  const isCovered = (one: NonNullable<RuleTerms['value']>[number]): boolean =>
-    wide.some((other) => other.name === one.name && isWiderComparison(other.comparison, one.comparison));
-  return later.value?.every(isCovered) ?? false;
 }
 
 function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {

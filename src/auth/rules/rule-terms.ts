@@ -49,15 +49,17 @@ export function termsOf(when: RuleConditions, refuse: Refuse): RuleTerms {
   const { agent, kind, tool, device, device_type: type, area, action, risk, value, param } = when;
   const times = timesOf(when, refuse);
   return {
-    ...(agent && { agent: patterns(agent, 'agent', { parse: agentPattern, refuse, forms: 'helper, helper/* or *' }) }),
+    ...(agent && { agent: parsed(agent, 'agent', { parse: agentPattern, refuse, forms: 'helper, helper/* or *' }) }),
     ...(kind && { kind: listOf(kind) }),
-    ...(tool && { tool: patterns(tool, 'tool', { parse: toolPattern, refuse, forms: 'core:echo, core:echo@1.0.0, matter:* or *' }) }),
+    ...(tool && { tool: parsed(tool, 'tool', { parse: toolPattern, refuse, forms: 'core:echo, core:echo@1.0.0, matter:* or *' }) }),
     ...(device && {
-      device: words(device, 'device', { refuse, isFit: (id) => id === '*' || DEVICE_ID.test(id), forms: 'front-door or *' }),
+      device: parsed(device, 'device', { parse: wordIf((id) => id === '*' || DEVICE_ID.test(id)), refuse, forms: 'front-door or *' }),
     }),
-    ...(type && { deviceType: words(type, 'device_type', { refuse, isFit: (one) => TYPE.test(one), forms: 'light or dimmable-light' }) }),
+    ...(type && {
+      deviceType: parsed(type, 'device_type', { parse: wordIf((one) => TYPE.test(one)), refuse, forms: 'light or dimmable-light' }),
+    }),
     ...(area && { area: listOf(area).map(areaKey) }),
-    ...(action && { action: patterns(action, 'action', { parse: actionPattern, refuse, forms: 'DoorLock/UnlockDoor, DoorLock/* or *' }) }),
+    ...(action && { action: parsed(action, 'action', { parse: actionPattern, refuse, forms: 'DoorLock/UnlockDoor, DoorLock/* or *' }) }),
     ...(risk && { risk: listOf(risk) }),
     ...(times && { times }),
     ...(value && { value: valueTerms(value, refuse) }),
@@ -65,29 +67,20 @@ export function termsOf(when: RuleConditions, refuse: Refuse): RuleTerms {
   };
 }
 
-function patterns(
+function parsed<Term>(
   given: string | readonly string[],
   key: string,
-  form: { parse(text: string): NamePattern | undefined; readonly refuse: Refuse; readonly forms: string },
-): readonly NamePattern[] {
-  return listOf(given).map((text, index) => form.parse(text) ?? notOfForm(key, { given, text, index }, form));
+  { parse, refuse, forms }: { parse(text: string): Term | undefined; readonly refuse: Refuse; readonly forms: string },
+): readonly Term[] {
+  return listOf(given).map((text, index) => {
+    const problem = `${JSON.stringify(text)} is no ${key.replace('_', ' ')} that a rule can name; write it whole, such as ${forms}`;
+    return parse(text) ?? refuse(Array.isArray(given) ? [key, index] : [key], problem);
+  });
 }
 
-function words(
-  given: string | readonly string[],
-  key: string,
-  form: { isFit(text: string): boolean; readonly refuse: Refuse; readonly forms: string },
-): readonly string[] {
-  return listOf(given).map((text, index) => (form.isFit(text) ? text : notOfForm(key, { given, text, index }, form)));
-}
-
-function notOfForm(
-  key: string,
-  { given, text, index }: { readonly given: unknown; readonly text: string; readonly index: number },
-  { refuse, forms }: { readonly refuse: Refuse; readonly forms: string },
-): never {
-  const problem = `${JSON.stringify(text)} is no ${key.replace('_', ' ')} that a rule can name; write it whole, such as ${forms}`;
-  return refuse(Array.isArray(given) ? [key, index] : [key], problem);
+/** Returns a parser for words that pass a test. */
+function wordIf(isFit: (text: string) => boolean): (text: string) => string | undefined {
+  return (text) => (isFit(text) ? text : undefined);
 }
 
 function timesOf({ time, days }: RuleConditions, refuse: Refuse): WeekTimes | undefined {
