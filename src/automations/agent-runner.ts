@@ -31,11 +31,6 @@ interface AgentOptions {
   readonly timeZone?: string;
 }
 
-interface RunningAgent {
-  readonly automation: Automation | undefined;
-  readonly cancelExpiry: () => void;
-}
-
 /**
  * The agents of this hub: automations that it runs, and outside processes that hold a token from here. An agent lives as
  * long as its token. Errors: VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED,
@@ -44,7 +39,7 @@ interface RunningAgent {
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
   readonly #agents: AgentStore;
-  readonly #running = new Map<string, RunningAgent>();
+  readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(parts: AgentParts, options: AgentOptions = {}) {

@@ -1,6 +1,7 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../calls/request-and-answer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
@@ -9,10 +10,8 @@ import { atWallTime } from './local-time.ts';
 import { fillReferences } from './parse-automation.ts';
 
 /** The parts of the hub that the actions of a run use. */
-export interface RunPorts {
+export interface RunPorts extends Pick<HubContext, 'clock' | 'events'> {
   readonly pipeline: Pick<ToolCaller, 'call'>;
-  readonly events: EventBus;
-  readonly clock: Clock;
 }
 
 /** One run: its principal, the facts of its trigger, and the signal that ends it early. */

@@ -1,13 +1,10 @@
-import type { Clock } from '../core/clock.ts';
 import { readSecret } from '../core/config/config-section.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
-import type { EventBus } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { JsonSchema } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { unconfigured } from '../tools/definition/unconfigured-tool.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
@@ -16,13 +13,9 @@ import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { AgentServices } from './connector-agent.ts';
 
 /** The parts of the hub that connectors work with. */
-export interface ConnectorContext {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   /** Receives the loss of data in files of connectors. */
   readonly problems: Pick<HubProblems, 'raise'>;
-  readonly store: KeyValueStore;
   readonly registry: ToolRegistry;
   /** Id of this hub. */
   readonly nodeId: string;

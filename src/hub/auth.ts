@@ -16,14 +16,11 @@ import { TokenRateLimiter } from '../auth/tokens/token-rate-limiter.ts';
 import { TokenVerifier } from '../auth/tokens/token-verifier.ts';
 import { buildTimeMs, SystemClockEvidence, TrustedClock } from '../auth/trusted-clock.ts';
 import type { RemoteGroups, ResourceGroups } from '../core/auth/permission.ts';
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceFacts } from '../core/devices/device-names.ts';
-import type { EventBus } from '../core/events.ts';
 import { type OnRepaired, repairReporter } from '../core/files/recoverable-file.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { type Membership, openMembership } from '../mesh/membership/membership.ts';
 import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/root-key.ts';
 import { AuditStore } from '../storage/audit/audit-store.ts';
@@ -33,13 +30,9 @@ import type { HubConfig } from './config/config.ts';
 const ROOT_KEY_FILE = 'mesh-root.key';
 
 /** The parts of the hub that decisions about calls use. */
-export interface AuthCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+export interface AuthCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly problems: HubProblems;
   readonly fileAnchors: StateAnchors;
-  readonly store: KeyValueStore;
   readonly snapshotDirectory: string;
   /** The devices, for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;

@@ -5,15 +5,14 @@ import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import type { UsageCounter } from '../calls/usage.ts';
 import type { Authorizer } from '../core/auth/authorizer.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { HomeNames } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
-import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HubEvent } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import { PAGE_DIR } from '../core/package-files.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { EventFeed, RemoteEventStreams } from '../http/event-feed.ts';
@@ -53,7 +52,7 @@ import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
 /** The parts of the hub that the HTTP API needs. */
-export interface HttpApiCollaborators {
+export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly pipeline: CallPort;
   readonly usage: UsageCounter;
   readonly registry: ToolRegistry;
@@ -73,7 +72,6 @@ export interface HttpApiCollaborators {
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
-  readonly events: EventBus;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly metrics: MetricRegistry;
@@ -82,10 +80,8 @@ export interface HttpApiCollaborators {
   readonly problems: Pick<HubProblems, 'raise'>;
   /** Signs with the hub's key, so that callers can know it before they send a token. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  readonly logger: Logger;
   /** Holds what outlives a restart. */
   readonly store: KeyValueStore;
-  readonly clock: Clock;
   /** The time for the validity of certificates; it never runs behind a time that is known to have passed. */
   readonly time: { now(): number };
 }

@@ -1,11 +1,10 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { CombinedDirectory, type DeviceDirectory, type DeviceSource, NO_DEVICES } from '../core/devices/device-directory.ts';
 import { EventBus } from '../core/events.ts';
 import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import { LocalDeviceGroups, RemoteDeviceGroups } from '../profiles/home/device-groups.ts';
 import { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { BoardDevices } from '../sensors/sensor-registry.ts';
@@ -22,10 +21,7 @@ import type { HubConfig } from './config/config.ts';
 const DAY_MS = 86_400_000;
 
 /** The parts that exist before any tool or device. */
-export interface Infrastructure {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly problems: HubProblems;
   readonly store: StateStore;
   readonly readings: HistoryStore;
@@ -42,9 +38,7 @@ export interface Infrastructure {
   readonly mesh: () => MeshPorts | undefined;
 }
 
-interface InfrastructureInputs {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface InfrastructureInputs extends Pick<HubContext, 'clock' | 'logger'> {
   readonly problems: HubProblems;
   readonly mesh: () => MeshPorts | undefined;
 }

@@ -1,9 +1,8 @@
 import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { AreaChanges } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
-import type { EventBus } from '../core/events.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { BoardSensors, kernelSources } from '../sensors/board-sensors.ts';
 import type { OpenGpio } from '../sensors/gpio/gpio-board.ts';
@@ -14,10 +13,7 @@ import type { SensorSource } from '../sensors/sensor-source.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 
 /** The parts of the hub that sensors and outputs of the board need. */
-export interface SensorCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
   /** Holds the counts of meters on GPIO lines. */
   readonly store: KeyValueStore;

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 
@@ -69,12 +69,10 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-interface WatchdogParts {
+interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly manager: ServiceManager;
   /** Resolves with true when the hub answers; a rejection or no answer within the interval counts as false. */
   readonly isAlive: () => Promise<boolean>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**

@@ -4,14 +4,11 @@ import { SeedDiscovery } from '../calls/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../calls/registration/tool-record.ts';
 import { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import { ScriptWorkerPool } from '../connectors/sandbox/script-worker-pool.ts';
-import type { Clock } from '../core/clock.ts';
-import type { EventBus } from '../core/events.ts';
+import type { HubContext } from '../core/context.ts';
 import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { boardParts, probeBoard, thermalTool, toolsOfBoard } from '../tools/builtin/board-tools.ts';
@@ -27,12 +24,8 @@ import type { ToolServices } from './tool-services.ts';
 const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);
 
 /** The parts of the hub that registration needs. */
-export interface RegistrationCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+export interface RegistrationCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  readonly store: KeyValueStore;
   readonly auth: Auth;
   readonly deviceNames: Pick<DeviceNameRegistry, 'holderOf'>;
 }

@@ -10,12 +10,10 @@ import { replayTools } from '../calls/replay.ts';
 import { UsageCounter, UsageWriter } from '../calls/usage.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { EventBus } from '../core/events.ts';
 import { StallDetector } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { configuredAreas } from '../sensors/sensor-config.ts';
 import { DatabaseCopies } from '../storage/backup/database-copies.ts';
 import type { HistoryStore } from '../storage/history/history-store.ts';
@@ -35,11 +33,7 @@ import { GPU, hasGpu, NetworkRoutes, OWN_CAPABILITIES } from './capabilities.ts'
 import type { HubConfig } from './config/config.ts';
 
 /** The parts of the hub that the tool services need. */
-export interface ToolServiceCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
-  readonly store: KeyValueStore;
+export interface ToolServiceCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly auth: Auth;
   /** The mesh, while the hub is in one. */
   readonly mesh: () => MeshPorts | undefined;

@@ -1,3 +1,4 @@
+import type { HubContext } from '../core/context.ts';
 import './matter-platform.ts';
 import {
   DatafileRoot,
@@ -15,7 +16,7 @@ import { type ClusterModel, MatterModel } from '@matter/main/model';
 import { ClientCacheBuffer, type ClientNode, ControllerBehavior, type Peers, ServerNodeStore } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
-import { type Clock, pause } from '../core/clock.ts';
+import { pause } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
@@ -39,9 +40,7 @@ const FABRIC_LABEL = 'atmosphere-edge';
 const REPORT_CEILING_SECONDS = 30;
 
 /** The parts of the hub that the node uses. */
-export interface MatterNodeCollaborators {
-  readonly logger: Logger;
-  readonly clock: Clock;
+export interface MatterNodeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly problems: Pick<HubProblems, 'raise'>;
   /** Anchor of the file that holds the fabric. */
   readonly anchor: FileAnchor;

@@ -5,14 +5,11 @@ import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { ProtocolFeature } from '../codec/messages/announced-state.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { TokenAuthority } from '../core/auth/tokens.ts';
-import type { Clock, TrustedTime } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HubEvent } from '../core/events.ts';
 import type { HubId } from '../core/ids.ts';
 import { type Service, ServiceStack } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { AuditSink } from '../core/storage/audit-sink.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { DiallingRouter } from './dialling-router.ts';
@@ -35,13 +32,7 @@ import { parseHostPort } from './transport/host-port.ts';
 import type { MeshEngine } from './transport/mesh-engine.ts';
 
 /** The parts of the hub that a member of a mesh needs. */
-export interface MeshHub {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
-  readonly store: KeyValueStore;
-  readonly time: TrustedTime;
-  readonly audit: AuditSink;
+export interface MeshHub extends HubContext {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
   readonly capabilities: OwnStateSources['capabilities'];

@@ -1,10 +1,9 @@
 import { type Clock, pause } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { AreaChanges } from '../core/devices/device-names.ts';
 import type { ReadingStore, ReadingValue } from '../core/devices/sensor-readings.ts';
-import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import { HwmonSource, ThermalSource } from './kernel/hwmon-thermal.ts';
 import { IioSource } from './kernel/iio.ts';
 import { W1Source } from './kernel/one-wire.ts';
@@ -148,10 +147,7 @@ class SourcePoller implements Service {
 /** After so many reads without a value a sensor counts as silent. */
 const MISSES = 3;
 
-interface SensorRecorderCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
+interface SensorRecorderCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
   readonly devices: BoardDevices;
   /** Present names of the rooms in the configuration. */

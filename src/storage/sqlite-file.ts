@@ -1,14 +1,14 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Clock, isoTime } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import { setAsideUnlessFile, syncPath } from '../core/files/file-system.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
 import type { FileAnchor, FileMark } from '../core/storage/file-anchor.ts';
 import { type DatabaseOptions, inTransaction, openChecked } from './checked-database.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
@@ -158,9 +158,7 @@ export class SqliteFile implements Service {
 }
 
 /** The services that every part of the storage uses. */
-export interface StorageServices {
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface StorageServices extends Pick<HubContext, 'clock' | 'logger'> {
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   /** The anchors of the same state directory. */

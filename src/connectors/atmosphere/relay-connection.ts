@@ -1,14 +1,12 @@
-import { type Clock, repeat } from '../../core/clock.ts';
+import { repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { boundedLine } from './remote-nodes.ts';
 import { parseShallowJson } from './shallow-json.ts';
 
-interface ConnectionCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly open: typeof openSocket;
   /** From 0 to below 1. */
   readonly random: () => number;

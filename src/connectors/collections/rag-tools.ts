@@ -109,12 +109,6 @@ const MAX_METADATA = 8_192;
 /** A manual, or a folder of notes. */
 const MAX_PARAMS_BYTES = 4 * 1_048_576;
 
-interface GivenDocument {
-  readonly id?: string;
-  readonly content: string;
-  readonly metadata: JsonObject;
-}
-
 const ADD_PARAMETERS = {
   collection: collectionParameter,
   documents: p.array(
@@ -185,7 +179,7 @@ function ragAddTool({ store, embedder }: CollectionServices): RegisteredTool {
   );
 }
 
-function splitDocument({ id, content, metadata }: GivenDocument) {
+function splitDocument({ id, content, metadata }: { readonly id?: string; readonly content: string; readonly metadata: JsonObject }) {
   const texts = splitText(content);
   if (texts.length === 0) throw new AtmoError('VALIDATION_ERROR', 'A document of white space alone cannot be found; leave it out');
   if (JSON.stringify(metadata).length > MAX_METADATA) {

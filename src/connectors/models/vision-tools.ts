@@ -135,12 +135,6 @@ export function imageFinding(text: string): ImageFinding {
   return { result, ...(isShare && { confidence }) };
 }
 
-interface ImageAnalysis {
-  readonly task: ImageTask;
-  readonly prompt: string | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** A list of some hundred objects, or a page of text. */
 const MAX_TOKENS = 4_096;
 
@@ -162,7 +156,7 @@ const IMAGE_RETURNS = {
 async function analyzeImage(
   model: NamedModel,
   picture: { readonly bytes: Uint8Array; readonly type: string },
-  { task, prompt, signal }: ImageAnalysis,
+  { task, prompt, signal }: { readonly task: ImageTask; readonly prompt: string | undefined; readonly signal: AbortSignal },
 ): Promise<ImageFinding> {
   if (task === 'custom' && prompt === undefined) throw new AtmoError('VALIDATION_ERROR', 'The task custom needs a prompt; say what to do');
   // OpenAI API reference, chat completions. Servers at home take only data: URIs.

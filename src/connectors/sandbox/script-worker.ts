@@ -31,13 +31,9 @@ const RUNTIME_PAGES = 256;
 /** Steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
 
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
-
 /** The members that Node's types lack. */
 interface WebAssemblyApi {
-  readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => WasmMemory;
+  readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => { readonly buffer: ArrayBuffer };
   compile(code: Uint8Array): Promise<WebAssembly.Module>;
   instantiate(module: WebAssembly.Module, imports: object): Promise<{ readonly exports: Readonly<Record<string, unknown>> }>;
 }

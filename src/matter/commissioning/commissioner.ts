@@ -1,7 +1,7 @@
+import type { HubContext } from '../../core/context.ts';
 import '../matter-platform.ts';
 import { Crypto } from '@matter/main';
 import { NodeId } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
 import type {
   AttestationPolicy,
   CommissionRequest,
@@ -12,8 +12,6 @@ import type {
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { CommissionAttempt } from './commission-attempt.ts';
 import { type CommissioningEntry, CommissioningRecovery, CommissioningStore, type DeviceRecorder } from './commissioning-recovery.ts';
@@ -28,13 +26,10 @@ export interface CommissionerOptions {
   readonly attestation?: AttestationPolicy;
 }
 
-interface Collaborators {
+interface Collaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matter: MatterNode;
-  readonly store: KeyValueStore;
   readonly credentials: CredentialSetStore;
   readonly recorder: DeviceRecorder;
-  readonly logger: Logger;
-  readonly clock: Clock;
 }
 
 type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];

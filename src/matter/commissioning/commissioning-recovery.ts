@@ -1,3 +1,4 @@
+import type { HubContext } from '../../core/context.ts';
 import '../matter-platform.ts';
 import { randomUUID } from 'node:crypto';
 import { Seconds } from '@matter/main';
@@ -10,7 +11,6 @@ import type { HalfCommissioned, RecognisedDevice } from '../../core/devices/devi
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, present } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { JoiningNodeDetails } from '../devices/device-store.ts';
 import type { MatterNode } from '../matter-node.ts';
@@ -29,12 +29,10 @@ const RETRY_MS = 5 * 60_000;
 /** The longest fail-safe of a device (Core §11.10.6.2, MaxCumulativeFailsafeSeconds default). */
 const MAX_FAILSAFE_MS = 15 * 60_000;
 
-interface RecoveryCollaborators {
+interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly matter: MatterNode;
   readonly commissionings: CommissioningStore;
   readonly recorder: DeviceRecorder;
-  readonly logger: Logger;
-  readonly clock: Clock;
 }
 
 /** Finishes interrupted commissionings: adopts the device, detects that it has removed our fabric, or reports what a person has to do. */

@@ -1,8 +1,8 @@
+import type { HubContext } from '../../core/context.ts';
 import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
-import type { Clock } from '../../core/clock.ts';
 import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type {
@@ -17,8 +17,6 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { MatterDeviceAccess } from './device-access.ts';
 import { DeviceInteractions } from './device-interactions.ts';
@@ -28,11 +26,8 @@ import { deviceChanges, type KnownDevice, NodeDevices } from './node-devices.ts'
 import { NodeWatch } from './node-watch.ts';
 import { shortenReconnectDelays } from './peer-link.ts';
 
-interface MatterDevicesCollaborators {
+interface MatterDevicesCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matterNode: MatterNode;
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Returns the details of a node that is just joining; none by default. */
   readonly joiningDetailsOf?: (nodeId: string) => JoiningNodeDetails | undefined;
 }

@@ -1,15 +1,12 @@
 import { NetworkClient } from '@matter/main/node';
 import { SustainedSubscription } from '@matter/main/protocol';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { NodeDevices } from './node-devices.ts';
 import { AWAKE_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
 
-interface NodeWatchOptions {
+interface NodeWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   readonly node: NodeDevices;
-  readonly clock: Clock;
-  readonly logger: Logger;
   onReachability(reachability: Reachability): void;
   /** Is called when endpoints, clusters or names may have changed. */
   onStructure(): void;

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../transport/mesh-engine.ts';
 import type { Discovery } from './discovery.ts';
@@ -19,16 +18,13 @@ const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
 const UNREACHABLE_AFTER_FAILURES = 3;
 
-interface ConnectionManagerCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly engine: MeshEngine;
   readonly meshId: string;
   /** Undefined when discovery is switched off. */
   readonly discovery: Discovery | undefined;
   /** Started before this; not disposed here. */
   readonly watch: InterfaceWatch;
-  readonly store: KeyValueStore;
   /** Addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
   /** Returns whether a hub was revoked and must not be connected. */

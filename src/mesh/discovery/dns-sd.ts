@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -9,9 +10,7 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { ServiceBrowser } from './service-browser.ts';
 import { ServiceResponder } from './service-responder.ts';
 
-interface DnsSdCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface DnsSdCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   /** Started before this; not disposed here. */
   readonly watch: InterfaceWatch;
   /** First label of the host name of this hub, unique in the network: the id of the hub. */

@@ -1,7 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { systemCode } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { KeyedRateLimit, TokenBucket } from '../rate-limit.ts';
 import { ReasonCounter } from '../reason-counter.ts';
 import { type DnsMessage, decodeDnsMessage } from './dns-message.ts';
@@ -18,9 +17,7 @@ export interface LinkObserver {
   onMessage(link: MulticastLink, message: DnsMessage, from: MessageSource): void;
 }
 
-interface MulticastLinksCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface MulticastLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly watch: InterfaceWatch;
   readonly open: OpenMulticastSocket;
   readonly drops: DiscoveryDrops;
@@ -112,9 +109,7 @@ const LINK_RATE = { burst: 2_000, perSecond: 500 };
 const SOURCE_RATE = { burst: 400, perSecond: 100 };
 const MAX_SOURCES = 512;
 
-interface MulticastLinkCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface MulticastLinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly open: OpenMulticastSocket;
   readonly drops: DiscoveryDrops;
   /** Called when the link can be used, for the first time or again. */

@@ -1,15 +1,13 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { type Clock, repeat } from '../../core/clock.ts';
+import { repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
 
 const POLL_MS = 1_000;
 
-interface InterfaceWatchOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface InterfaceWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   /** Names of interfaces; all when empty. */
   readonly names: readonly string[];
   /** Reads the interfaces of the machine; replaced in tests. */

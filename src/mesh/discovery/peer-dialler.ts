@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import { formatHostPort } from '../transport/host-port.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
@@ -8,9 +8,7 @@ import { CONNECT_TIMEOUT_MS, type EnginePeer, type MeshEngine, type PeerAddress 
 const REFUSED_MS = [5_000, 30_000, 300_000];
 const LEAST_BETWEEN_TRIES_MS = 500;
 
-interface PeerDiallerCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface PeerDiallerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly engine: Pick<MeshEngine, 'connect'>;
   /** 0 to below 1. */
   readonly random: () => number;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { HubContext } from '../../core/context.ts';
 import { TokenBucket } from '../rate-limit.ts';
 import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeDnsMessage, isSameName, recordKey } from './dns-message.ts';
 import type { DiscoveryDrops, LinkObserver, MulticastLink } from './multicast-links.ts';
@@ -9,17 +9,10 @@ import { announcedRecords, answerTo, type LocalService, type ServiceRecords, ser
 
 const DEFEND_EVERY_MS = 10_000;
 
-interface ServiceResponderCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface ServiceResponderCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly drops: DiscoveryDrops;
   /** 0 to below 1. */
   readonly random: () => number;
-}
-
-interface LinkPresence {
-  readonly announcer: LinkAnnouncer;
-  readonly responder: LinkResponder;
 }
 
 /**
@@ -29,7 +22,7 @@ interface LinkPresence {
 export class ServiceResponder implements LinkObserver, AsyncDisposable {
   readonly #service: LocalService;
   readonly #collaborators: ServiceResponderCollaborators;
-  readonly #presences = new Map<MulticastLink, LinkPresence>();
+  readonly #presences = new Map<MulticastLink, { readonly announcer: LinkAnnouncer; readonly responder: LinkResponder }>();
   #defendedMs = Number.NEGATIVE_INFINITY;
   #hasWarned = false;
 

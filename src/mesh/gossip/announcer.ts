@@ -10,11 +10,10 @@ import {
   signAnnouncement,
 } from '../../codec/messages/announcement.ts';
 import type { CertificateChain } from '../../codec/messages/membership.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { TokenBucket } from '../rate-limit.ts';
 import { isSameChain } from './announcement-validator.ts';
 import type { AnnouncedEpoch } from './announcement-version.ts';
@@ -24,7 +23,7 @@ import type { MeshDirectory } from './mesh-directory.ts';
 import type { OwnState } from './own-state.ts';
 import { CoalescingTimer, repeatWithJitter } from './timers.ts';
 
-interface AnnouncerCollaborators {
+interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   /** Returns the present certificate of this hub. */
   readonly certificate: () => CertificateChain;
@@ -35,8 +34,6 @@ interface AnnouncerCollaborators {
   readonly blobs: BlobStore;
   /** Sends an envelope to all other hubs. */
   readonly publish: (envelope: Uint8Array) => Promise<void>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** From 0 to below 1; spreads heartbeats. */
   readonly random?: (() => number) | undefined;
 }

@@ -31,11 +31,6 @@ const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
 /** Bytes of one hub that are read without delay, its share of the store; a hub with large changes all the time delays itself. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
-interface Budget {
-  readonly bytes: number;
-  readonly atMs: number;
-}
-
 /** The definitions of other hubs by hash. Each is read once, turn by turn, and shared by all hubs that announce it. */
 export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
@@ -43,7 +38,7 @@ export class DefinitionStore {
   readonly #read = new Map<string, OfferedTool | undefined>();
   /** Bytes that were read in this turn. */
   readonly #spent = new Map<HubId, number>();
-  readonly #budgets = new Map<HubId, Budget>();
+  readonly #budgets = new Map<HubId, { readonly bytes: number; readonly atMs: number }>();
   #spentByAll = 0;
   #cancelTurn: (() => void) | undefined;
   #hasWaiting = false;

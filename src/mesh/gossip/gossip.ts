@@ -1,11 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import type { CertificateChain } from '../../codec/messages/membership.ts';
-import { type Clock, repeat } from '../../core/clock.ts';
-import type { EventBus } from '../../core/events.ts';
+import { repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type Service, ServiceStack } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
 import type { MeshEngine } from '../transport/mesh-engine.ts';
@@ -25,7 +23,7 @@ import { MeshPeers } from './mesh-peers.ts';
 import { type OwnStateOptions, type OwnStateSources, ownState } from './own-state.ts';
 import { StatementExchange, type StatementSource } from './statement-exchange.ts';
 
-interface GossipCollaborators extends Omit<OwnStateSources, 'links'> {
+interface GossipCollaborators extends Omit<OwnStateSources, 'links'>, Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
@@ -36,10 +34,6 @@ interface GossipCollaborators extends Omit<OwnStateSources, 'links'> {
   /** Statements for every hub, such as revocations. */
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
   readonly random?: (() => number) | undefined;
   /** Replaces the verification of announcements, as in a simulation that verifies each once for all hubs. */
   readonly open?: OpenEnvelope | undefined;

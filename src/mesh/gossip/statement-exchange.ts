@@ -6,10 +6,9 @@ import {
   statementAnswerCodec,
   statementRequestCodec,
 } from '../../codec/messages/sync.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import type { IncomingRequest, PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import type { DropCounter } from './gossip-limits.ts';
@@ -23,12 +22,10 @@ export interface StatementSource {
   merge(statement: Uint8Array): boolean;
 }
 
-interface ExchangeCollaborators {
+interface ExchangeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly sources: readonly StatementSource[];
   readonly links: PeerLinks;
   readonly drops: DropCounter;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Called after new statements of other hubs. */
   readonly onNews?: () => void;
   readonly random?: (() => number) | undefined;

@@ -1,9 +1,8 @@
 import { certificateChainCodec } from '../../codec/messages/membership.ts';
-import { type Clock, isoTime, repeat, type TrustedTime } from '../../core/clock.ts';
+import { isoTime, repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import type { PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import { isInviter } from './certificates.ts';
@@ -18,15 +17,11 @@ const TIMEOUT_MS = 10_000;
 /** Rate of requests from one hub: each costs signatures and writes to the disk. */
 const RENEWAL_RATE = { burst: 16, perSecond: 16 / 3_600 };
 
-interface RenewalCollaborators {
+interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'time'> {
   readonly membership: MeshMembership;
   readonly admission: Pick<MemberAdmission, 'answerRenew'>;
   readonly authority: Pick<MeshAuthority, 'delegationFor' | 'delivered'>;
   readonly links: PeerLinks;
-  readonly time: TrustedTime;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  readonly logger: Logger;
 }
 
 /**

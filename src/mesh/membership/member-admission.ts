@@ -1,7 +1,7 @@
 import { type CertificateChain, certificateChainCodec, inviteText, parseInvite } from '../../codec/messages/membership.ts';
 import type { SigningKey } from '../../codec/public-key.ts';
 import { requireGrant } from '../../core/auth/permission.ts';
-import type { Clock, TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
@@ -31,12 +31,10 @@ const MAX_NAME = 64;
 /** Default limit of the grants of a new member's tokens on other hubs: everything but administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
 
-interface AdmissionCollaborators {
+interface AdmissionCollaborators extends Pick<HubContext, 'clock' | 'time'> {
   readonly membership: MeshMembership;
   readonly authority: Pick<MeshAuthority, 'openRoot' | 'delegationFor' | 'delivered'>;
   readonly invites: InviteStore;
-  readonly time: TrustedTime;
-  readonly clock: Clock;
 }
 
 /** Admits hubs and renews their certificates, when this hub is an inviter. */

@@ -2,20 +2,15 @@ import { createHash, hash } from 'node:crypto';
 import { type CertificateChain, memberRevocationCodec, revocationStatementCodec } from '../../codec/messages/membership.ts';
 import { meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { certificateText, isExpired, isInviter, type Member, parseCertificate, requireInTime, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 
 const MAX_CACHED = 512;
 
-interface MemberSetCollaborators {
-  readonly store: KeyValueStore;
-  readonly time: TrustedTime;
-  readonly logger: Logger;
-}
+type MemberSetCollaborators = Pick<HubContext, 'logger' | 'store' | 'time'>;
 
 /** The members of one mesh, as this hub knows them: valid certificates, known hubs and revocations. */
 export class MemberSet {

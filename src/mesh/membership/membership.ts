@@ -1,9 +1,6 @@
-import type { Clock, TrustedTime } from '../../core/clock.ts';
-import type { EventBus } from '../../core/events.ts';
+import type { HubContext } from '../../core/context.ts';
 import { present } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
-import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { recordNote } from '../../core/storage/audit-sink.ts';
 import type { MembershipStatus } from '../mesh-control.ts';
 import type { LocalHub } from './certificates.ts';
 import { InviteStore } from './invite-store.ts';
@@ -14,16 +11,11 @@ import { MeshMembership } from './mesh-membership.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
 /** The parts of the hub that membership needs. */
-interface MembershipPorts {
+interface MembershipPorts extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
   readonly self: LocalHub;
-  readonly store: KeyValueStore;
   readonly rootKeyFile: RootKeyFile;
   /** Replaces the encryption of the root key. */
   readonly box?: PassphraseBox;
-  readonly time: TrustedTime;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  readonly logger: Logger;
 }
 
 /** The parts of membership; the owner starts and disposes `membership`. */
@@ -60,12 +52,7 @@ export function membershipStatus({ membership, authority, admission }: Membershi
   };
 }
 
-interface MembershipAuditCollaborators {
-  readonly events: EventBus;
-  readonly audit: AuditSink;
-  readonly time: TrustedTime;
-  readonly logger: Logger;
-}
+type MembershipAuditCollaborators = Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>;
 
 /** Changes that happen without a call on this hub: a hub uses an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);

@@ -1,10 +1,9 @@
 import { type CertificateChain, memberRevocationCodec, revocationStatementCodec } from '../../codec/messages/membership.ts';
 import { meshIdOf, type SigningKey } from '../../codec/public-key.ts';
-import type { TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { Revoked } from '../mesh-control.ts';
 import { certificateText, inviterCertificate, isInviter, type Member, parseCertificate } from './certificates.ts';
 import type { InviteStore } from './invite-store.ts';
@@ -15,12 +14,10 @@ const DELEGATIONS = 'mesh.delegations';
 const FOUNDER_PERMISSIONS = ['*', 'admin:*'] as const;
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-interface AuthorityCollaborators {
+interface AuthorityCollaborators extends Pick<HubContext, 'store' | 'time'> {
   readonly membership: MeshMembership;
   readonly rootKey: RootKey;
   readonly invites: Pick<InviteStore, 'clear'>;
-  readonly store: KeyValueStore;
-  readonly time: TrustedTime;
 }
 
 /** The acts of the root key: it makes the mesh, appoints inviters and ends any membership. */

@@ -1,14 +1,12 @@
 import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import type { MeshTrust, TrustedHub } from '../../core/auth/tokens.ts';
-import { type Clock, repeat, type TrustedTime } from '../../core/clock.ts';
+import { repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { MembershipState } from '../mesh-control.ts';
 import { certificateText, isExpired, type LocalHub, type Member, parseCertificate, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
@@ -21,13 +19,8 @@ const CHECK_EVERY_MS = 60_000;
 /** Is called when a membership has ended, with the reason. */
 type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 
-interface MembershipCollaborators {
+interface MembershipCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
   readonly self: LocalHub;
-  readonly store: KeyValueStore;
-  readonly time: TrustedTime;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  readonly logger: Logger;
 }
 
 interface Current {

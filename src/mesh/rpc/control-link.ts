@@ -1,7 +1,7 @@
 import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { TokenBucket } from '../rate-limit.ts';
 import type { EnginePeer, MeshStream } from '../transport/mesh-engine.ts';
 import { type BodyRoute, CreditLedger, CreditWindow, FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
@@ -12,10 +12,8 @@ import { type DropSink, type PeerLink, REQUEST_KINDS, type RequestHandler, type 
 /** Why a link ended. */
 export type LinkEnd = 'closed' | 'goodbye' | 'silent' | 'malformed' | 'flooded' | 'replaced' | 'stopped';
 
-interface LinkCollaborators {
+interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly stream: MeshStream;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly drops: DropSink;
   readonly rate: TokenBucket;
   readonly handlerOf: (kind: number) => RequestHandler | undefined;

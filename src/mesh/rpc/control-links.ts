@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { type BucketRate, TokenBucket } from '../rate-limit.ts';
 import type { EnginePeer, MeshEngine, MeshStream } from '../transport/mesh-engine.ts';
 import { ControlLink, type LinkEnd } from './control-link.ts';
@@ -12,10 +12,8 @@ export const CONTROL_PROTOCOL = '/atmosphere-edge/control/1';
 /** Rate of requests from one neighbour: enough for a busy house, too little for a flood. */
 const DEFAULT_RATE: BucketRate = { burst: 1_000, perSecond: 1_000 };
 
-interface ControlLinksCollaborators {
+interface ControlLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly engine: MeshEngine;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly drops: DropSink;
 }
 

@@ -1,14 +1,12 @@
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { AttributeReading, Device, DeviceDescription, DeviceEvent } from '../../core/devices/device-model.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
@@ -26,16 +24,13 @@ import { runDeviceTool, toolEffects } from './run-device-tool.ts';
 const SETTLE_MS = 250;
 
 /** The parts that the synchronisation uses. */
-export interface DeviceToolPorts {
+export interface DeviceToolPorts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly directory: DeviceDirectory;
   readonly access: DeviceAccess;
   readonly registry: ToolRegistry;
   readonly readings: ReadingStore;
-  readonly events: EventBus;
   readonly profiles: ProfileSet;
   readonly names: DeviceNameRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface Entry {

@@ -1,10 +1,8 @@
 import { type Clock, repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { AreaChanges } from '../../core/devices/device-names.ts';
-import type { EventBus } from '../../core/events.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
 import type { GpioChip } from './gpio-chip.ts';
@@ -69,11 +67,7 @@ const SAVE_MS = 300_000;
 /** People receive at most one warning of a kind about a line in this time. */
 const WARNING_MS = 600_000;
 
-interface GpioBoardCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventBus;
-  readonly store: KeyValueStore;
+interface GpioBoardCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly openChip: () => Promise<GpioChip>;
   /** Calls back when the process ends while it can still run code; the returned function stops that. */
   readonly onExit: (callback: () => void) => () => void;

@@ -117,15 +117,10 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-interface PlaceQuery {
-  readonly needs: readonly Need[];
-  readonly areaOf: (document: number) => string | undefined;
-}
-
 /** A room that is named and exists rules out what is in other rooms, unless it is called by that room. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
-  { needs, areaOf }: PlaceQuery,
+  { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
   isAccepted: (document: number) => boolean,
 ): (document: number) => boolean {
   const words = needs.filter(({ kind, role }) => kind === 'word' && role !== 'weak');
