@@ -13,6 +13,7 @@ import { MOVING } from './every-tool/rows/moving-rows.ts';
 import { SENSORS } from './every-tool/rows/sensor-rows.ts';
 import { describeStructure } from './every-tool/structure.ts';
 import { describeTexts } from './every-tool/texts.ts';
+import { describeValues } from './every-tool/values.ts';
 
 const DEVICES = [...LIGHTS, ...ENERGY, ...CLIMATE, ...SENSORS, ...APPLIANCES, ...MOVING, ...MEDIA];
 
@@ -50,3 +51,5 @@ describeReadings(() => owned);
 describeClassTools(() => owned);
 describeEvents(() => owned);
 describeStructure(() => owned);
+// Last, since the hub does not run afterwards.
+describeValues(() => owned);

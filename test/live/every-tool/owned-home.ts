@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../src/core/json.ts';
 import { type HomeSpec, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
+import { DeviceHub } from '../../matter/device-hub.ts';
 import { RunningHub } from '../running-hub.ts';
 import { EventTap } from './event-tap.ts';
 import { PIN } from './rows/moving-rows.ts';
@@ -51,6 +52,14 @@ export class OwnedHome implements AsyncDisposable {
   async restartHub(): Promise<void> {
     await this.#hub.stop();
     this.#hub = await startHub(this.#dir);
+  }
+
+  /** Ends the hub and connects to its devices from this process, where tests see more than a hub says of them. */
+  async takeDevices(): Promise<DeviceHub> {
+    await this.#hub.stop();
+    const hub = new DeviceHub(this.#dir, { stateDir: join(this.#dir, 'hub/matter') });
+    await hub.start();
+    return hub;
   }
 
   device(name: string): VirtualDevice {
