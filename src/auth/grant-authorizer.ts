@@ -1,4 +1,3 @@
-import type { Authorizer, Decision } from '../core/auth/authorizer.ts';
 import {
   concerns,
   covers,
@@ -9,8 +8,9 @@ import {
   type RemoteGroups,
   type ResourceGroups,
 } from '../core/auth/permission.ts';
-import type { Authenticator, Principal } from '../core/auth/principal.ts';
+import type { Authenticator, Authorizer, Decision, Principal } from '../core/auth/principal.ts';
 import type { HubId } from '../core/ids.ts';
+import { oncePerObject } from '../core/lifecycle.ts';
 
 const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
@@ -79,20 +79,13 @@ interface Grants {
   readonly wider: readonly Grant[];
 }
 
-/** A principal's list of grants never changes; each is parsed once. */
-const parsedLists = new WeakMap<readonly string[], Grants>();
-
-/** Returns no grants for a list of which one is malformed. */
-function parsedGrants(permissions: readonly string[]): Grants {
-  const known = parsedLists.get(permissions);
-  if (known) return known;
+/** Returns no grants for a list of which one is malformed. A principal's list never changes; each is parsed once. */
+const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   const parsed = permissions.map(parseGrant);
   const all = parsed.every((grant) => grant !== undefined) ? parsed : [];
   const exact = all.flatMap((grant) => (grant.kind === 'resource' ? [`${grant.namespace}:${grant.action}:${grant.resource}`] : []));
-  const grants = { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
-  parsedLists.set(permissions, grants);
-  return grants;
-}
+  return { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
+});
 
 /** Namespace and action of a permission whose resource is filled in from a call's parameters. */
 function templateHead(permission: string): { readonly namespace: string; readonly action: string } | undefined {

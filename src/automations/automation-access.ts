@@ -1,6 +1,5 @@
 import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.ts';
-import type { Authorizer } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../core/auth/principal.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';

@@ -1,5 +1,4 @@
-import { type Authorizer, maxRisk, type Risk, type RuledCall } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import { type Authorizer, maxRisk, type Principal, type Risk, type RuledCall } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';

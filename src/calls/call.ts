@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { sha256Hex } from '../codec/hashes.ts';
 import type { PlannedCall } from '../core/auth/approvals.ts';
-import { type Effect, maxRisk, type Risk } from '../core/auth/authorizer.ts';
+import { type Effect, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { StallDetector } from '../core/health.ts';

@@ -1,6 +1,5 @@
 import type { ApprovalQueue, PlannedCall } from '../core/auth/approvals.ts';
-import type { Authorizer, RateLimiter, RuleEngine } from '../core/auth/authorizer.ts';
-import type { Authenticator, Principal } from '../core/auth/principal.ts';
+import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } from '../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../core/clock.ts';
 import { CallerConcurrencyLimiter } from '../core/concurrency-limiter.ts';
 import type { EventBus } from '../core/events.ts';

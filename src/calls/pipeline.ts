@@ -1,5 +1,4 @@
-import { maxRisk } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import { maxRisk, type Principal } from '../core/auth/principal.ts';
 import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { blake3Hex } from '../codec/hashes.ts';
-import type { Effect, Risk } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import type { Effect, Principal, Risk } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import type { AtmoError, ErrorBody } from '../core/errors.ts';
 import type { JobId } from '../core/ids.ts';

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
+import { oncePerObject } from '../core/lifecycle.ts';
 
 /** A text of a value that encodes bytes. */
 export interface Base64Field {
@@ -8,16 +9,9 @@ export interface Base64Field {
 }
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
-const mentionsBase64Cache = new WeakMap<object, boolean>();
 
 /** True if the schema has `contentEncoding: base64` anywhere. */
-export function mentionsBase64(schema: JsonSchema): boolean {
-  const known = mentionsBase64Cache.get(schema);
-  if (known !== undefined) return known;
-  const isMentioned = JSON.stringify(schema).includes('"contentEncoding":"base64"');
-  mentionsBase64Cache.set(schema, isMentioned);
-  return isMentioned;
-}
+export const mentionsBase64 = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).includes('"contentEncoding":"base64"'));
 
 /** True if a value of this schema may be bytes: the schema itself or one of its branches has `contentEncoding: base64`. */
 export function isBase64Schema(schema: unknown): boolean {

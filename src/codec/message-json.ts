@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson
 import { mapBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
-import { refuse, type ValuePath, type WireType } from './message-values.ts';
+import { refuse, type ValuePath, type WireType } from './message-schema.ts';
 
 /** A JSON object; its RFC 8785 text of at most `max` UTF-8 bytes travels, since CBOR here has no fractions. */
 export function jsonObject({ max }: { readonly max: number }): WireType<JsonObject> {

@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { AtmoError } from '../core/errors.ts';
-import { message, messageCodec, required } from './message-schema.ts';
-import { bytes, uint } from './message-values.ts';
+import { bytes, message, messageCodec, required, uint } from './message-schema.ts';
 
 const FORMAT = 1;
 const CIPHER = 'aes-256-gcm';

@@ -1,5 +1,4 @@
-import type { Authorizer } from '../core/auth/authorizer.ts';
-import { isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
+import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
 import type { EventType, HubEvent } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';

@@ -1,5 +1,5 @@
-import type { Authorizer } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../core/auth/principal.ts';
+import { oncePerObject } from '../core/lifecycle.ts';
 import type { RegisteredTool, ToolDefinition } from '../tools/definition/tool-definition.ts';
 import { toolKey } from '../tools/definition/tool-names.ts';
 import { canSeeTool } from '../tools/definition/tool-permissions.ts';
@@ -180,33 +180,22 @@ export class ToolCatalogue {
   }
 }
 
-const remoteAreaCache = new WeakMap<readonly RegisteredTool[], ReadonlyMap<string, string>>();
-
-/** `<hub> <device>` → its area, as the tools of the device tell it. */
-function remoteAreas(tools: readonly RegisteredTool[]): ReadonlyMap<string, string> {
-  const known = remoteAreaCache.get(tools);
-  if (known) return known;
+/** Returns the areas of remote devices, from the metadata of their tools, by `<hub> <device>`. */
+const remoteAreas = oncePerObject((tools: readonly RegisteredTool[]): ReadonlyMap<string, string> => {
   const areas = new Map<string, string>();
   for (const { hubs, definition } of tools) {
     const { device, area } = definition.metadata;
     if (!hubs || device === undefined || area === undefined) continue;
     for (const hub of hubs()) areas.set(`${hub} ${device}`, area);
   }
-  remoteAreaCache.set(tools, areas);
   return areas;
-}
+});
 
-const multiVersionKeyCache = new WeakMap<readonly RegisteredTool[], ReadonlySet<string>>();
-
-/** Names of which there are several versions. */
-function multiVersionKeys(tools: readonly RegisteredTool[]): ReadonlySet<string> {
-  const known = multiVersionKeyCache.get(tools);
-  if (known) return known;
+/** Returns the names of tools that exist in several versions. */
+const multiVersionKeys = oncePerObject((tools: readonly RegisteredTool[]): ReadonlySet<string> => {
   const counts = Map.groupBy(tools, toolKey);
-  const several = new Set([...counts].filter(([, versions]) => versions.length > 1).map(([key]) => key));
-  multiVersionKeyCache.set(tools, several);
-  return several;
-}
+  return new Set([...counts].filter(([, versions]) => versions.length > 1).map(([key]) => key));
+});
 
 function takesMore({ definition: { execution } }: RegisteredTool): boolean {
   return execution.maxParamsBytes !== undefined;

@@ -1,5 +1,4 @@
-import type { Authorizer } from '../core/auth/authorizer.ts';
-import type { Principal } from '../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../core/auth/principal.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Device } from '../core/devices/device-model.ts';
 import { type HomeNames, libraryType } from '../core/devices/device-names.ts';

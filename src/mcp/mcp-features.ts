@@ -1,6 +1,5 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
-import type { Authorizer } from '../core/auth/authorizer.ts';
-import type { Authenticator, Principal } from '../core/auth/principal.ts';
+import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';

@@ -28,8 +28,7 @@ import { CallClient } from './rpc/call-client.ts';
 import { ControlLinks } from './rpc/control-links.ts';
 import type { MeshTokens } from './rpc/routed-requests.ts';
 import { RpcEndpoint } from './rpc/rpc-endpoint.ts';
-import { parseHostPort } from './transport/host-port.ts';
-import type { MeshEngine } from './transport/mesh-engine.ts';
+import { type MeshEngine, parseHostPort } from './transport/mesh-engine.ts';
 
 /** The parts of the hub that a member of a mesh needs. */
 export interface MeshHub extends HubContext {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoizedAuthorizer } from '../../src/calls/stages/authorization.ts';
-import type { Authorizer } from '../../src/core/auth/authorizer.ts';
+import type { Authorizer } from '../../src/core/auth/principal.ts';
 import { agent } from './pipeline-fixture.ts';
 
 describe('what a caller may try', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type CborValue, decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
 import { jsonObject } from '../../src/codec/message-json.ts';
-import { listed, message, messageCodec, optional, required, signedCodec, tuple, variants } from '../../src/codec/message-schema.ts';
 import {
   base64url,
   bool,
@@ -10,13 +9,21 @@ import {
   hex,
   hubId,
   list,
+  listed,
+  message,
+  messageCodec,
   nullable,
+  optional,
   record,
+  required,
   scalar,
+  signedCodec,
   text,
+  tuple,
   uint,
   type ValueOf,
-} from '../../src/codec/message-values.ts';
+  variants,
+} from '../../src/codec/message-schema.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { KEY, PUBLIC_KEY } from './messages/message-samples.ts';
 

@@ -4,12 +4,12 @@ import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES, RefusalCounter } from '../../src/mesh/transport/admission.ts';
 import { TimeLimit } from '../../src/mesh/transport/connection-attempt.ts';
-import { formatHostPort } from '../../src/mesh/transport/host-port.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectionGate,
   DEFAULT_MAX_CONNECTIONS,
   type EnginePeer,
+  formatHostPort,
   type GatePeer,
   type GossipVerdict,
   MAX_FRAME_BYTES,

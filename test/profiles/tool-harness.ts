@@ -1,4 +1,4 @@
-import type { Effect } from '../../src/core/auth/authorizer.ts';
+import type { Effect } from '../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/sensor-readings.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';

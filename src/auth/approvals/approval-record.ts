@@ -1,7 +1,6 @@
 import type { ApprovalStatement } from '../../codec/approval-payload.ts';
 import type { ApprovalRequest, ApprovalView, PlannedCall } from '../../core/auth/approvals.ts';
-import type { Effect } from '../../core/auth/authorizer.ts';
-import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { type Effect, type Principal, principalKey } from '../../core/auth/principal.ts';
 import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';

@@ -1,5 +1,5 @@
-import type { Effect, RuledCall, RuleVerdict } from '../../core/auth/authorizer.ts';
 import { parsePermission } from '../../core/auth/permission.ts';
+import type { Effect, RuledCall, RuleVerdict } from '../../core/auth/principal.ts';
 import type { EffectTestResult, ListedRule } from '../../core/auth/rules.ts';
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../codec/hashes.ts';
-import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/auth/authorizer.ts';
+import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/auth/principal.ts';
 import type { KnownNames, RuleAdministration, RuleListing, RuleTestResult, RuleWarning } from '../../core/auth/rules.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';

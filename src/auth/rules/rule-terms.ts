@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/auth/authorizer.ts';
+import type { Risk } from '../../core/auth/principal.ts';
 import type { RuleScalar } from '../../core/auth/rules.ts';
 import { WEEKDAYS } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';

@@ -1,5 +1,4 @@
-import type { RateLimiter } from '../../core/auth/authorizer.ts';
-import { type Principal, principalKey, type RateLimit, rootAgentOf } from '../../core/auth/principal.ts';
+import { type Principal, principalKey, type RateLimit, type RateLimiter, rootAgentOf } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 

@@ -1,5 +1,4 @@
-import type { RuleVerdict } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Principal, RuleVerdict } from '../../core/auth/principal.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../core/auth/rules.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { HUB_READS } from '../../tools/builtin/hub-tool.ts';

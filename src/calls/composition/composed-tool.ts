@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { type CallerView, isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { type CallerView, isActing, type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ToolRecord } from '../registration/tool-record.ts';
 import { type Composition, compositionJson, MAX_COMPOSITION_DEPTH } from './composition.ts';
 import {

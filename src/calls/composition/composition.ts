@@ -1,6 +1,5 @@
-import type { Authorizer } from '../../core/auth/authorizer.ts';
 import { parsePermission } from '../../core/auth/permission.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import {

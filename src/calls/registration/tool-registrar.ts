@@ -1,6 +1,5 @@
 import semver from 'semver';
-import type { Authorizer } from '../../core/auth/authorizer.ts';
-import { isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
+import { type Authorizer, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';

@@ -1,5 +1,4 @@
-import type { Authorizer } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';

@@ -1,5 +1,4 @@
-import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
-import { type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
+import { type Authorizer, type Effect, type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { namesOf } from '../../tools/definition/tool-names.ts';

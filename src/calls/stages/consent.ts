@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
 import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall } from '../../core/auth/approvals.ts';
-import type { RuledCall as NamedCall, PlannedProgram, RuleVerdict } from '../../core/auth/authorizer.ts';
+import type { RuledCall as NamedCall, PlannedProgram, RuleVerdict } from '../../core/auth/principal.ts';
 import { readsIn } from '../../core/devices/action-descriptions.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';

@@ -1,22 +1,26 @@
 import { type CborValue, encodeCbor } from '../cbor.ts';
 import { sha256Hex } from '../hashes.ts';
-import { message, optional, required, tuple, variants } from '../message-schema.ts';
 import {
   bool,
   hex,
   hubId,
   list,
+  message,
   nullable,
+  optional,
   record,
   refuse,
   requireBytes,
+  required,
   scalar,
   text,
+  tuple,
   uint,
   type ValueOf,
   type ValuePath,
+  variants,
   type WireType,
-} from '../message-values.ts';
+} from '../message-schema.ts';
 
 /** Most tools of one hub. */
 export const MAX_TOOLS = 4_096;

@@ -3,8 +3,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { AtmoError } from '../../core/errors.ts';
 import { encodeCbor } from '../cbor.ts';
 import { sha256Hex } from '../hashes.ts';
-import { listed, type MessageCodec, message, messageCodec, optional, required, signedCodec, variants } from '../message-schema.ts';
-import { hex, hubId, list, refuse, text, uint, type ValueOf } from '../message-values.ts';
+import {
+  hex,
+  hubId,
+  list,
+  listed,
+  type MessageCodec,
+  message,
+  messageCodec,
+  optional,
+  refuse,
+  required,
+  signedCodec,
+  text,
+  uint,
+  type ValueOf,
+  variants,
+} from '../message-schema.ts';
 import {
   ADDRESSES,
   ANNOUNCED_STATE,

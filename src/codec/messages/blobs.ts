@@ -1,6 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { message, messageCodec, required } from '../message-schema.ts';
-import { bytes, hex, list, nullable, refuse, uint, type ValueOf } from '../message-values.ts';
+import { bytes, hex, list, message, messageCodec, nullable, refuse, required, uint, type ValueOf } from '../message-schema.ts';
 
 /** Most blobs of one request. */
 const MAX_BLOBS = 256;

@@ -3,8 +3,24 @@ import { type ErrorBody, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { blake3Hex, sha256Hex } from '../hashes.ts';
 import { joinedJson, jsonPieces, MAX_BYTE_STRINGS, parseJson, parseJsonObject, writtenJson } from '../message-json.ts';
-import { message, messageCodec, optional, required, signedCodec } from '../message-schema.ts';
-import { base64url, bytes, choice, hex, hubId, list, refuse, text, uint, type ValueOf, type ValuePath } from '../message-values.ts';
+import {
+  base64url,
+  bytes,
+  choice,
+  hex,
+  hubId,
+  list,
+  message,
+  messageCodec,
+  optional,
+  refuse,
+  required,
+  signedCodec,
+  text,
+  uint,
+  type ValueOf,
+  type ValuePath,
+} from '../message-schema.ts';
 
 /** Longest token, bytes. */
 const MAX_TOKEN_BYTES = 2_048;

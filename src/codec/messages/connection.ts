@@ -1,5 +1,17 @@
-import { message, messageCodec, optional, required, tuple, variants } from '../message-schema.ts';
-import { bytes, hex, meshId, text, uint, type ValueOf } from '../message-values.ts';
+import {
+  bytes,
+  hex,
+  meshId,
+  message,
+  messageCodec,
+  optional,
+  required,
+  text,
+  tuple,
+  uint,
+  type ValueOf,
+  variants,
+} from '../message-schema.ts';
 import { CERTIFICATE_CHAIN, MAX_STATEMENT_BYTES } from './membership.ts';
 
 const VERSION = uint({ max: 255 });

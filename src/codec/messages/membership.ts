@@ -1,6 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { message, messageCodec, optional, required, signedCodec } from '../message-schema.ts';
 import {
   bytes,
   choice,
@@ -8,14 +7,19 @@ import {
   hubId,
   list,
   meshId,
+  message,
+  messageCodec,
+  optional,
   publicKey,
   refuse,
+  required,
+  signedCodec,
   text,
   uint,
   type ValueOf,
   type ValuePath,
   type WireType,
-} from '../message-values.ts';
+} from '../message-schema.ts';
 
 /** Seconds since 1970. */
 const SECONDS = uint({ max: 253_402_300_799 });

@@ -1,6 +1,18 @@
 import { jsonObject } from '../message-json.ts';
-import { message, messageCodec, optional, required, signedCodec, variants } from '../message-schema.ts';
-import { bytes, hubId, list, text, uint, type ValueOf } from '../message-values.ts';
+import {
+  bytes,
+  hubId,
+  list,
+  message,
+  messageCodec,
+  optional,
+  required,
+  signedCodec,
+  text,
+  uint,
+  type ValueOf,
+  variants,
+} from '../message-schema.ts';
 import { CALL_ID, REQUEST_HEAD } from './call.ts';
 
 const SUBJECTS = list(text({ max: 256 }), { min: 1, max: 64 });

@@ -1,7 +1,20 @@
 import type { HubId } from '../../core/ids.ts';
 import type { CborValue } from '../cbor.ts';
-import { message, messageCodec, required } from '../message-schema.ts';
-import { bytes, choice, hex, list, refuse, requireBytes, uint, type ValueOf, type ValuePath, type WireType } from '../message-values.ts';
+import {
+  bytes,
+  choice,
+  hex,
+  list,
+  message,
+  messageCodec,
+  refuse,
+  requireBytes,
+  required,
+  uint,
+  type ValueOf,
+  type ValuePath,
+  type WireType,
+} from '../message-schema.ts';
 import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
 
 /** Most hubs of a version vector, its sender among them. */

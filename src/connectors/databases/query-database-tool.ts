@@ -1,8 +1,7 @@
 import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { Database } from './database.ts';

@@ -1,7 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { canonicalPath } from './file-path.ts';

@@ -1,4 +1,4 @@
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { unconfigured } from '../../tools/definition/tool-definition.ts';
 import { type Connector, type ConnectorContext, toolOver } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { openMqtt } from '../mqtt/home-assistant-bridge.ts';

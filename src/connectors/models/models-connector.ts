@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { anchorInStore } from '../../core/storage/file-anchor.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
 import { CAMERA_ACCESS, Cameras, cameraFrameTool } from '../cameras/cameras.ts';
 import { CollectionStore } from '../collections/collection-store.ts';

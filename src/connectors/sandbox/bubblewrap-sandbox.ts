@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { CallerConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
-import { notConfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { notConfigured } from '../../tools/definition/tool-definition.ts';
 import type { ProgramKind, ProgramPower, ProgramRequest, ProgramResult, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { bubblewrapOptions, PROGRAM_PATH, type RunBounds, runBubblewrap, type SandboxView, withProcessLimits } from './bubblewrap-run.ts';
 import { ContainerEngine } from './container-engine.ts';

@@ -1,10 +1,9 @@
-import type { PlannedProgram } from '../../core/auth/authorizer.ts';
+import type { PlannedProgram } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import { normalizeDefinition } from '../../tools/definition/public-definition.ts';
-import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { type RegisteredTool, type ToolContext, unconfigured, whileConfigured } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
-import { unconfigured, whileConfigured } from '../../tools/definition/unconfigured-tool.ts';
 import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { runProgram } from '../../tools/programs/program-tool.ts';
 import { SchemaValidator } from '../../tools/schema/schema-validator.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';

@@ -1,7 +1,6 @@
 import { present } from '../../core/json.ts';
 import { lazy } from '../../core/lifecycle.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { unconfigured } from '../../tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
 import { type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';

@@ -1,8 +1,7 @@
 import { describeTargets, deviceElement, type NamedDevice, nameText, readsIn, verbOf } from '../devices/action-descriptions.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { escapeAllHidden } from '../untrusted-text.ts';
-import type { Effect, PlannedProgram, Risk } from './authorizer.ts';
-import type { Principal } from './principal.ts';
+import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 
 /** State of a request for approval. An `approved` request waits to be used; the last three states are final. */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../json.ts';
-import type { RuledCall, RuleVerdict } from './authorizer.ts';
+import type { RuledCall, RuleVerdict } from './principal.ts';
 
 /** One of the owner's rules, as its file states it. */
 export interface ListedRule {

@@ -1,5 +1,4 @@
-import type { Effect } from '../auth/authorizer.ts';
-import type { Principal } from '../auth/principal.ts';
+import type { Effect, Principal } from '../auth/principal.ts';
 import { type ErrorCode, toAtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Logger } from '../logger.ts';

@@ -1,20 +1,16 @@
 import type { JsonSchema } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { CALL_SCHEMAS, HOME_SCHEMAS, TOOL_SCHEMAS } from './schemas.ts';
 
-const publicSchemas = new WeakMap<JsonSchema, JsonSchema>();
-
 /** A schema for other programs, made once for each: without the keywords `x-…` that only the hub reads. */
-export function publicSchema(schema: JsonSchema): JsonSchema {
-  const known = publicSchemas.get(schema);
-  if (known) return known;
-  const made = mapSchema(schema, (child) => ({
-    ...Object.fromEntries(Object.entries(child).filter(([keyword]) => !keyword.startsWith('x-'))),
-    ...(isOpenObject(child) && { additionalProperties: true }),
-  }));
-  publicSchemas.set(schema, made);
-  return made;
-}
+export const publicSchema = oncePerObject(
+  (schema: JsonSchema): JsonSchema =>
+    mapSchema(schema, (child) => ({
+      ...Object.fromEntries(Object.entries(child).filter(([keyword]) => !keyword.startsWith('x-'))),
+      ...(isOpenObject(child) && { additionalProperties: true }),
+    })),
+);
 
 /** It is what JSON Schema says of it anyway; generators of clients take an object without members for one that has none. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {

@@ -1,6 +1,6 @@
 import type { ToolRegistrar } from '../../calls/registration/tool-registrar.ts';
 import type { ToolUsage, UsageCounter, UsageRecord } from '../../calls/usage.ts';
-import type { Authorizer } from '../../core/auth/authorizer.ts';
+import type { Authorizer } from '../../core/auth/principal.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/formats/hdn-record.ts';
 import { type ExecRecord, execJson } from '../../tools/programs/program-tool.ts';

@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { toPublicDefinition } from '../../tools/definition/public-definition.ts';
 import { type RegisteredTool, TOOL_CATEGORIES } from '../../tools/definition/tool-definition.ts';
 import { toAnthropic, toMcp, toOpenAi, toStrictOpenAi } from '../../tools/formats/model-apis.ts';
@@ -21,8 +22,6 @@ const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
 type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
-/** Definitions never change, so that their public form is made once. */
-const publicForms = new WeakMap<RegisteredTool, JsonObject>();
 
 /** What a list says of a tool beside its definition. */
 interface ToolStatus {
@@ -51,14 +50,8 @@ function exportedTool(tool: RegisteredTool, modelName: string, format: ToolForma
   return EXPORTERS[format](tool.definition, modelName);
 }
 
-function publicForm(tool: RegisteredTool): JsonObject {
-  const known = publicForms.get(tool);
-  if (known) return known;
-  const { tool: inner } = toPublicDefinition(tool.definition);
-  const form = isJsonObject(inner) ? inner : {};
-  publicForms.set(tool, form);
-  return form;
-}
+/** Definitions never change, so that their public form is made once. */
+const publicForm = oncePerObject((tool: RegisteredTool): JsonObject => objectOf(toPublicDefinition(tool.definition).tool));
 
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
 const STRICT = field.flag('with format=openai: parameters for the strict mode, where what may be left out is null');

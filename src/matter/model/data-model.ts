@@ -20,6 +20,7 @@ import type {
   Privilege,
 } from '../../core/devices/device-model.ts';
 import { present } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { concentrationUnit } from './units.ts';
 import { type LiveState, schemaOf } from './value-json.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
@@ -154,9 +155,9 @@ function privilege(letter: AccessLevel | string | undefined, otherwise: Privileg
 }
 
 // Schemas that no live attribute can change are made once per shape, not once per device.
-const fixedAttributes = new WeakMap<AttributeShape, AttributeDescription>();
-const fixedCommands = new WeakMap<CommandShape, CommandDescription>();
-const fixedEvents = new WeakMap<EventShape, EventDescription>();
+const fixedAttribute = oncePerObject((attribute: AttributeShape) => attributeDescription(attribute));
+const fixedCommand = oncePerObject((command: CommandShape) => commandDescription(command));
+const fixedEvent = oncePerObject(eventDescription);
 
 /** The description of a cluster, with bounds narrowed by the present values of the device's attributes (camelCase names). */
 export function describeCluster(cluster: ClusterShape, state: LiveState = {}): ClusterDescription {
@@ -164,7 +165,7 @@ export function describeCluster(cluster: ClusterShape, state: LiveState = {}): C
     ...cluster,
     attributes: [...cluster.attributes.values()].map((attribute) => describeAttribute(attribute, cluster, state)),
     commands: [...cluster.commands.values()].map((command) => describeCommand(command, state)),
-    events: [...cluster.events.values()].map((event) => cached(fixedEvents, event, eventDescription)),
+    events: [...cluster.events.values()].map(fixedEvent),
   };
 }
 
@@ -172,7 +173,7 @@ function describeAttribute(attribute: AttributeShape, cluster: ClusterShape, sta
   const unit = concentrationUnit(cluster.name, attribute.name, state.measurementUnit);
   if (unit !== undefined) return attributeDescription({ ...attribute, shape: { ...attribute.shape, ...unit } }, state);
   if (isLive(attribute.shape)) return attributeDescription(attribute, state);
-  return cached(fixedAttributes, attribute, attributeDescription);
+  return fixedAttribute(attribute);
 }
 
 function attributeDescription({ id, name, facts, shape }: AttributeShape, state: LiveState = {}): AttributeDescription {
@@ -182,7 +183,7 @@ function attributeDescription({ id, name, facts, shape }: AttributeShape, state:
 
 function describeCommand(command: CommandShape, state: LiveState): CommandDescription {
   if (command.request.fields.some(({ shape }) => isLive(shape))) return commandDescription(command, state);
-  return cached(fixedCommands, command, commandDescription);
+  return fixedCommand(command);
 }
 
 function commandDescription({ id, name, facts, request, response }: CommandShape, state: LiveState = {}): CommandDescription {
@@ -195,12 +196,6 @@ function eventDescription({ id, name, shape, priority }: EventShape): EventDescr
 
 function isLive(shape: ValueShape): boolean {
   return shape.kind === 'integer' && (shape.liveMin !== undefined || shape.liveMax !== undefined);
-}
-
-function cached<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, make: (key: Key) => Value): Value {
-  const value = cache.get(key) ?? make(key);
-  cache.set(key, value);
-  return value;
 }
 
 const ALARM_CLUSTERS = ['DishwasherAlarm', 'RefrigeratorAlarm', 'TemperatureAlarm'];

@@ -1,6 +1,5 @@
 import { previewRisk } from '../../calls/call-preview.ts';
-import type { Authorizer } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ReadRateLimiter } from '../../http/server/rate-limits.ts';

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
+import { formatHostPort, parseHostPort } from '../transport/mesh-engine.ts';
 
 const POLL_MS = 1_000;
 

@@ -2,8 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import { formatHostPort, parseHostPort } from '../transport/host-port.ts';
-import type { PeerAddress } from '../transport/mesh-engine.ts';
+import { formatHostPort, type PeerAddress, parseHostPort } from '../transport/mesh-engine.ts';
 import { isLinkLocal } from './network-interfaces.ts';
 
 /** The announced addresses of a hub. */

@@ -1,8 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { formatHostPort } from '../transport/host-port.ts';
-import { CONNECT_TIMEOUT_MS, type EnginePeer, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
+import { CONNECT_TIMEOUT_MS, type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
 // A full or overloaded peer refuses too; only one that keeps refusing gets long pauses.
 const REFUSED_MS = [5_000, 30_000, 300_000];

@@ -3,6 +3,7 @@ import type { Announcement } from '../../codec/messages/announcement.ts';
 import type { Clock } from '../../core/clock.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
@@ -193,10 +194,6 @@ const NOTHING: readonly never[] = [];
 
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
-/** The cleaned parts of states: they are cleaned once, not at each heartbeat. */
-const heads = new WeakMap<HubState | AnnouncedState, Head>();
-const devicesOf = new WeakMap<HubState, readonly PeerDevice[]>();
-
 /**
  * Returns the view of a record; texts that people read have no control characters. The parts that need no page are the newest
  * ones; tools and devices stay those of the earlier state until their pages have arrived.
@@ -204,24 +201,26 @@ const devicesOf = new WeakMap<HubState, readonly PeerDevice[]>();
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const isWaiting = record.isWaitingForPages();
   const newest = isWaiting ? record.announced : (record.state ?? record.announced);
+  const head = headOf(newest);
   return {
-    ...memoized(heads, newest, (announced) => headOf(announced, record.id)),
+    ...head,
+    // A call that names a hub by its id must not reach a hub that has this id as its name.
+    name: HUB_ID.test(head.name) ? record.id : head.name,
     id: record.id,
     state,
     epoch: record.newestVersion.epoch,
     lastSeenMs: record.receivedAt.wallMs,
     tools: record.state?.tools ?? NOTHING,
-    devices: record.state ? memoized(devicesOf, record.state, cleanDevices) : NOTHING,
+    devices: record.state ? cleanDevices(record.state) : NOTHING,
     ...(isWaiting && { lacksPages: true }),
     ...(record.state?.devices === null && { hidesDevices: true }),
   };
 }
 
-function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState, id: HubId): Head {
-  const shownName = visibleLine(name, MAX_NAME);
+/** The cleaned texts of a state: they are cleaned once, not at each heartbeat. */
+const headOf = oncePerObject(({ name, version, addresses, links, capabilities }: HubState | AnnouncedState): Head => {
   return {
-    // A call that names a hub by its id must not reach a hub that has this id as its name.
-    name: HUB_ID.test(shownName) ? id : shownName,
+    name: visibleLine(name, MAX_NAME),
     version: visibleLine(version, MAX_NAME),
     addresses: addresses.map((address) => visibleLine(address, MAX_DESCRIPTION)),
     links,
@@ -234,20 +233,9 @@ function headOf({ name, version, addresses, links, capabilities }: HubState | An
       })),
     features: capabilities.filter(isProtocolFeature).map(({ type }) => type),
   };
-}
+});
 
-function cleanDevices({ devices }: HubState): readonly PeerDevice[] {
-  return (devices ?? NOTHING).map((device) => ({
-    ...device,
-    name: visibleLine(device.name, MAX_NAME),
-    type: visibleLine(device.type, MAX_NAME),
-  }));
-}
-
-function memoized<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: (key: Key) => Value): Value {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const made = make(key);
-  known.set(key, made);
-  return made;
-}
+/** They are cleaned once, not at each heartbeat. */
+const cleanDevices = oncePerObject(({ devices }: HubState): readonly PeerDevice[] =>
+  (devices ?? NOTHING).map((device) => ({ ...device, name: visibleLine(device.name, MAX_NAME), type: visibleLine(device.type, MAX_NAME) })),
+);

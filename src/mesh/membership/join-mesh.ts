@@ -3,8 +3,14 @@ import { type Invite, parseInvite } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { parseHostPort } from '../transport/host-port.ts';
-import type { ConnectionGate, GateChannel, GatePeer, MeshEngine, PeerAddress } from '../transport/mesh-engine.ts';
+import {
+  type ConnectionGate,
+  type GateChannel,
+  type GatePeer,
+  type MeshEngine,
+  type PeerAddress,
+  parseHostPort,
+} from '../transport/mesh-engine.ts';
 import { isInviter, type Member, requireInTime, verifyCertificate } from './certificates.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { joinProof } from './invite-store.ts';

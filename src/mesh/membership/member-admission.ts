@@ -6,7 +6,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import type { Invitation, InviteOptions } from '../mesh-control.ts';
-import { parseHostPort } from '../transport/host-port.ts';
+import { parseHostPort } from '../transport/mesh-engine.ts';
 import {
   type CertificateRequest,
   inviterCertificate,

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { type Clock, repeat } from '../../core/clock.ts';
-import { unmappedAddress } from './host-port.ts';
+import { unmappedAddress } from './mesh-engine.ts';
 
 const CHECK_MS = 1_000;
 const LOOPBACK = /^(?:127\.|::1$)/;

@@ -7,7 +7,6 @@ import { RefusalCounter } from './admission.ts';
 import { ConnectionAttempts, TimeLimit } from './connection-attempt.ts';
 import { LostAddressWatch, SilentGossipWatch } from './dead-connections.ts';
 import { Libp2pGossip } from './gossipsub.ts';
-import { formatHostPort } from './host-port.ts';
 import { Libp2pConnection, Libp2pStream } from './libp2p-connection.ts';
 import { hubIdOfKey, hubOf, toLibp2pKey } from './libp2p-key.ts';
 import { createNode, type Libp2pNode } from './libp2p-node.ts';
@@ -17,6 +16,7 @@ import {
   type ConnectionGate,
   DEFAULT_MAX_CONNECTIONS,
   type EnginePeer,
+  formatHostPort,
   type GossipVerdict,
   MAX_INBOUND_STREAMS,
   type MeshEngine,

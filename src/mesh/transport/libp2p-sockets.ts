@@ -4,8 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RefusalCounter } from './admission.ts';
 import type { ConnectionAttempt, ConnectionAttempts } from './connection-attempt.ts';
-import { formatHostPort, unmappedAddress } from './host-port.ts';
-import type { ConnectionGate, PeerAddress } from './mesh-engine.ts';
+import { type ConnectionGate, formatHostPort, type PeerAddress, unmappedAddress } from './mesh-engine.ts';
 import { dialTcp, endsOf, TcpConnection, toMultiaddr, unreachable } from './tcp-connection.ts';
 import type { InboundLimiter } from './tcp-listener.ts';
 

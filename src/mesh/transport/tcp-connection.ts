@@ -5,8 +5,7 @@ import { AbstractMultiaddrConnection, type SendResult } from '@libp2p/utils';
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr';
 import { orAborted } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { formatHostPort } from './host-port.ts';
-import type { ArrivalCheck, PeerAddress } from './mesh-engine.ts';
+import { type ArrivalCheck, formatHostPort, type PeerAddress } from './mesh-engine.ts';
 
 type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { formatHostPort } from './host-port.ts';
+import { formatHostPort } from './mesh-engine.ts';
 
 /** The address on which a hub listens. */
 export interface ListenAddress {

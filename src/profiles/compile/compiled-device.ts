@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/auth/authorizer.ts';
+import type { Risk } from '../../core/auth/principal.ts';
 import type { Device, DeviceDescription } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';

@@ -1,4 +1,4 @@
-import { maxRisk, type Risk } from '../../core/auth/authorizer.ts';
+import { maxRisk, type Risk } from '../../core/auth/principal.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription, Privilege } from '../../core/devices/device-model.ts';
 import { valueAt } from '../../core/json.ts';
 import { isAdministrative } from '../files/administrative-clusters.ts';

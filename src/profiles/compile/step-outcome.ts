@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type AttributeChanges, KNOWN_CHANGES, TouchedCluster } from './attribute-changes.ts';
 import type { LiveValues } from './cluster-view.ts';

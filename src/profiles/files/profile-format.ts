@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/auth/authorizer.ts';
+import type { Risk } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ConverterName } from '../values/converters.ts';
 import type { Shorthand } from '../values/parameter-shorthand.ts';

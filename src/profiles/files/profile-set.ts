@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/auth/authorizer.ts';
+import type { Risk } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { RECIPES } from '../recipes/recipes.ts';
 import { isAdministrative } from './administrative-clusters.ts';

@@ -1,4 +1,4 @@
-import { type Effect, maxRisk, type Risk } from '../../core/auth/authorizer.ts';
+import { type Effect, maxRisk, type Risk } from '../../core/auth/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { CommandPath } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';

@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import type { AttributePath, AttributeReading, Device } from '../../core/devices/device-model.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';

@@ -1,6 +1,5 @@
 import { canonicalJson } from '../../codec/canonical-json.ts';
-import type { Effect } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Effect, Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type Json, type JsonObject, present } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';

@@ -9,8 +9,7 @@ import {
   PERSON_NAME,
   plannedStepLines,
 } from '../../core/auth/approvals.ts';
-import type { Authorizer, Effect } from '../../core/auth/authorizer.ts';
-import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { type Authorizer, type Effect, type Principal, principalKey } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';

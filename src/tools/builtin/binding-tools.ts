@@ -1,4 +1,4 @@
-import { type Effect, maxRisk } from '../../core/auth/authorizer.ts';
+import { type Effect, maxRisk } from '../../core/auth/principal.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';

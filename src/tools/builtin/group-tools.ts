@@ -1,4 +1,4 @@
-import { type Effect, maxRisk } from '../../core/auth/authorizer.ts';
+import { type Effect, maxRisk } from '../../core/auth/principal.ts';
 import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-administration.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';

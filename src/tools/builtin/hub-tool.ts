@@ -1,4 +1,4 @@
-import type { Effect, Risk } from '../../core/auth/authorizer.ts';
+import type { Effect, Risk } from '../../core/auth/principal.ts';
 import type { DeviceAdministration } from '../../core/devices/device-administration.ts';
 import type { CommandPath } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';

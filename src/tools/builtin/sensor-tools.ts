@@ -1,4 +1,4 @@
-import type { Authorizer } from '../../core/auth/authorizer.ts';
+import type { Authorizer } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { REACHABILITIES } from '../../core/devices/device-model.ts';

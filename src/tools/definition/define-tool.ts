@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/auth/authorizer.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { givenName } from '../../core/untrusted-text.ts';

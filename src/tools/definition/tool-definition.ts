@@ -1,6 +1,6 @@
-import type { Effect, PlannedProgram } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Effect, PlannedProgram, Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Logger, Severity } from '../../core/logger.ts';
@@ -294,4 +294,29 @@ export function isDestructive({ name, namespace, execution, metadata }: ToolDefi
 
 function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().split(/[^a-z0-9]+/);
+}
+
+/**
+ * Returns the tool for a hub whose owner has not configured it; `missingSetting` names the setting. The effects of a call are checked on
+ * a hub that can run it: they are not known here.
+ */
+export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
+  return {
+    ...tool,
+    missingSetting: () => missingSetting,
+    isAvailable: () => false,
+    handler: async () => {
+      throw notConfigured(tool.id, missingSetting);
+    },
+  };
+}
+
+/** Returns the tool as one whose setting may appear or go while the hub runs; `missing` names the setting. */
+export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
+  return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
+}
+
+/** Returns NOT_CONFIGURED for a tool, with the missing setting. */
+export function notConfigured(tool: string, missingSetting: string): AtmoError {
+  return new AtmoError('NOT_CONFIGURED', `The tool ${tool} is not configured: ${missingSetting}`, { tool });
 }

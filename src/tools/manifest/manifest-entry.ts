@@ -4,9 +4,8 @@ import { sha256Hex } from '../../codec/hashes.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { normalizeDefinition, parameterNames } from '../definition/public-definition.ts';
-import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
+import { type RegisteredTool, type ToolDefinition, unconfigured, whileConfigured } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-names.ts';
-import { unconfigured, whileConfigured } from '../definition/unconfigured-tool.ts';
 import { boundedEnvironment } from '../programs/bounded-environment.ts';
 import type { ProgramSandbox, ScriptEngine } from '../programs/program-sandbox.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Authorizer } from '../../core/auth/authorizer.ts';
+import type { Authorizer } from '../../core/auth/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { areaKey, foldedName } from '../../core/devices/device-names.ts';

@@ -1,5 +1,4 @@
-import type { PlannedProgram } from '../../core/auth/authorizer.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import type { PlannedProgram, Principal } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { BoundedEnvironment } from './bounded-environment.ts';
 

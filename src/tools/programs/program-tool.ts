@@ -1,10 +1,15 @@
-import type { PlannedProgram } from '../../core/auth/authorizer.ts';
+import type { PlannedProgram } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson } from '../../core/json.ts';
-import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
+import {
+  type RegisteredTool,
+  type ToolContext,
+  type ToolDefinition,
+  unconfigured,
+  whileConfigured,
+} from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-names.ts';
 import { effectsOf } from '../definition/tool-permissions.ts';
-import { unconfigured, whileConfigured } from '../definition/unconfigured-tool.ts';
 import { copyJson } from '../schema/plain-json.ts';
 import type { RecordReader } from '../schema/record-reader.ts';
 import { type ProgramKind, type ProgramRequest, type ProgramResult, type ProgramSandbox, programPermissions } from './program-sandbox.ts';

@@ -3,6 +3,7 @@ import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { ToolId } from '../../core/ids.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { type LintFinding, lintDefinition } from '../definition/definition-lint.ts';
 import type { Category, RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolKey as keyOf, modelNames, parseToolName, type ToolReference, toolId } from '../definition/tool-names.ts';
@@ -350,16 +351,9 @@ function hasWords(text: string): Condition {
   };
 }
 
-const searchTexts = new WeakMap<RegisteredTool, string>();
-
-function searchText(tool: RegisteredTool): string {
-  const known = searchTexts.get(tool);
-  if (known !== undefined) return known;
-  const { name, namespace, description, metadata } = tool.definition;
-  const text = [namespace, name, metadata.title, description, ...metadata.tags].join(' ').toLowerCase();
-  searchTexts.set(tool, text);
-  return text;
-}
+const searchText = oncePerObject(({ definition: { name, namespace, description, metadata } }: RegisteredTool) =>
+  [namespace, name, metadata.title, description, ...metadata.tags].join(' ').toLowerCase(),
+);
 
 function requireWithin(name: string, value: number, [low, high]: readonly [number, number]): number {
   if (Number.isSafeInteger(value) && value >= low && value <= high) return value;

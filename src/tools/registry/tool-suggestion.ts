@@ -1,5 +1,6 @@
 import { compareText, editDistance, isWithinDistance, nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { toolKey } from '../definition/tool-names.ts';
 import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../search/actions.ts';
@@ -29,16 +30,9 @@ interface ParsedTool {
   readonly things: readonly string[];
 }
 
-const parsedTools = new WeakMap<RegisteredTool, ParsedTool>();
-
-function parsedTool(tool: RegisteredTool): ParsedTool {
-  const before = parsedTools.get(tool);
-  if (before) return before;
-  const { name, metadata } = tool.definition;
-  const made = { pieces: piecesOf(name), actions: titleActions(metadata.title), things: thingsIn(metadata.tags.join(' ')) };
-  parsedTools.set(tool, made);
-  return made;
-}
+const parsedTool = oncePerObject(({ definition: { name, metadata } }: RegisteredTool): ParsedTool => {
+  return { pieces: piecesOf(name), actions: titleActions(metadata.title), things: thingsIn(metadata.tags.join(' ')) };
+});
 
 /**
  * TOOL_NOT_FOUND for a name that none of the tools has which the caller may know of, with the nearest ones. `hubs` are those that the

@@ -6,6 +6,7 @@ import { sha256Hex } from '../../codec/hashes.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
 import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema, pointerSegment } from './schema-walk.ts';
 
@@ -33,8 +34,8 @@ export class SchemaValidator {
   readonly #limits: JsonLimits;
   readonly #maxCompiled: number;
   readonly #rotateAfter: number;
-  readonly #keys = new WeakMap<JsonSchema, string>();
-  readonly #lengths = new WeakMap<JsonSchema, number>();
+  readonly #keyOf = oncePerObject(schemaKey);
+  readonly #lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).length);
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #ajvs = new Map<string, Ajv2020>();
   #compilations = 0;
@@ -84,22 +85,6 @@ export class SchemaValidator {
     const oldest = this.#compiled.keys().next().value;
     if (this.#compiled.size > this.#maxCompiled && oldest !== undefined) this.#compiled.delete(oldest);
     return validate;
-  }
-
-  #lengthOf(schema: JsonSchema): number {
-    const known = this.#lengths.get(schema);
-    if (known !== undefined) return known;
-    const { length } = JSON.stringify(schema);
-    this.#lengths.set(schema, length);
-    return length;
-  }
-
-  #keyOf(schema: JsonSchema): string {
-    const known = this.#keys.get(schema);
-    if (known !== undefined) return known;
-    const key = schemaKey(schema);
-    this.#keys.set(schema, key);
-    return key;
   }
 
   #compile(schema: JsonSchema, told: ErrorScope): ValidateFunction {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { isTwoDigitPin } from '../../core/logger.ts';
 import { isSchemaObject, visitSchema } from './schema-walk.ts';
 
@@ -6,7 +7,6 @@ import { isSchemaObject, visitSchema } from './schema-walk.ts';
 export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
-const secretive = new WeakMap<JsonSchema, boolean>();
 
 /**
  * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
@@ -23,16 +23,13 @@ export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) 
 }
 
 /** True when anything in the schema says that something is secret. */
-export function hasSecrets(schema: JsonSchema): boolean {
-  const known = secretive.get(schema);
-  if (known !== undefined) return known;
+export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   let found = false;
   visitSchema(schema, (child) => {
     found ||= child['x-secret'] === true || child['x-secret-members'] === true;
   });
-  secretive.set(schema, found);
   return found;
-}
+});
 
 /** True when something is called secret where masking does not get to, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {

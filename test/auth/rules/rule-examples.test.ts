@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import type { Effect } from '../../../src/core/auth/authorizer.ts';
+import type { Effect } from '../../../src/core/auth/principal.ts';
 import type { DeviceFacts } from '../../../src/core/devices/device-names.ts';
 import { AGENT, callOf, effectOn, OWNER } from './rule-fixture.ts';
 

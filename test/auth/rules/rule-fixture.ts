@@ -1,6 +1,5 @@
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import type { Effect, RuledCall, RuleVerdict } from '../../../src/core/auth/authorizer.ts';
-import type { Principal } from '../../../src/core/auth/principal.ts';
+import type { Effect, Principal, RuledCall, RuleVerdict } from '../../../src/core/auth/principal.ts';
 import { type DeviceFacts, parseDeviceId } from '../../../src/core/devices/device-names.ts';
 
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };

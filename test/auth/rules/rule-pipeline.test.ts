@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { ApprovalRequest } from '../../../src/core/auth/approvals.ts';
-import type { RuleEngine } from '../../../src/core/auth/authorizer.ts';
+import type { RuleEngine } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { FACTS } from './rule-fixture.ts';

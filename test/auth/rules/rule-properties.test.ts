@@ -5,7 +5,7 @@ import { compileRules, coversTerms } from '../../../src/auth/rules/rule-compiler
 import type { RuleConditions, RuleEntry } from '../../../src/auth/rules/rule-file.ts';
 import { type Rule, RuleSet } from '../../../src/auth/rules/rule-set.ts';
 import { termsOf } from '../../../src/auth/rules/rule-terms.ts';
-import type { Effect, RuledCall } from '../../../src/core/auth/authorizer.ts';
+import type { Effect, RuledCall } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { AGENT, callOf, effectOn, FACTS, OWNER } from './rule-fixture.ts';
 

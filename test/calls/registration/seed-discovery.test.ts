@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SeedDiscovery } from '../../../src/calls/registration/seed-discovery.ts';
 import { boardParts, probeBoard, toolsOfBoard } from '../../../src/tools/builtin/board-tools.ts';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { readFirstRecordFile, type SkippedRecord } from '../../../src/tools/manifest/record-file.ts';
 import { takenInMemory } from '../../taken-texts.ts';
 import { codeOf, makeTool, owner } from '../pipeline-fixture.ts';

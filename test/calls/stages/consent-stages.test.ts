@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalQueue, ApprovalRequest } from '../../../src/core/auth/approvals.ts';
-import type { RuledCall, RuleVerdict } from '../../../src/core/auth/authorizer.ts';
+import type { RuledCall, RuleVerdict } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';

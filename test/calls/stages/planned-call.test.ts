@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RuledCall } from '../../../src/core/auth/authorizer.ts';
+import type { RuledCall } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeApprovals, type Person } from '../../auth/approvals/approval-fixture.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { announcedTools, announcementPayloads } from '../../../src/connectors/atmosphere/announcement.ts';
 import { parseAnnouncement } from '../../../src/connectors/atmosphere/remote-nodes.ts';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 
 const BY = { nodeId: 'a'.repeat(16), name: 'hall', nowMs: 1_767_225_600_000, nonce: '0123' };

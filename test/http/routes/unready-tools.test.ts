@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { modernClient, resultOf } from '../../mcp/mcp-clients.ts';
 import { ask, makeGateway } from '../http-fixture.ts';

@@ -1,7 +1,6 @@
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import { formatHostPort } from '../../../src/mesh/transport/host-port.ts';
-import type { EnginePeer, MeshEngine, PeerAddress } from '../../../src/mesh/transport/mesh-engine.ts';
+import { type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../../../src/mesh/transport/mesh-engine.ts';
 
 /** What answers at an address: a hub, a hub that refuses, nobody, or silence until the try ends. */
 export type FakeAnswer = HubId | 'refusal' | 'nobody' | 'silence';

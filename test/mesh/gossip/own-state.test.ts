@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_DEVICES } from '../../../src/core/devices/device-directory.ts';
 import { ownState } from '../../../src/mesh/gossip/own-state.ts';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';

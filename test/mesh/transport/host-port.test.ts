@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatHostPort, parseHostPort } from '../../../src/mesh/transport/host-port.ts';
+import { formatHostPort, parseHostPort } from '../../../src/mesh/transport/mesh-engine.ts';
 import { toMultiaddr } from '../../../src/mesh/transport/tcp-connection.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import type { Effect } from '../../../src/core/auth/authorizer.ts';
+import type { Effect } from '../../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';

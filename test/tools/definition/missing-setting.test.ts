@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { unconfigured, whileConfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { unconfigured, whileConfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 test('a tool without its setting says what to set, whatever it would make of the parameters', async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toAtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { ToolDirectory } from '../../../src/tools/registry/tool-directory.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { unconfigured } from '../../../src/tools/definition/unconfigured-tool.ts';
+import { type RegisteredTool, unconfigured } from '../../../src/tools/definition/tool-definition.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 
