@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { excessPermissions } from '../core/auth/permission.ts';
-import { AGENT_NAME, isSelfOrDescendant, type Principal, rootAgentOf } from '../core/auth/principal.ts';
-import type { IssuedToken, TokenAuthority } from '../core/auth/tokens.ts';
+import {
+  AGENT_NAME,
+  type IssuedToken,
+  isSelfOrDescendant,
+  type Principal,
+  rootAgentOf,
+  type TokenAuthority,
+} from '../core/auth/principal.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
 import type { Json } from '../core/json.ts';

@@ -1,4 +1,4 @@
-import { LONGEST_TOKEN_SECONDS } from '../core/auth/tokens.ts';
+import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import { WRITTEN_LINE } from '../core/untrusted-text.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Authorizer, Principal } from '../core/auth/principal.ts';
-import type { TokenAuthority } from '../core/auth/tokens.ts';
+import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
 import { parseSensorId } from '../core/devices/device-names.ts';
 import { type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,5 +1,4 @@
-import type { Authorizer, Principal } from '../core/auth/principal.ts';
-import type { TokenAuthority } from '../core/auth/tokens.ts';
+import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';

@@ -21,7 +21,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { type Logger, redact } from '../core/logger.ts';
-import type { FileAnchor } from '../core/storage/file-anchor.ts';
+import type { FileAnchor } from '../core/storage/key-value-store.ts';
 import type { AdapterBle } from './ble/ble-central.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
 import { BatchStorageDriver } from './storage/storage-driver.ts';

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
 import { syncPath } from '../core/files/file-system.ts';
-import type { FileMark } from '../core/storage/file-anchor.ts';
+import type { FileMark } from '../core/storage/key-value-store.ts';
 import { quickCheck } from './checked-database.ts';
 
 /** One copy of a database. */

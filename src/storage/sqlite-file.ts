@@ -9,7 +9,7 @@ import { setAsideUnlessFile, syncPath } from '../core/files/file-system.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { FileAnchor, FileMark } from '../core/storage/file-anchor.ts';
+import type { FileAnchor, FileMark } from '../core/storage/key-value-store.ts';
 import { type DatabaseOptions, inTransaction, openChecked } from './checked-database.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';

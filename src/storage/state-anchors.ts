@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { setAsideUnlessFile, syncPath, type WriteBytes, writeAll } from '../core/files/file-system.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { FileAnchor, FileMark } from '../core/storage/file-anchor.ts';
+import type { FileAnchor, FileMark } from '../core/storage/key-value-store.ts';
 
 interface Line {
   readonly committed: FileMark;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TokenAgent } from '../../src/connectors/connector-agent.ts';
-import type { TokenRecord, TokenRequest } from '../../src/core/auth/tokens.ts';
+import type { TokenRecord, TokenRequest } from '../../src/core/auth/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../calls/pipeline-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';

@@ -10,7 +10,7 @@ import { repairReporter } from '../../src/core/files/recoverable-file.ts';
 import { HubProblems } from '../../src/core/health.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { anchorInStore } from '../../src/core/storage/file-anchor.ts';
+import { anchorInStore } from '../../src/core/storage/key-value-store.ts';
 import { OwnCertificates, TlsFiles } from '../../src/http/tls/own-certificates.ts';
 import { effectiveConfig } from '../../src/hub/config/config.ts';
 import { type Infrastructure, openInfrastructure } from '../../src/hub/infrastructure.ts';

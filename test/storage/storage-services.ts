@@ -1,6 +1,6 @@
 import { HubProblems } from '../../src/core/health.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { FileAnchor } from '../../src/core/storage/file-anchor.ts';
+import type { FileAnchor } from '../../src/core/storage/key-value-store.ts';
 import { StateAnchors } from '../../src/storage/state-anchors.ts';
 
 /** What the stores of one state directory share beside clock, log and events. */

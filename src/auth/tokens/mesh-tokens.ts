@@ -1,6 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import type { Principal } from '../../core/auth/principal.ts';
-import type { MeshTrust } from '../../core/auth/tokens.ts';
+import type { MeshTrust, Principal } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { originOf, signRoot, tokenText } from './token-chain.ts';

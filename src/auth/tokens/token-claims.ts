@@ -1,7 +1,6 @@
 import { type CborValue, decodeCbor, encodeCbor } from '../../codec/cbor.ts';
 import { excessPermissions, parseGrant, requireGrant } from '../../core/auth/permission.ts';
-import { AGENT_NAME, type RateLimit } from '../../core/auth/principal.ts';
-import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
+import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type RateLimit, type TokenRequest } from '../../core/auth/principal.ts';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 

@@ -1,8 +1,16 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { publicKeyOf } from '../../codec/public-key.ts';
 import { excessPermissions } from '../../core/auth/permission.ts';
-import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/auth/tokens.ts';
+import {
+  type IssuedToken,
+  type Principal,
+  principalKey,
+  rootAgentOf,
+  type TokenAuthority,
+  type TokenInspection,
+  type TokenRecord,
+  type TokenRequest,
+} from '../../core/auth/principal.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';

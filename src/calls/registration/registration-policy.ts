@@ -5,7 +5,7 @@ import { isWrittenVisibly } from '../../core/untrusted-text.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { toolId, toolKey } from '../../tools/definition/tool-names.ts';
 import { isTemplate } from '../../tools/definition/tool-permissions.ts';
-import { requireBoundedSchema } from '../../tools/schema/bounded-schema.ts';
+import { requireBoundedSchema } from '../../tools/schema/schema-walk.ts';
 import type { ToolRecord } from './tool-record.ts';
 
 /** Namespace of the tools that agents make. */

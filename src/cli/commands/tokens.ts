@@ -1,5 +1,5 @@
 import { covers, type Grant, NO_GROUPS, parseGrant, parsePermission, requireGrant } from '../../core/auth/permission.ts';
-import { LONGEST_TOKEN_SECONDS } from '../../core/auth/tokens.ts';
+import { LONGEST_TOKEN_SECONDS } from '../../core/auth/principal.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { editDistance, nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';

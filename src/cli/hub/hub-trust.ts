@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject, randomBytes, verify, X509C
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type DetailedPeerCertificate, setDefaultCACertificates } from 'node:tls';
-import { challengeStatement } from '../../core/auth/tokens.ts';
+import { challengeStatement } from '../../core/auth/principal.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf, stateDirs } from '../identity/credential.ts';

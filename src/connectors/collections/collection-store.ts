@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 
 /** The model of a collection. */
 export interface CollectionInfo {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { anchorInStore } from '../../core/storage/file-anchor.ts';
+import { anchorInStore } from '../../core/storage/key-value-store.ts';
 import { type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import type { Capability } from '../../tools/registry/capability-catalogue.ts';
 import { CAMERA_ACCESS, Cameras, cameraFrameTool } from '../cameras/cameras.ts';

@@ -1,6 +1,6 @@
 /** The program of the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/bounded-environment.ts';
+import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/program-sandbox.ts';
 
 /** A job of a thread. */
 export interface ScriptJob {

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import { type Json, objectOf } from '../json.ts';
 
 /**
  * Spaces that decide whom the hub trusts: revoked tokens, requests for approval and their use, approvers, expelled hubs. A store has two
@@ -20,4 +20,41 @@ export interface KeyValueStore {
   delete(space: string, key: string): boolean;
   /** Live entries, sorted by key. */
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
+}
+
+/** The progress of a file: at one generation the content always has the same digest. */
+export interface FileMark {
+  /** Each commit raises it. */
+  readonly generation: number;
+  /** Digest of the content; empty for a file without digests. */
+  readonly digest: string;
+}
+
+/** Port: stores the progress of a file elsewhere, so that a lost, emptied or older file is detected. */
+export interface FileAnchor {
+  /**
+   * The progress that the file must have reached. A file that is ahead is sound: the process ended between the two writes. The digest
+   * is empty when it is not known. Undefined without an anchor.
+   */
+  least(): FileMark | undefined;
+  /** The commit survives the end of the process, and not yet a power cut; a start also reports a file that it accepts as older. */
+  committed(mark: FileMark): void;
+  /** The commit is on the disk. */
+  synced(mark: FileMark): void;
+}
+
+const SPACE = 'file-anchors';
+
+/** An anchor in the store, for a file that changes seldom and is synced with each change. */
+export function anchorInStore(store: Pick<KeyValueStore, 'get' | 'set'>, name: string): FileAnchor {
+  const keep = ({ generation, digest }: FileMark) => store.set(SPACE, name, { generation, digest });
+  return {
+    least: () => {
+      const kept = store.get(SPACE, name);
+      const { generation, digest } = objectOf(kept);
+      return typeof generation === 'number' && typeof digest === 'string' ? { generation, digest } : undefined;
+    },
+    committed: keep,
+    synced: keep,
+  };
 }

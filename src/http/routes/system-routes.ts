@@ -1,5 +1,4 @@
-import type { Authorizer } from '../../core/auth/principal.ts';
-import { CHALLENGE, challengeStatement } from '../../core/auth/tokens.ts';
+import { type Authorizer, CHALLENGE, challengeStatement } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MetricRegistry } from '../metrics.ts';

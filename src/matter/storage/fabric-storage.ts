@@ -7,7 +7,7 @@ import { RecoverableFile, repairReporter } from '../../core/files/recoverable-fi
 import type { HubProblems } from '../../core/health.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 import { type FabricIdentity, type Inspection, inspectStorage } from './matter-database.ts';
 
 /** Name of the matter.js node, and of its folder in the state directory. */

@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { SqliteStorageDriver } from '@matter/nodejs';
 import { isJsonObject } from '../../core/json.ts';
-import type { FileAnchor, FileMark } from '../../core/storage/file-anchor.ts';
+import type { FileAnchor, FileMark } from '../../core/storage/key-value-store.ts';
 
 type Creator = NonNullable<NonNullable<ConstructorParameters<typeof SqliteStorageDriver>[0]>['databaseCreator']>;
 

@@ -2,7 +2,7 @@ import '../matter-platform.ts';
 import { mkdirSync } from 'node:fs';
 import { DatafileRoot, type DataNamespace, ImplementationError, StorageDriver, type SupportedStorageTypes, toJson } from '@matter/main';
 import { SqliteStorageDriver } from '@matter/nodejs';
-import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 import { openMatterDatabase } from './matter-database.ts';
 
 type Write = () => void;

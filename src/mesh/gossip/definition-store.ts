@@ -9,8 +9,8 @@ import { lintDefinition } from '../../tools/definition/definition-lint.ts';
 import { normalizeDefinition, toPublicDefinition } from '../../tools/definition/public-definition.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { parseToolName, toolId } from '../../tools/definition/tool-names.ts';
-import { boundedSchema } from '../../tools/schema/bounded-schema.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { boundedSchema } from '../../tools/schema/schema-walk.ts';
 import { type Blob, type BlobStore, blobOf, shortName } from './blob-store.ts';
 import type { DropCounter } from './gossip-limits.ts';
 

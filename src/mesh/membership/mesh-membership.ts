@@ -1,6 +1,6 @@
 import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
-import type { MeshTrust, TrustedHub } from '../../core/auth/tokens.ts';
+import type { MeshTrust, TrustedHub } from '../../core/auth/principal.ts';
 import { repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';

@@ -1,8 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { type ForwardedRequest, forwardedRequestCodec, openToolInvoke, type ToolInvoke } from '../../codec/messages/call.ts';
 import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
-import type { Principal } from '../../core/auth/principal.ts';
-import type { TokenAuthority } from '../../core/auth/tokens.ts';
+import type { Principal, TokenAuthority } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { present } from '../../core/json.ts';
 import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
-import type { FileMark } from '../../core/storage/file-anchor.ts';
+import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
 
 /**

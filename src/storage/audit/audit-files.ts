@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { AuditHead, AuditQuery, AuditRow } from '../../core/storage/audit-log.ts';
-import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 import type { SqliteFile } from '../sqlite-file.ts';
 import { AUDIT_LOG_NOTES, type AuditFields, type ChainLink, genesis, nextLink } from './audit-chain.ts';
 import {

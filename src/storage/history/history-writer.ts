@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SensorId } from '../../core/ids.ts';
-import type { FileMark } from '../../core/storage/file-anchor.ts';
+import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
 
 /** A stored reading; booleans are 0 and 1. */

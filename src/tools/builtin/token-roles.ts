@@ -1,6 +1,5 @@
 import { excessPermissions, parseGrant } from '../../core/auth/permission.ts';
-import { AGENT_NAME } from '../../core/auth/principal.ts';
-import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/tokens.ts';
+import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { p, type ValuesOf } from '../definition/define-tool.ts';
 

@@ -1,6 +1,11 @@
 import { covers, NO_GROUPS, parseGrant } from '../../core/auth/permission.ts';
-import { isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
-import type { TokenAuthority, TokenInspection, TokenRecord } from '../../core/auth/tokens.ts';
+import {
+  isSelfOrDescendant,
+  type Principal,
+  type TokenAuthority,
+  type TokenInspection,
+  type TokenRecord,
+} from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';

@@ -6,8 +6,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { normalizeDefinition, parameterNames } from '../definition/public-definition.ts';
 import { type RegisteredTool, type ToolDefinition, unconfigured, whileConfigured } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-names.ts';
-import { boundedEnvironment } from '../programs/bounded-environment.ts';
-import type { ProgramSandbox, ScriptEngine } from '../programs/program-sandbox.ts';
+import { boundedEnvironment, type ProgramSandbox, type ScriptEngine } from '../programs/program-sandbox.ts';
 import {
   argumentParameters,
   type ExecRecord,

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
-import { requireOwn, trustedPath } from './trusted-path.ts';
+import { requireOwn, trustedPath } from './record-file.ts';
 
 /** A name of the package registry: a relative path or a module of Node is none. */
 const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;

@@ -10,8 +10,7 @@ import type { ProgramSandbox, ScriptEngine } from '../programs/program-sandbox.t
 import { RecordReader } from '../schema/record-reader.ts';
 import { definitionOf, type ManifestEntry, programTool, readManifestEntry, sandboxedTool, scriptTool } from './manifest-entry.ts';
 import { PluginPackage } from './plugin-package.ts';
-import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord } from './record-file.ts';
-import { trustedPath } from './trusted-path.ts';
+import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
  * What a plugin's or file's entry function answers for its `config`. With `max_memory_bytes` in its definition each call

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { residentBytes } from '../../core/health.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
-import { boundedEnvironment, ENTER_ENVIRONMENT } from './bounded-environment.ts';
+import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 
 /** Code that runs in a process of its own, and what it may take. */
 export interface IsolatedCode {

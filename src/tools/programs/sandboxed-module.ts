@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
-import { boundedEnvironment, ENTER_ENVIRONMENT } from './bounded-environment.ts';
 import { NODE_BYTES, nodeArguments } from './node-process.ts';
-import type { ProgramSandbox } from './program-sandbox.ts';
+import { boundedEnvironment, ENTER_ENVIRONMENT, type ProgramSandbox } from './program-sandbox.ts';
 import { runProgram } from './program-tool.ts';
 
 /** An ES module of the owner that runs apart from the hub and from the home. */

@@ -4,8 +4,7 @@ import { type HubMembership, MeshTokens } from '../../../src/auth/tokens/mesh-to
 import { originOf, signChild, signRoot, tokenBytes, tokenText, trustedIssuers } from '../../../src/auth/tokens/token-chain.ts';
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { NO_GROUPS } from '../../../src/core/auth/permission.ts';
-import { foreignAgentId, type Principal } from '../../../src/core/auth/principal.ts';
-import type { TrustedHub } from '../../../src/core/auth/tokens.ts';
+import { foreignAgentId, type Principal, type TrustedHub } from '../../../src/core/auth/principal.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
 
 const MESH = 'mesh-1';

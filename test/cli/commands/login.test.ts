@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { asUser, loginUser } from '../../../src/cli/commands/login.ts';
 import { findCredential } from '../../../src/cli/identity/credential.ts';
-import { challengeStatement } from '../../../src/core/auth/tokens.ts';
+import { challengeStatement } from '../../../src/core/auth/principal.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
 import { withDirectory } from '../cli-fixture.ts';
 

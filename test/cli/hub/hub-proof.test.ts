@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { challengeStatement } from '../../../src/core/auth/tokens.ts';
+import { challengeStatement } from '../../../src/core/auth/principal.ts';
 import { ask, makeGateway, PORT, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { AgentCredential, HOME_PERMISSIONS } from '../../../src/cli/mcp/agent-credential.ts';
-import { challengeStatement } from '../../../src/core/auth/tokens.ts';
+import { challengeStatement } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { atmo, withDirectory } from '../cli-fixture.ts';

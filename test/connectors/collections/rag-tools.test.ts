@@ -8,7 +8,7 @@ import { collectionTools } from '../../../src/connectors/collections/rag-tools.t
 import type { Embedder } from '../../../src/connectors/models/embeddings.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { anchorInStore } from '../../../src/core/storage/file-anchor.ts';
+import { anchorInStore } from '../../../src/core/storage/key-value-store.ts';
 import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
