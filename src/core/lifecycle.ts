@@ -44,6 +44,25 @@ export function lazy<T>(make: () => T): () => T {
   };
 }
 
+/**
+ * Returns a function that makes a value for each text once, and keeps at most `maxKept` of them. A value of a text that is longer than
+ * `maxLength` is not kept.
+ */
+export function oncePerText<Value>(
+  make: (text: string) => Value,
+  { maxKept, maxLength = Infinity }: { readonly maxKept: number; readonly maxLength?: number },
+): (text: string) => Value {
+  const made = new Map<string, { readonly value: Value }>();
+  return (text) => {
+    const known = made.get(text);
+    if (known) return known.value;
+    const value = make(text);
+    if (made.size >= maxKept) made.clear();
+    if (text.length <= maxLength) made.set(text, { value });
+    return value;
+  };
+}
+
 /** Returns a function that makes a value for each object once, and keeps it as long as the object exists. */
 export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, { readonly value: Value }>();

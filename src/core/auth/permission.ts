@@ -1,4 +1,5 @@
 import { AtmoError } from '../errors.ts';
+import { oncePerText } from '../lifecycle.ts';
 
 /**
  * Permissions `namespace:action[:resource]` and the grants over them. Comparison is byte by byte. A grant is one of
@@ -58,23 +59,10 @@ export const NO_GROUPS: ResourceGroups = { isMember: () => false };
  * Parses a required permission; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource.
  * Results are kept, since every list of tools requires the same permissions.
  */
-export const parsePermission = remembered(readPermission, 8_192);
+export const parsePermission = oncePerText(readPermission, { maxKept: 8_192, maxLength: MAX_LENGTH });
 
 /** Parses a grant; undefined when any part of it is malformed. Results are kept, since most tokens hold the same few grants. */
-export const parseGrant = remembered(readGrant, 1_024);
-
-/** The function with its last `maxKept` results for texts of normal length. */
-function remembered<Parsed>(read: (text: string) => Parsed, maxKept: number): (text: string) => Parsed {
-  const known = new Map<string, Parsed>();
-  return (text) => {
-    const found = known.get(text);
-    if (found !== undefined || known.has(text)) return found as Parsed;
-    const parsed = read(text);
-    if (known.size >= maxKept) known.clear();
-    if (text.length <= MAX_LENGTH) known.set(text, parsed);
-    return parsed;
-  };
-}
+export const parseGrant = oncePerText(readGrant, { maxKept: 1_024, maxLength: MAX_LENGTH });
 
 function readPermission(text: string): Permission | undefined {
   const [namespace = '', action = '', resource, ...rest] = text.split(':');

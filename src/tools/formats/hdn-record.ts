@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { normalizeDefinition } from '../definition/public-definition.ts';
 import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
-import { isSchemaObject, pointerSegment } from '../schema/schema-walk.ts';
+import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
 /** A tool as the HTTP tool service keeps it. Schemas are flat: name (`name?` when optional) to type word. */
 export interface HdnRecord {
@@ -76,9 +76,8 @@ function safetyLevel({ metadata, execution }: ToolDefinition): HdnRecord['safety
 }
 
 function flatten(schema: JsonSchema): Readonly<Record<string, string>> {
-  const properties = isSchemaObject(schema.properties) ? schema.properties : {};
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const words = Object.entries(properties).map(([name, property]): [string, string] => [
+  const required = requiredOf(schema);
+  const words = Object.entries(propertiesOf(schema)).map(([name, property]): [string, string] => [
     required.includes(name) ? name : `${name}?`,
     typeWord(property),
   ]);

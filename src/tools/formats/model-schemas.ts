@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isSchemaObject, mapSchema, visitSchema } from '../schema/schema-walk.ts';
+import { isSchemaObject, mapSchema, propertiesOf, requiredOf, visitSchema } from '../schema/schema-walk.ts';
 
 /** What a schema is for: a model writes values for the one, and only reads those of the other. */
 export type SchemaUse = 'input' | 'output';
@@ -39,8 +39,7 @@ const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type })
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
-  const properties = isSchemaObject(plain.properties) ? plain.properties : {};
-  return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties }, use), use);
+  return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
 /** The schema with all that it holds in portable form; conditions and what excludes stay, since wider there is narrower outside. */
@@ -308,12 +307,4 @@ function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject
   if (type !== undefined) return { type: type as Json };
   const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];
   return { type: types.length === 1 ? (types[0] as Json) : types };
-}
-
-function requiredOf({ required }: JsonSchema): readonly unknown[] {
-  return Array.isArray(required) ? required : [];
-}
-
-function propertiesOf({ properties }: JsonSchema): JsonSchema {
-  return isSchemaObject(properties) ? properties : {};
 }

@@ -94,7 +94,7 @@ export interface ScriptEngine {
 const SEED_NUMBERS = 4;
 
 /** Time and chance of a bounded run, as data for code that runs apart from the hub. */
-interface BoundedEnvironment {
+export interface BoundedEnvironment {
   /** Milliseconds since 1970, which do not move. */
   readonly nowMs: number;
   /** Four numbers of 32 bits. */

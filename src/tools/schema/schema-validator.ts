@@ -34,8 +34,6 @@ export class SchemaValidator {
   readonly #limits: JsonLimits;
   readonly #maxCompiled: number;
   readonly #rotateAfter: number;
-  readonly #keyOf = oncePerObject(schemaKey);
-  readonly #lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).length);
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #ajvs = new Map<string, Ajv2020>();
   #compilations = 0;
@@ -54,10 +52,7 @@ export class SchemaValidator {
   /** Checks a copy of `value` and fills defaults in; texts are never turned into numbers. PAYLOAD_TOO_LARGE beyond the limits. */
   check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
     const copy = copyJson(value, limits);
-    const validate = this.#validatorOf(
-      schema,
-      this.#lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all',
-    );
+    const validate = this.#validatorOf(schema, lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all');
     if (validate(copy)) return { isValid: true, value: copy };
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
@@ -66,7 +61,7 @@ export class SchemaValidator {
   parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
     const result = this.check(schema, value, limits);
     if (!result.isValid)
-      throw new AtmoError('VALIDATION_ERROR', summarize(result.problems), { problems: result.problems.map(problemJson) });
+      throw new AtmoError('VALIDATION_ERROR', summarize(result.problems), { problems: result.problems.map((problem) => ({ ...problem })) });
     if (!isJsonObject(result.value)) throw new AtmoError('VALIDATION_ERROR', 'The parameters have to be a JSON object');
     return result.value;
   }
@@ -77,7 +72,7 @@ export class SchemaValidator {
   }
 
   #validatorOf(schema: JsonSchema, told: ErrorScope): ValidateFunction {
-    const key = `${told} ${this.#keyOf(schema)}`;
+    const key = `${told} ${schemaKey(schema)}`;
     const known = this.#compiled.get(key);
     if (known) this.#compiled.delete(key);
     const validate = known ?? this.#compile(schema, told);
@@ -140,10 +135,6 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
   return ajv;
 }
 
-function problemJson(problem: SchemaProblem): JsonObject {
-  return { ...problem };
-}
-
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
 /**
@@ -161,9 +152,11 @@ function withoutAnnotations(schema: JsonSchema): JsonSchema {
 }
 
 /** SHA-256, hex, of the RFC 8785 form of a schema: equal for schemas that differ in annotations or member order only. */
-function schemaKey(schema: JsonSchema): string {
-  return sha256Hex(canonicalJson(copyJson(withoutAnnotations(schema), { maxSize: 1_000_000, maxDepth: 64 })));
-}
+const schemaKey = oncePerObject((schema: JsonSchema) =>
+  sha256Hex(canonicalJson(copyJson(withoutAnnotations(schema), { maxSize: 1_000_000, maxDepth: 64 }))),
+);
+
+const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).length);
 
 const trusted = new WeakSet<JsonSchema>();
 

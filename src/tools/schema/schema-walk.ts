@@ -26,6 +26,16 @@ export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The members of an object schema; none for any other schema. */
+export function propertiesOf({ properties }: JsonSchema): JsonSchema {
+  return isSchemaObject(properties) ? properties : {};
+}
+
+/** The names of the required members of an object schema. */
+export function requiredOf({ required }: JsonSchema): readonly unknown[] {
+  return Array.isArray(required) ? required : [];
+}
+
 /** Rebuilds a schema with `step` applied to every subschema, parents first; data under `enum`, `default` … is left alone. */
 export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): JsonSchema {
   const stepped = step(schema, pointer);

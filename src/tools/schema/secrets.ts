@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { isTwoDigitPin } from '../../core/logger.ts';
-import { isSchemaObject, visitSchema } from './schema-walk.ts';
+import { isSchemaObject, propertiesOf, visitSchema } from './schema-walk.ts';
 
 /** What stands for a secret value in audit, events, approvals and on the disk. */
 export const SECRET_MASK = '[secret]';
@@ -117,10 +117,6 @@ function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => strin
 
 function branchesOf(schema: JsonSchema): readonly unknown[] {
   return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
-}
-
-function propertiesOf({ properties }: JsonSchema): JsonSchema {
-  return isSchemaObject(properties) ? properties : {};
 }
 
 /** Fields of commands and responses of the Matter specification that carry PINs, keys, network credentials or setup codes; `pin` is our own. */

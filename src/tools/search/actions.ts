@@ -106,21 +106,29 @@ export function isParticleVerb(stem: string): boolean {
 
 /** What can be read of a state that an action would make, and how well that tells it. */
 export function statesOf(actions: Actions): ReadonlyMap<string, number> {
-  const states = new Map<string, number>();
-  for (const [action, strength] of actions) {
-    for (const [name, share] of Object.entries(STATES[action] ?? {})) states.set(name, Math.max(states.get(name) ?? 0, strength * share));
-  }
-  return states;
+  return strongest(related(actions, STATES));
 }
 
 /** With what else meets a wanted action. */
 export function withRelatedActions(actions: Actions): Actions {
-  const wider = new Map(actions);
-  for (const [action, strength] of actions) {
-    for (const [kin, share] of Object.entries(RELATED_ACTIONS[action] ?? {}))
-      wider.set(kin, Math.max(wider.get(kin) ?? 0, strength * share));
-  }
-  return wider;
+  return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
+}
+
+/** The names that a table has for each action, each with its share of the strength of the action. */
+function related(
+  actions: Actions,
+  table: Readonly<Record<string, Readonly<Record<string, number>>>>,
+): readonly (readonly [string, number])[] {
+  return [...actions].flatMap(([action, strength]) =>
+    Object.entries(table[action] ?? {}).map(([name, share]) => [name, strength * share] as const),
+  );
+}
+
+/** The highest strength of each name. */
+function strongest(all: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
+  const best = new Map<string, number>();
+  for (const [name, strength] of all) best.set(name, Math.max(best.get(name) ?? 0, strength));
+  return best;
 }
 
 /** Does the text ask how things are instead of telling to do something? */
@@ -169,9 +177,7 @@ function isPredicate(words: readonly Word[], place: number): boolean {
 }
 
 function strongestActions(all: readonly ActionPhrase[]): Actions {
-  const actions = new Map<string, number>();
-  for (const said of all) for (const [action, strength] of said.actions) actions.set(action, Math.max(actions.get(action) ?? 0, strength));
-  return actions;
+  return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
 /** `play the next song` asks for the next one, `set the lamp off` for off, `stop cleaning` for no cleaning. */

@@ -20,23 +20,18 @@ const MOST_DEVICES = 10_000;
 
 /** Finds devices, areas and sensors with the same words, meanings and weights as tools. */
 export class LexicalEntitySearch implements EntitySearch {
-  readonly #names: HomeNames;
   readonly #index: TermIndex<Entity>;
   /** What was made of a device, for as long as all that is searched in it stays: a device is another object after each report. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
   /** What was made of a sensor or area, for as long as it is the same. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
   readonly #areas = new Map<string, Entity>();
-  #revision: number;
 
   constructor(names: HomeNames = NO_HOME_NAMES) {
-    this.#names = names;
-    this.#index = new TermIndex((entity) => entityTerms(entity, names));
-    this.#revision = names.revision;
+    this.#index = new TermIndex((entity) => entityTerms(entity, names), names);
   }
 
   search({ text, limit = DEFAULT_LIMIT }: SearchQuery, home: SearchedHome): readonly EntityMatch[] {
-    this.#followNames();
     const members = this.#index.membersOf(this.#entitiesOf(home));
     const tieBreak = (document: number) => this.#index.item(document)?.id ?? '';
     const areaOf = (document: number) => placeOf(this.#index.item(document));
@@ -110,12 +105,6 @@ export class LexicalEntitySearch implements EntitySearch {
     if (known?.name === area.name && known.node === area.node) return known;
     this.#areas.set(area.id, area);
     return area;
-  }
-
-  #followNames(): void {
-    if (this.#names.revision === this.#revision) return;
-    this.#revision = this.#names.revision;
-    this.#index.clear();
   }
 }
 

@@ -107,18 +107,16 @@ export interface HomeSearchResult extends Omit<ToolSearchResult, 'matches'> {
 
 /** Finds tools and, beside them, the devices, readings and areas that a sentence is about. */
 export class HomeSearch {
-  readonly #tools: ToolSearch;
-  readonly #entities: EntitySearch;
+  readonly #parts: { readonly tools: ToolSearch; readonly entities: EntitySearch };
 
-  constructor({ tools, entities }: { readonly tools: ToolSearch; readonly entities: EntitySearch }) {
-    this.#tools = tools;
-    this.#entities = entities;
+  constructor(parts: { readonly tools: ToolSearch; readonly entities: EntitySearch }) {
+    this.#parts = parts;
   }
 
   find(query: SearchQuery, { tools, isVisible, home, reader }: SearchedTools): HomeSearchResult {
-    const found = this.#tools.search(query, tools, isVisible);
+    const found = this.#parts.tools.search(query, tools, isVisible);
     const limit = query.limit ?? 10;
-    const things = this.#entities.search({ ...query, limit: home.devices.length + home.sensors.length + limit }, home);
+    const things = this.#parts.entities.search({ ...query, limit: home.devices.length + home.sensors.length + limit }, home);
     const of = (kind: EntityMatch['kind']) => things.filter((thing) => thing.kind === kind).slice(0, limit);
     const readings = of('sensor');
     const [best] = readings;

@@ -1,4 +1,4 @@
-import { lazy } from '../../core/lifecycle.ts';
+import { lazy, oncePerText } from '../../core/lifecycle.ts';
 import { DEVICE_WORDS, MEASURE_WORDS, PLACE_WORDS, QUALITY_WORDS, STOP_WORDS } from './vocabulary.ts';
 import { stem, type Word, wordsOf } from './words.ts';
 
@@ -110,26 +110,19 @@ const SHORTEST_TAIL = 4;
 const JOINTS = ['en', 'es', 'n', 's', ''];
 
 const NO_PARTS: readonly Word[] = [];
-/** The same words come again and again. */
-const knownCompounds = new Map<string, readonly Word[]>();
-const MAX_KNOWN = 4_096;
+/** The parts of a word, from its text: the same words come again and again. */
+const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
 /**
  * The two parts of a word that ends with a thing of a home: `Wohnzimmerlampe` is `wohnzimmer` and `lampe`. Nothing for words
  * that are known as a whole.
  */
 export function compoundParts(word: Word): readonly Word[] {
-  if (word.text.length < SHORTEST_WHOLE) return NO_PARTS;
-  const before = knownCompounds.get(word.text);
-  if (before) return before;
-  if (knownCompounds.size >= MAX_KNOWN) knownCompounds.clear();
-  const parts = partsOf(word);
-  knownCompounds.set(word.text, parts);
-  return parts;
+  return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
 }
 
-function partsOf({ text, stem: whole }: Word): readonly Word[] {
-  if (isHomeWord(whole) || !/^[a-z]+$/.test(text)) return NO_PARTS;
+function splitCompound(text: string): readonly Word[] {
+  if (isHomeWord(stem(text)) || !/^[a-z]+$/.test(text)) return NO_PARTS;
   for (let cut = SHORTEST_HEAD; cut <= text.length - SHORTEST_TAIL; cut++) {
     const tail = text.slice(cut);
     if (!isHomeWord(stem(tail))) continue;

@@ -1,3 +1,4 @@
+import { oncePerText } from '../../core/lifecycle.ts';
 import { compoundParts, meaningsIn, neighbourOf } from './lexicon.ts';
 import { splitName, type Word, wordsOf } from './words.ts';
 
@@ -7,6 +8,11 @@ export interface Posting {
   /** 0 to 1. */
   readonly weight: number;
   readonly field: Field;
+}
+
+/** Names whose `revision` changes with each of them. */
+interface Revised {
+  readonly revision: number;
 }
 
 const NONE: readonly number[] = [];
@@ -29,14 +35,19 @@ const SWEEP_SHARE = 0.25;
  */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
+  readonly #names: Revised;
   readonly #postings = new Map<string, number[]>();
+  #revision: number;
   #items: (Item | undefined)[] = [];
   #numbers = new Map<Item, number>();
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  constructor(termsOf: (item: Item) => Terms) {
+  /** A change of the `names` changes the terms of items: the index is built anew then. */
+  constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
+    this.#names = names;
+    this.#revision = names.revision;
   }
 
   /** Documents are numbered from 0 to below this. */
@@ -55,6 +66,7 @@ export class TermIndex<Item extends object> {
 
   /** The documents of a list, 1 at the number of each; known at once for a list that was asked for before. */
   membersOf(list: readonly Item[]): Uint8Array {
+    if (this.#names.revision !== this.#revision) this.#clear();
     const known = this.#members.get(list);
     if (known) return known;
     this.#take(list);
@@ -85,8 +97,8 @@ export class TermIndex<Item extends object> {
     return undefined;
   }
 
-  /** Forgets everything, for when what items are about has changed. */
-  clear(): void {
+  #clear(): void {
+    this.#revision = this.#names.revision;
     this.#postings.clear();
     this.#items = [];
     this.#numbers = new Map();
@@ -252,26 +264,14 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   return terms;
 }
 
-interface TextTerms {
-  readonly terms: ReadonlyMap<string, number>;
-  readonly length: number;
-}
-
 /** Names of devices and areas, titles and tags come again with every tool of a device or a kind. */
-const knownTexts = new Map<string, TextTerms>();
-const MAX_KNOWN = 4_096;
-const LONGEST_KNOWN = 64;
-
-function textTerms(text: string): TextTerms {
-  const before = knownTexts.get(text);
-  if (before) return before;
-  const words = wordsOf(text);
-  const made = { terms: termsOf(words), length: words.length };
-  if (text.length > LONGEST_KNOWN) return made;
-  if (knownTexts.size >= MAX_KNOWN) knownTexts.clear();
-  knownTexts.set(text, made);
-  return made;
-}
+const textTerms = oncePerText(
+  (text) => {
+    const words = wordsOf(text);
+    return { terms: termsOf(words), length: words.length };
+  },
+  { maxKept: 4_096, maxLength: 64 },
+);
 
 /** Words, both spellings of umlauts, parts of compounds, and what they mean. */
 function termsOf(words: readonly Word[]): ReadonlyMap<string, number> {

@@ -32,14 +32,10 @@ type Visible = (tool: RegisteredTool) => boolean;
 
 /** Finds tools by words, their meanings, actions and units, without any model: the same answer for the same list on every machine. */
 export class LexicalToolSearch implements ToolSearch {
-  readonly #facts: HomeFacts;
   readonly #index: TermIndex<RegisteredTool>;
-  #revision: number;
 
   constructor(facts: HomeFacts = NO_FACTS) {
-    this.#facts = facts;
-    this.#index = new TermIndex((tool) => toolTerms(tool, facts));
-    this.#revision = facts.names.revision;
+    this.#index = new TermIndex((tool) => toolTerms(tool, facts), facts.names);
   }
 
   search(
@@ -47,7 +43,6 @@ export class LexicalToolSearch implements ToolSearch {
     tools: readonly RegisteredTool[],
     isVisible: Visible = () => true,
   ): ToolSearchResult {
-    this.#followNames();
     const members = this.#index.membersOf(tools);
     const accepts = (document: number): boolean => Boolean(members[document]) && this.#is(document, isVisible);
     const wishes = parseQuery(text);
@@ -98,14 +93,6 @@ export class LexicalToolSearch implements ToolSearch {
       return [{ tool, score, confidence, reasons, lacks, isReady: isReady(tool) }];
     });
     return sortedByScore(found);
-  }
-
-  /** Other names for devices and areas change what tools are found by. */
-  #followNames(): void {
-    const { revision } = this.#facts.names;
-    if (revision === this.#revision) return;
-    this.#revision = revision;
-    this.#index.clear();
   }
 }
 

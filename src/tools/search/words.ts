@@ -1,3 +1,5 @@
+import { oncePerText } from '../../core/lifecycle.ts';
+
 /** One word of a text. */
 export interface Word {
   /** Lower case, without marks: `kuche` for `Küche`. */
@@ -16,8 +18,7 @@ const PIECES = new RegExp(`[${UNSPACED}]+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
 /** Longer texts are cut: nobody asks that much, and a description's end adds nothing. */
 const MAX_TEXT = 2_000;
-/** The same words come again and again. */
-const known = new Map<string, Word>();
+/** Distinct words of which the forms are kept: the same words come again and again. */
 const MAX_KNOWN = 8_192;
 
 /** The words of a text in its order; scripts without spaces as overlapping pairs of characters. */
@@ -45,14 +46,7 @@ export function withoutMarks(text: string): string {
   return /[^\p{ASCII}]/u.test(plain) ? plain.replace(/[ßøæœłđıðþ]/g, (letter) => LETTERS[letter] ?? letter) : plain;
 }
 
-function wordOf(piece: string): Word {
-  const before = known.get(piece);
-  if (before) return before;
-  if (known.size >= MAX_KNOWN) known.clear();
-  const word = makeWord(piece);
-  known.set(piece, word);
-  return word;
-}
+const wordOf = oncePerText(makeWord, { maxKept: MAX_KNOWN });
 
 function makeWord(piece: string): Word {
   if (/^[a-z]+$/.test(piece)) return { text: piece, stem: stem(piece) };
