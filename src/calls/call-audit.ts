@@ -1,10 +1,11 @@
 import { principalKey } from '../core/auth/principal.ts';
-import type { Clock, TrustedTime } from '../core/clock.ts';
+import type { TrustedTime } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { redact } from '../core/logger.ts';
 import type { RunContext } from '../core/storage/audit-log.ts';
-import type { AuditIntent, AuditOutcome, AuditSink } from '../core/storage/audit-sink.ts';
+import type { AuditIntent, AuditOutcome } from '../core/storage/audit-sink.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { maskResult, maskSecrets, withoutSecretTexts } from '../tools/schema/secrets.ts';
 import {
@@ -113,9 +114,7 @@ export function eventData(call: CallFacts): JsonObject {
 
 const WINDOW_MS = 10_000;
 
-interface AuditWriterCollaborators {
-  readonly audit: AuditSink;
-  readonly clock: Clock;
+interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 

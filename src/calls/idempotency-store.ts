@@ -42,17 +42,12 @@ interface KeptAnswer {
   readonly length: number;
 }
 
-interface Running {
-  readonly callHash: string;
-  readonly answer: Promise<JsonObject>;
-}
-
 type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
 
 /** Makes repeats of a call with the same key harmless for ten minutes, restarts included. */
 export class IdempotencyStore {
   readonly #parts: IdempotencyParts;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, { readonly callHash: string; readonly answer: Promise<JsonObject> }>();
   /** By caller, oldest first; those of before the last start are gone within ten minutes. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 

@@ -6,11 +6,6 @@ import { AtmoError } from '../core/errors.ts';
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
-interface Session {
-  readonly calls: number;
-  readonly lastMs: number;
-}
-
 /**
  * Bounds the calls of one session, so that a model in a loop comes to an end. It guards against loops alone: a caller that
  * invents sessions is bounded by its rate limits.
@@ -19,7 +14,7 @@ export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;
   /** The one that called last stands last. */
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, { readonly calls: number; readonly lastMs: number }>();
 
   constructor(clock: Clock, options: { readonly maxCalls: number }) {
     this.#clock = clock;

@@ -1,14 +1,12 @@
 import type { ApprovalQueue, PlannedCall } from '../core/auth/approvals.ts';
 import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } from '../core/auth/principal.ts';
-import type { Clock, TrustedTime } from '../core/clock.ts';
+import type { TrustedTime } from '../core/clock.ts';
 import { CallerConcurrencyLimiter } from '../core/concurrency-limiter.ts';
-import type { EventBus } from '../core/events.ts';
+import type { HubContext } from '../core/context.ts';
 import type { StallDetector } from '../core/health.ts';
 import type { HubId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { Logger } from '../core/logger.ts';
 import type { PeerDevice, RoutePeer } from '../core/mesh-view.ts';
-import type { AuditSink } from '../core/storage/audit-sink.ts';
 import { INVOCATION_POLICY } from '../tools/definition/invocation-policy.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
@@ -102,21 +100,17 @@ export interface ToolFeatures {
 }
 
 /** The collaborators of the call pipeline. None is optional: a check without its collaborator would be a check that is not made. */
-export interface PipelineCollaborators {
+export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
   /** Tools of this hub by their canonical id. */
   readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
-  readonly clock: Clock;
   /** How long calls that arrive now may have waited while the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
-  readonly logger: Logger;
-  readonly events: EventBus;
   /** This hub, which every route to its own tools begins with. Its capabilities and its network are read where a tool needs them. */
   readonly self: RouteCandidate;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
-  readonly audit: AuditSink;
   readonly approvals: ApprovalQueue;
   readonly rules: RuleEngine;
   readonly rateLimiter: RateLimiter;

@@ -1,10 +1,9 @@
 import { canonicalJson } from '../codec/canonical-json.ts';
-import { type Clock, repeat } from '../core/clock.ts';
+import { repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { type ErrorCode, isErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Logger } from '../core/logger.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 /** How often something was called, and the result of the last call. */
 interface UsageTotals {
@@ -145,11 +144,8 @@ const KEY = 'totals';
 /** A write every five minutes is 5 MB a day for 200 tools; every minute would be most of what a day may write. */
 const WRITE_EVERY_MS = 300_000;
 
-interface UsageWriterCollaborators {
+interface UsageWriterCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly usage: UsageCounter;
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Stores the usage counters over restarts; a hub that crashes loses those of the last five minutes. */

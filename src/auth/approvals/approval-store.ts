@@ -13,15 +13,13 @@ import {
   type SignedDecision,
 } from '../../core/auth/approvals.ts';
 import { isSelfOrDescendant, type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
+import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { recordNote } from '../../core/storage/audit-sink.ts';
 import {
   type ApprovalRecord,
   ApprovalRepository,
@@ -42,9 +40,7 @@ const MAX_GIVEN_BACK = 1_000;
 /** A disk that stays full must not keep the timer busy. */
 const MIN_TIMER_MS = 1_000;
 
-interface ApprovalServices extends NotifierServices {
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
+interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
@@ -318,10 +314,7 @@ function refuseDecision(reason: string): never {
 }
 
 /** Receivers of notes and events about approvals. */
-interface NotifierServices {
-  readonly audit: AuditSink;
-  readonly events: EventBus;
-  readonly logger: Logger;
+interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
 import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/auth/approvals.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { OnRepaired } from '../../core/files/recoverable-file.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { AuditSink } from '../../core/storage/audit-sink.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { isVisible } from '../../core/untrusted-text.ts';
 import { openKeyFile } from '../secret-file.ts';
 
@@ -23,10 +22,8 @@ export interface EnrolledKey extends ApproverKey {
   readonly serial: number;
 }
 
-interface RegistryCollaborators {
-  readonly store: KeyValueStore;
+interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
-  readonly audit: AuditSink;
 }
 
 /** The persons whose signatures approve dangerous calls, with their keys. They are in the store alone. */

@@ -1,16 +1,15 @@
 import { sha256Hex } from '../../codec/hashes.ts';
 import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/auth/principal.ts';
 import type { KnownNames, RuleAdministration, RuleListing, RuleTestResult, RuleWarning } from '../../core/auth/rules.ts';
-import type { Clock, TrustedTime } from '../../core/clock.ts';
+import type { TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import { acceptedTextInStore, blankFileError, isBlank, OwnerFile, type OwnerText } from '../../core/files/owner-file.ts';
 import type { HubProblems } from '../../core/health.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
+import { recordNote } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type CompiledRules, compileRules, lintRules, noRules } from './rule-compiler.ts';
 import { readRulesFile, rulesSignature } from './rule-file.ts';
@@ -27,14 +26,10 @@ const PROBLEM = 'rules';
 const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
 
 /** The parts of the hub that the rules use. */
-export interface RuleStoreServices {
-  readonly clock: Clock;
+export interface RuleStoreServices extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
   /** The clock for times of day. */
   readonly time: TrustedTime;
   readonly facts: DeviceFacts;
-  readonly events: EventBus;
-  readonly audit: AuditSink;
-  readonly logger: Logger;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   /** Stores the rules that were accepted last: the file alone does not show whether there were none or they were lost. */
   readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;

@@ -2,11 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { decodeCbor, encodeCbor } from '../../codec/cbor.ts';
 import { openSign1, signSign1, unverifiedPayload } from '../../codec/cose-sign1.ts';
 import { hubIdOf, publicKeyOf } from '../../codec/public-key.ts';
-import type { TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { TrustedIssuers } from './token-chain.ts';
 import { MAX_TTL_MS } from './token-claims.ts';
 
@@ -40,12 +38,9 @@ interface Revocation {
   readonly expiresAt: number;
 }
 
-interface RevocationCollaborators {
+interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 'time'> {
   readonly hub: { readonly hubId: string; readonly privateKey: KeyObject };
   readonly issuers: TrustedIssuers;
-  readonly store: KeyValueStore;
-  readonly time: TrustedTime;
-  readonly logger: Logger;
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/auth/principal.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { type Logger, redact } from '../../core/logger.ts';
-import { type AuditSink, recordNote } from '../../core/storage/audit-sink.ts';
+import { redact } from '../../core/logger.ts';
+import { recordNote } from '../../core/storage/audit-sink.ts';
 import type { OwnerAuthenticator } from '../owner-token.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
 import type { TokenSeal } from './token-chain.ts';
@@ -79,11 +79,7 @@ export class TokenAuthenticator implements Authenticator {
 const MAX_PER_SECOND = 10;
 const MAX_OPERATION_LENGTH = 200;
 
-interface NoteCollaborators {
-  readonly audit: AuditSink;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+type NoteCollaborators = Pick<HubContext, 'clock' | 'logger' | 'audit'>;
 
 /** Writes refused credentials to the audit log, at most ten a second: guessing cannot fill the disk. */
 export class TokenRefusalLog {

@@ -12,8 +12,8 @@ import {
   type TokenRequest,
 } from '../../core/auth/principal.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RevocationList } from './revocation-list.ts';
@@ -23,13 +23,11 @@ import type { TokenVerifier, VerifiedToken } from './token-verifier.ts';
 
 const OWNERS_ALONE = ['*', 'admin:*'];
 
-interface IssuerCollaborators {
+interface IssuerCollaborators extends Pick<HubContext, 'events' | 'time'> {
   readonly hub: { readonly hubId: string; readonly publicKey: string; readonly privateKey: KeyObject };
   readonly verifier: TokenVerifier;
   readonly revocations: RevocationList;
   readonly records: TokenRecords;
-  readonly time: TrustedTime;
-  readonly events: EventBus;
 }
 
 /** Issues tokens with the hub's key: roots for the owner, children of their own token for agents. */

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { EventBus } from '../../core/events.ts';
 import type { JobId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
@@ -41,11 +40,7 @@ interface JobRecord {
   readonly length?: number;
 }
 
-interface JobParts {
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly events: EventBus;
-}
+type JobParts = Pick<HubContext, 'clock' | 'events' | 'store'>;
 
 /** Calls that outlive their request. Results are kept for an hour; a job is visible only to its owner. */
 export class JobStore {

@@ -1,10 +1,9 @@
 import semver from 'semver';
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
 import { parameterNames } from '../../tools/definition/public-definition.ts';
 import { COMPOSED, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { plainName, toolId, toolKey } from '../../tools/definition/tool-names.ts';
@@ -29,15 +28,13 @@ import {
 } from './registration-policy.ts';
 import { type RegistrationRequest, readRegistration, type ToolRecord, type ToolRecordStore } from './tool-record.ts';
 
-interface RegistrarCollaborators {
+interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly registry: ToolRegistry;
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly records: ToolRecordStore;
   readonly pipeline: StepPipeline & Pick<ToolCaller, 'obstacleTo'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** True for the name of a device's tool, also where the device was removed. */
   readonly isClaimed: (name: string) => boolean;
   /** True for the name of a tool in the owner's files, also of one that cannot be registered now. */

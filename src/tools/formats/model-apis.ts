@@ -32,13 +32,6 @@ export interface McpTool {
   };
 }
 
-/** What a model-facing form still says of a tool; everything else gets the careful value again. */
-export interface ImportedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: JsonObject;
-}
-
 /** OpenAI refuses a whole request for one longer description. */
 const OPENAI_DESCRIPTION_CHARS = 1_024;
 
@@ -55,19 +48,9 @@ export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAi
   return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
 }
 
-/** Takes an OpenAI function apart. */
-export function fromOpenAi(tool: OpenAiTool): ImportedTool {
-  return { name: tool.function.name, description: tool.function.description, parameters: tool.function.parameters };
-}
-
 /** `name` is the model-facing one, from the registry. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
-}
-
-/** Takes an Anthropic tool apart. */
-export function fromAnthropic(tool: AnthropicTool): ImportedTool {
-  return { name: tool.name, description: tool.description, parameters: tool.input_schema };
 }
 
 /** MCP wants an object as output schema; tools that answer anything else have none, and answer text. */
@@ -86,20 +69,6 @@ export function toMcp(definition: ToolDefinition, name: string): McpTool {
       idempotentHint: execution.isIdempotent,
       openWorldHint: requires.network,
     },
-  };
-}
-
-/** Also the annotations, in the public form of a definition. */
-export function fromMcp(
-  tool: McpTool,
-): ImportedTool & { readonly title: string; readonly dangerous: boolean; readonly execution: JsonObject } {
-  return {
-    name: tool.name,
-    title: tool.title,
-    description: tool.description,
-    parameters: tool.inputSchema,
-    dangerous: tool.annotations.destructiveHint,
-    execution: { side_effects: !tool.annotations.readOnlyHint, idempotent: tool.annotations.idempotentHint },
   };
 }
 

@@ -12,9 +12,10 @@ import {
 import { fromModelCall, toModelCallResult } from '../../../src/calls/formats/model-calls.ts';
 import { canonicalJson } from '../../../src/codec/canonical-json.ts';
 import { blake3Hex } from '../../../src/codec/hashes.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
 import { normalizeDefinition, toPublicDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { fromHdnRecord, toHdnRecord } from '../../../src/tools/formats/hdn-record.ts';
-import { fromAnthropic, fromMcp, fromOpenAi, toAnthropic, toMcp, toOpenAi } from '../../../src/tools/formats/model-apis.ts';
+import { type AnthropicTool, type McpTool, type OpenAiTool, toAnthropic, toMcp, toOpenAi } from '../../../src/tools/formats/model-apis.ts';
 import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 const definition = normalizeDefinition({
@@ -215,3 +216,32 @@ describe('calls and results in the forms of models', () => {
     for (const { data, response_hash: hash } of [response, failed]) expect(blake3Hex(canonicalJson(data))).toBe(hash);
   });
 });
+
+/** What a model-facing form still says of a tool; everything else gets the careful value again. */
+interface ImportedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+/** Takes an OpenAI function apart. */
+function fromOpenAi(tool: OpenAiTool): ImportedTool {
+  return { name: tool.function.name, description: tool.function.description, parameters: tool.function.parameters };
+}
+
+/** Takes an Anthropic tool apart. */
+function fromAnthropic(tool: AnthropicTool): ImportedTool {
+  return { name: tool.name, description: tool.description, parameters: tool.input_schema };
+}
+
+/** Also the annotations, in the public form of a definition. */
+function fromMcp(tool: McpTool): ImportedTool & { readonly title: string; readonly dangerous: boolean; readonly execution: JsonObject } {
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    parameters: tool.inputSchema,
+    dangerous: tool.annotations.destructiveHint,
+    execution: { side_effects: !tool.annotations.readOnlyHint, idempotent: tool.annotations.idempotentHint },
+  };
+}
