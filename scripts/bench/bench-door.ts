@@ -69,7 +69,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       clock,
       logger,
       events,
-      outlook: NO_OTHERS,
+      mesh: NO_OTHERS,
       store,
       jobs: jobsHere(jobs),
       pipeline,

@@ -4,36 +4,37 @@ import { toAtmoError } from '../core/errors.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
 import { SSE_HEARTBEAT_MS, SSE_KEEP_ALIVE, SSE_RETRY, sseMessage } from './server/sse.ts';
 
-/** Where a listener puts what it is told; false = it does not keep up and is let go. */
+/** The connection of one subscriber. */
 export interface EventSink {
+  /** Returns false when the subscriber reads too slowly; it is then disconnected. */
   write(chunk: string): boolean;
-  /** Nothing when the listener has gone already. */
+  /** Does nothing when the subscriber has already disconnected. */
   close(): void;
 }
 
-/** What a listener wants to hear, and what it may. */
+/** The events that a subscriber requests and may receive. */
 export interface EventSubscription {
   /** Patterns such as `device.added` or `agi.tool.*`; all when empty. */
   readonly types: readonly string[];
-  /** Id of the last event that the listener has seen: what came after it is told first. */
+  /** Id of the last event that the subscriber received: later ones are sent first. */
   readonly lastEventId?: string;
-  /** Listeners of one account share its places. */
+  /** The limit of streams is shared by all subscribers of one account. */
   readonly account: string;
-  /** Whether this event is for the listener. */
-  mayHear(event: HubEvent): boolean;
-  /** False once the listener's token has ended: then the stream ends too. */
+  /** Returns whether the subscriber may receive this event. */
+  mayReceive(event: HubEvent): boolean;
+  /** Returns false once the subscriber's token has expired or was revoked; the stream then ends. */
   isStillValid(): boolean;
 }
 
 interface FeedOptions {
-  /** Events kept for listeners that come back. */
+  /** Number of events kept for subscribers that reconnect. */
   readonly historySize?: number;
   readonly heartbeatMs?: number;
-  /** How often the tokens of silent listeners are looked at. */
+  /** Interval of the token checks for subscribers that receive no events. */
   readonly validityCheckMs?: number;
 }
 
-/** Tells the hub's events to listeners as Server-Sent Events whose data are CloudEvents; remembers the last ones. */
+/** Sends the hub's events to subscribers as Server-Sent Events with CloudEvents as data, and keeps the last ones. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
@@ -53,19 +54,18 @@ export class EventFeed implements AsyncDisposable {
     return this.#listeners.size;
   }
 
-  /** How many listeners an account has. */
   listenersOf(account: string): number {
     return this.#listeners.values().reduce((count, subscription) => count + (subscription.account === account ? 1 : 0), 0);
   }
 
   start(): void {
     const { heartbeatMs, validityCheckMs } = this.#options;
-    this.#stops.push(this.#bus.listen((event) => this.#tell(event)));
+    this.#stops.push(this.#bus.listen((event) => this.#publish(event)));
     this.#every(heartbeatMs, (sink) => this.#write(sink, SSE_KEEP_ALIVE));
     this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
   }
 
-  /** Tells what was missed, then everything as it happens; the answer ends it. */
+  /** Sends the missed events, then each new one; returns a function that ends the subscription. */
   subscribe(sink: EventSink, subscription: EventSubscription): () => void {
     if (this.#isClosed) {
       sink.close();
@@ -83,21 +83,21 @@ export class EventFeed implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const stop of this.#stops.splice(0)) stop();
-    for (const sink of this.#listeners.keys()) this.#letGo(sink);
+    for (const sink of this.#listeners.keys()) this.#disconnect(sink);
   }
 
   /**
-   * Undefined when the event is no longer remembered: something in between may be lost. One that the listener could
-   * not have seen is not remembered for it either, or a guess would tell that the event was there.
+   * Undefined when the event is no longer in the history: later ones may be lost too. The same for an event that the
+   * subscriber may not receive, or a guessed id would reveal that the event exists.
    */
-  #missedSince({ lastEventId, mayHear }: EventSubscription): readonly HubEvent[] | undefined {
+  #missedSince({ lastEventId, mayReceive }: EventSubscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
     const index = this.#history.findIndex((event) => event.id === lastEventId);
     const last = this.#history[index];
-    return last && mayHear(last) ? this.#history.slice(index + 1) : undefined;
+    return last && mayReceive(last) ? this.#history.slice(index + 1) : undefined;
   }
 
-  #tell(event: HubEvent): void {
+  #publish(event: HubEvent): void {
     this.#history.push(event);
     if (this.#history.length > this.#options.historySize) this.#history.shift();
     if (this.#listeners.size === 0) return;
@@ -105,53 +105,49 @@ export class EventFeed implements AsyncDisposable {
     for (const [sink, subscription] of this.#listeners) if (isWantedBy(subscription, event)) this.#write(sink, text);
   }
 
-  #every(periodMs: number, look: (sink: EventSink) => void): void {
-    const lookAtAll = () => {
-      for (const sink of this.#listeners.keys()) look(sink);
-    };
-    this.#stops.push(repeat(this.#clock, periodMs, lookAtAll));
+  #every(periodMs: number, visit: (sink: EventSink) => void): void {
+    this.#stops.push(repeat(this.#clock, periodMs, () => this.#listeners.keys().forEach(visit)));
   }
 
   #write(sink: EventSink, text: string): void {
     if (this.#endInvalid(sink)) return;
-    if (!sink.write(text)) this.#letGo(sink);
+    if (!sink.write(text)) this.#disconnect(sink);
   }
 
   #endInvalid(sink: EventSink): boolean {
     if (this.#listeners.get(sink)?.isStillValid() !== false) return false;
     sink.write(': the token has expired or was revoked, the stream ends here\n\n');
-    this.#letGo(sink);
+    this.#disconnect(sink);
     return true;
   }
 
-  #letGo(sink: EventSink): void {
+  #disconnect(sink: EventSink): void {
     this.#listeners.delete(sink);
     sink.close();
   }
 }
 
-/** True when a pattern names the type or, ending in `.*`, a part of the tree. */
+/** Returns whether a pattern is the event type or, when it ends in `.*`, a prefix of it. */
 export function matchesType(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
 
-function isWantedBy({ types, mayHear }: EventSubscription, event: HubEvent): boolean {
-  return (types.length === 0 || types.some((pattern) => matchesType(event.type, pattern))) && mayHear(event);
+function isWantedBy({ types, mayReceive }: EventSubscription, event: HubEvent): boolean {
+  return (types.length === 0 || types.some((pattern) => matchesType(event.type, pattern))) && mayReceive(event);
 }
 
-/** An event as a message of the stream. */
 function eventFrame(event: HubEvent): string {
   return sseMessage(event.type, event, event.id);
 }
 
-/** What is heard of another hub, and on whose account. */
+/** A subscription to the events of another hub. */
 interface RemoteStreamRequest extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
   readonly hub: string;
   readonly account: string;
   isStillValid(): boolean;
 }
 
-/** Streams of other hubs' events that pass through this one; each of them judges itself what its listener may hear. */
+/** Relays event streams of other hubs. Each of those hubs decides itself which events the subscriber may receive. */
 export class RemoteEventStreams implements AsyncDisposable {
   readonly #events: RemoteEvents;
   readonly #clock: Clock;
@@ -170,7 +166,7 @@ export class RemoteEventStreams implements AsyncDisposable {
     return [...this.#open.values()].filter((other) => other === account).length;
   }
 
-  /** Listens until the answer is called, the listener does not keep up, or the hub is lost: then an `error` event says why. */
+  /** Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event gives the reason. */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();
     this.#open.set(stop, account);

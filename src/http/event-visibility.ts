@@ -11,54 +11,48 @@ interface EventVisibilityCollaborators {
   readonly authorizer: Authorizer;
   readonly registry: ToolRegistry;
   readonly jobs: Pick<JobPort, 'get'>;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
 }
 
-type VisibilityRule = (event: HubEvent, listener: Principal) => boolean;
+type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** As many removed tools as may still be spoken of by remembered events. */
+/** Removed tools whose permissions are kept for the events in the history. */
 const MAX_REMOVED = 1_000;
 
-/** Who may hear which event. A type without a rule is heard by nobody. */
+/** Decides which principal may receive which event. An event type without a rule is sent to nobody. */
 export class EventVisibility {
-  readonly #authorizer: Authorizer;
-  readonly #registry: ToolRegistry;
-  readonly #jobs: Pick<JobPort, 'get'>;
-  readonly #sight: VisibleHome;
-  /** A tool's own permissions say who may hear that it is gone, when the registry no longer knows them. */
+  readonly #parts: EventVisibilityCollaborators;
+  /** The permissions of removed tools, which decide who receives `agi.tool.removed`; the registry no longer has them. */
   readonly #removed = new Map<string, RegisteredTool>();
   readonly #rules: ReadonlyMap<string, VisibilityRule>;
 
-  constructor({ authorizer, registry, jobs, sight }: EventVisibilityCollaborators) {
-    this.#authorizer = authorizer;
-    this.#registry = registry;
-    this.#jobs = jobs;
-    this.#sight = sight;
+  constructor(parts: EventVisibilityCollaborators) {
+    this.#parts = parts;
     this.#rules = new Map(Object.entries(this.#ruleTable()));
   }
 
-  /** Remembers what is removed from now on; the answer stops it. */
+  /** Starts to record removed tools; returns a function that stops it. */
   start(): () => void {
-    return this.#registry.onChange(({ kind, tool }) => {
+    return this.#parts.registry.onChange(({ kind, tool }) => {
       if (kind === 'removed') this.#remember(tool);
     });
   }
 
-  mayHear(event: HubEvent, listener: Principal): boolean {
-    return this.#rules.get(event.type)?.(event, listener) ?? false;
+  mayReceive(event: HubEvent, receiver: Principal): boolean {
+    return this.#rules.get(event.type)?.(event, receiver) ?? false;
   }
 
   #ruleTable(): Record<EventType, VisibilityRule> {
-    const device: VisibilityRule = ({ subject }, listener) => this.#sight.maySee(listener, subject as DeviceId);
-    const tool: VisibilityRule = (event, listener) => this.#maySeeTool(event, listener);
-    const call: VisibilityRule = ({ data }, listener) =>
-      isOwnCall(listener, data.agent_id) ||
-      seesAllCalls(listener, this.#authorizer) ||
-      (data.notify_admins === true && this.#has(listener, 'admin:hub'));
-    const approval: VisibilityRule = (event, listener) =>
-      isOwnCall(listener, event.data.agent_id) || this.#has(listener, 'admin:approvals');
-    const token: VisibilityRule = (event, listener) => isKin(listener, event.data.agent_id) || this.#has(listener, 'admin:token');
-    const hub: VisibilityRule = (_event, listener) => this.#has(listener, 'admin:hub');
+    const device: VisibilityRule = ({ subject }, receiver) => this.#parts.home.maySee(receiver, subject as DeviceId);
+    const tool: VisibilityRule = (event, receiver) => this.#maySeeTool(event, receiver);
+    const call: VisibilityRule = ({ data }, receiver) =>
+      isOwnCall(receiver, data.agent_id) ||
+      seesAllCalls(receiver, this.#parts.authorizer) ||
+      (data.notify_admins === true && this.#has(receiver, 'admin:hub'));
+    const approval: VisibilityRule = (event, receiver) =>
+      isOwnCall(receiver, event.data.agent_id) || this.#has(receiver, 'admin:approvals');
+    const token: VisibilityRule = (event, receiver) => isKin(receiver, event.data.agent_id) || this.#has(receiver, 'admin:token');
+    const hub: VisibilityRule = (_event, receiver) => this.#has(receiver, 'admin:hub');
     return {
       'agi.tool.discovered': tool,
       'agi.tool.created': tool,
@@ -71,32 +65,32 @@ export class EventVisibility {
       'device.changed': device,
       'device.reachability': device,
       'device.event': device,
-      'sensor.reading': ({ subject }, listener) => this.#sight.mayRead(listener, subject),
-      'job.changed': ({ subject }, listener) => this.#ownsJob(listener, subject),
+      'sensor.reading': ({ subject }, receiver) => this.#parts.home.mayRead(receiver, subject),
+      'job.changed': ({ subject }, receiver) => this.#ownsJob(receiver, subject),
       'approval.requested': approval,
       'approval.decided': approval,
       'token.issued': token,
       'token.revoked': token,
-      'agent.changed': ({ subject }, listener) => isKin(listener, subject) || this.#has(listener, 'admin:agents'),
+      'agent.changed': ({ subject }, receiver) => isKin(receiver, subject) || this.#has(receiver, 'admin:agents'),
       'rules.changed': hub,
       'mesh.changed': hub,
-      'peer.changed': (_event, listener) => this.#has(listener, 'mesh:read'),
+      'peer.changed': (_event, receiver) => this.#has(receiver, 'mesh:read'),
       'hub.warning': hub,
     };
   }
 
-  #has(listener: Principal, permission: string): boolean {
-    return this.#authorizer.authorize(listener, [permission]).allowed;
+  #has(receiver: Principal, permission: string): boolean {
+    return this.#parts.authorizer.authorize(receiver, [permission]).allowed;
   }
 
-  #maySeeTool({ subject }: HubEvent, listener: Principal): boolean {
-    const tool = this.#registry.get(subject) ?? this.#removed.get(subject);
-    return tool !== undefined && mayCallTool(tool, listener, this.#authorizer);
+  #maySeeTool({ subject }: HubEvent, receiver: Principal): boolean {
+    const tool = this.#parts.registry.get(subject) ?? this.#removed.get(subject);
+    return tool !== undefined && mayCallTool(tool, receiver, this.#parts.authorizer);
   }
 
-  #ownsJob(listener: Principal, id: string): boolean {
+  #ownsJob(receiver: Principal, id: string): boolean {
     try {
-      this.#jobs.get(id, listener);
+      this.#parts.jobs.get(id, receiver);
       return true;
     } catch {
       return false;
@@ -111,7 +105,7 @@ export class EventVisibility {
   }
 }
 
-/** Whether what is told is about the listener itself or about one of the agents that it or its children made. */
+/** Returns whether `agentId` is the receiver itself or an agent that it or its children created. */
 function isKin({ kind, id }: Principal, agentId: unknown): boolean {
   return kind === 'agent' && typeof agentId === 'string' && isSelfOrDescendant(agentId, id);
 }

@@ -1,13 +1,13 @@
 import type { JobDirectory } from '../calls/jobs/job-directory.ts';
 import type { ToolCaller } from '../calls/request-and-answer.ts';
 
-/** How the hub is, as a load balancer and a watchdog want to know it. */
+/** The health of the hub for load balancers and watchdogs. */
 export interface HealthReport {
   readonly status: 'starting' | 'ok' | 'degraded' | 'stopping';
   readonly nodeId: string;
   readonly version: string;
   readonly startedAtMs: number;
-  /** What is wrong, one line each, without names of devices or people: everyone may read it. */
+  /** One sentence for each problem, without names of devices or people: the report is public. */
   readonly problems: readonly string[];
 }
 
@@ -19,5 +19,5 @@ export interface HealthSource {
 /** The calls that HTTP and MCP make. */
 export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo'>;
 
-/** What the door uses of the jobs. */
+/** The members of the job directory that HTTP and MCP use. */
 export type JobPort = Pick<JobDirectory, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

@@ -30,57 +30,51 @@ interface CatalogueCollaborators {
   readonly pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
-  readonly sight: HomeReader;
+  readonly home: HomeReader;
 }
 
-/** Which of the caller's tools a list shows. */
+/** Selects the caller's tools for a list. */
 interface CatalogueFilter extends ToolDirectoryFilter {
   /** Only what can be called without the owner configuring anything first. */
   readonly isReadyOnly?: boolean;
-  /** Of several versions only the one that the name means, so that no two tools of the list have one name for models. */
-  readonly isMeantOnly?: boolean;
+  /** Of several versions only the one to which the name resolves, so that names for models are unique in the list. */
+  readonly isDefaultVersionOnly?: boolean;
 }
 
-/** The tools that one caller may know of: the others do not exist for it. */
+/** Lists, finds and resolves the tools that a caller may see; all others do not exist for it. */
 export class ToolCatalogue {
-  readonly #tools: ToolDirectory;
-  readonly #authorizer: Authorizer;
-  readonly #pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
+  readonly #parts: CatalogueCollaborators;
   readonly #search: HomeSearch;
-  readonly #sight: HomeReader;
 
-  constructor({ tools, authorizer, pipeline, search, entities, sight }: CatalogueCollaborators) {
-    this.#tools = tools;
-    this.#authorizer = authorizer;
-    this.#pipeline = pipeline;
-    this.#search = new HomeSearch({ tools: search, entities });
-    this.#sight = sight;
+  constructor(parts: CatalogueCollaborators) {
+    this.#parts = parts;
+    this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Resolves when the tools of the other hubs are known, or of one name alone; undefined when they are. At most for some seconds. */
+  /** Resolves, after some seconds at most, when the tools of the other hubs (or those of `name`) are known; undefined when they already are. */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
-    return this.#tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
+    return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }
 
-  page(principal: Principal, { isReadyOnly = false, isMeantOnly = false, ...filter }: CatalogueFilter): ToolPage {
+  page(principal: Principal, { isReadyOnly = false, isDefaultVersionOnly = false, ...filter }: CatalogueFilter): ToolPage {
     const conditions = [
       this.visibleTo(principal),
       ...(isReadyOnly ? [(tool: RegisteredTool) => this.isReady(tool)] : []),
-      ...(isMeantOnly ? [this.defaultVersionFor(principal)] : []),
+      ...(isDefaultVersionOnly ? [this.defaultVersionFor(principal)] : []),
     ];
-    return this.#tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
+    return this.#parts.tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
   }
 
-  /** False for a version of a tool that a caller gets only by writing that version. */
+  /** Returns false for tools that the caller can address only with their version. */
   defaultVersionFor(principal: Principal): (tool: RegisteredTool) => boolean {
-    const several = multiVersionKeys(this.#tools.all());
-    return (tool) => !several.has(toolKey(tool)) || this.#isMeant(principal, tool);
+    const several = multiVersionKeys(this.#parts.tools.all());
+    return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /** Where a name means none of several, such as a device's tool that two hubs have, each has a name of its own for models. */
-  #isMeant(principal: Principal, tool: RegisteredTool): boolean {
-    const meant = this.known(principal, toolKey(tool));
-    return meant === undefined || meant.id === tool.id;
+  /** Where a name is ambiguous, such as that of a device's tool on two hubs, each of the tools has a different name for models. */
+  #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
+    const resolved = this.known(principal, toolKey(tool));
+    return resolved === undefined || resolved.id === tool.id;
   }
 
   all(principal: Principal, filter: CatalogueFilter = {}): readonly RegisteredTool[] {
@@ -93,65 +87,65 @@ export class ToolCatalogue {
     return found;
   }
 
-  /** The caller's tools that pass the filter and fit a sentence, with the devices, readings and areas that it is about. */
+  /** Returns the caller's tools that pass the filter and match the query, with the devices, readings and areas that match it. */
   find(principal: Principal, query: SearchQuery, filter: ToolDirectoryFilter = {}): HomeSearchResult {
     const isVisible = filterPredicate({ ...filter, isVisible: this.visibleTo(principal) });
-    // The whole list and a condition, not a list of what passes: the search keeps its index for the list.
     const reader = this.known(principal, SENSOR_READER);
+    // The search caches its index by the whole list, so the filter is passed as a condition.
     return this.#search.find(
       { ...query, isReady: (tool) => this.isReady(tool) },
       {
-        tools: this.#tools.toolsOf(filter.node),
+        tools: this.#parts.tools.toolsOf(filter.node),
         isVisible,
-        home: this.#home(principal, filter),
+        home: this.#searchedHome(principal, filter),
         reader: reader && isVisible(reader) ? reader : undefined,
       },
     );
   }
 
-  /** What of the home a caller may know of and a list is asked for. Other hubs tell their devices, and no readings. */
-  #home(principal: Principal, { device, node, isInArea = () => true }: ToolDirectoryFilter): SearchedHome {
-    const isMeant = (id: string, area: string | undefined) => (device === undefined || id === device) && isInArea(area ?? '');
-    const isHere = node === undefined || !this.#sight.isOther(node);
-    const areas = remoteAreas(this.#tools.all());
-    const elsewhere = this.#sight.devicesElsewhere(principal, node).map((other) => {
+  /** Returns the devices and sensors that the caller may see and the filter selects. Of other hubs only devices are known. */
+  #searchedHome(principal: Principal, { device, node, isInArea = () => true }: ToolDirectoryFilter): SearchedHome {
+    const isSelected = (id: string, area: string | undefined) => (device === undefined || id === device) && isInArea(area ?? '');
+    const isHere = node === undefined || !this.#parts.home.isOther(node);
+    const areas = remoteAreas(this.#parts.tools.all());
+    const remote = this.#parts.home.devicesElsewhere(principal, node).map((other) => {
       const area = areas.get(`${other.node} ${other.id}`);
       return { ...other, ...(area !== undefined && { area }) };
     });
-    const devices: readonly SearchedDevice[] = [...(isHere ? this.#sight.devices(principal) : []), ...elsewhere];
-    const sensors = isHere ? this.#sight.readings(principal).map(({ sensor }) => sensor) : [];
+    const devices: readonly SearchedDevice[] = [...(isHere ? this.#parts.home.devices(principal) : []), ...remote];
+    const sensors = isHere ? this.#parts.home.readings(principal).map(({ sensor }) => sensor) : [];
     return {
-      devices: devices.filter(({ id, area }) => isMeant(id, area)),
-      sensors: sensors.filter((sensor) => isMeant(sensor.device, sensor.area)),
+      devices: devices.filter(({ id, area }) => isSelected(id, area)),
+      sensors: sensors.filter((sensor) => isSelected(sensor.device, sensor.area)),
     };
   }
 
-  /** Of a hub when it is named. TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
+  /** Returns the tool of this name, of the hub `node` when given. Throws TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry does. */
   resolve(principal: Principal, name: string, node?: string): RegisteredTool {
-    return this.#tools.resolve(name, {
-      isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer),
+    return this.#parts.tools.resolve(name, {
+      isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer),
       isListed: this.visibleTo(principal),
       ...(node !== undefined && { onlyNodes: [node] }),
     });
   }
 
-  /** Largest body, in bytes, in which the parameters of this tool come; of all that the caller has when none is named. */
+  /** Returns the largest allowed body in bytes for calls of this tool, or of any of the caller's tools without a name. */
   maxBodyBytes(principal: Principal, name?: string): number {
     const tools =
-      name === undefined ? this.#tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.known(principal, name)];
+      name === undefined ? this.#parts.tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.known(principal, name)];
     return tools.reduce((most, tool) => Math.max(most, (tool?.definition.execution.maxParamsBytes ?? 0) + MAX_BODY_BYTES), MAX_BODY_BYTES);
   }
 
-  /** The tool that a name means to a caller; undefined for a name that fits none or several. */
+  /** Returns the caller's tool of this name; undefined when none or several match. */
   known(principal: Principal, name: string): RegisteredTool | undefined {
     try {
-      return this.#tools.find(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
+      return this.#parts.tools.find(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
     } catch {
       return undefined;
     }
   }
 
-  /** The caller's tools that are ready, with their names for models. */
+  /** Returns the caller's tools that are ready, with their names for models. */
   described(principal: Principal): readonly { readonly id: string; readonly definition: ToolDefinition; readonly modelName: string }[] {
     return this.all(principal, { isReadyOnly: true }).map((tool) => ({
       id: tool.id,
@@ -161,22 +155,22 @@ export class ToolCatalogue {
   }
 
   modelName(tool: RegisteredTool): string {
-    return this.#tools.modelName(tool);
+    return this.#parts.tools.modelName(tool);
   }
 
-  /** False for a tool that nobody can call before the owner configures something. */
+  /** Returns false for a tool that cannot be called before the owner configures something. */
   isReady(tool: RegisteredTool): boolean {
-    return this.#tools.isReady(tool);
+    return this.#parts.tools.isReady(tool);
   }
 
-  /** Why no call of a tool would run now; undefined where one would. */
+  /** Returns why a call of the tool would fail now; undefined when it would run. */
   obstacleTo(tool: RegisteredTool): string | undefined {
-    return this.#pipeline.obstacleTo(tool);
+    return this.#parts.pipeline.obstacleTo(tool);
   }
 
-  /** Whether a caller may do anything with a tool. */
+  /** Returns a predicate for the tools that the caller may use. */
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
-    return this.#pipeline.offeredTo(principal);
+    return this.#parts.pipeline.offeredTo(principal);
   }
 }
 

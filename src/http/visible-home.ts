@@ -25,133 +25,127 @@ interface VisibleHomeCollaborators {
   readonly authorizer: Authorizer;
   /** The other hubs. */
   readonly mesh: Pick<MeshView, 'peers'>;
-  /** What people call devices and areas besides. */
+  /** Aliases of devices and areas. */
   readonly homeNames: HomeNames;
 }
 
-/** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
+/** The devices and readings that a caller may see. All others are left out of lists, errors and suggestions. */
 export class VisibleHome {
-  readonly #directory: DeviceDirectory;
-  readonly #readings: ReadingStore;
-  readonly #authorizer: Authorizer;
-  readonly #mesh: Pick<MeshView, 'peers'>;
   readonly names: HomeNames;
+  readonly #parts: VisibleHomeCollaborators;
 
-  constructor({ directory, readings, authorizer, mesh, homeNames }: VisibleHomeCollaborators) {
-    this.names = homeNames;
-    this.#directory = directory;
-    this.#readings = readings;
-    this.#authorizer = authorizer;
-    this.#mesh = mesh;
+  constructor(parts: VisibleHomeCollaborators) {
+    this.names = parts.homeNames;
+    this.#parts = parts;
   }
 
   maySee(principal: Principal, device: DeviceId): boolean {
-    return canSeeDevice(device, callerView(principal, this.#authorizer));
+    return canSeeDevice(device, callerView(principal, this.#parts.authorizer));
   }
 
-  /** A value is more than the knowledge that there is one: it takes the very permission to read it. */
+  /** To see that a sensor exists is not enough: its value needs the permission to read this sensor. */
   mayRead(principal: Principal, sensor: string): boolean {
-    return this.#authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
+    return this.#parts.authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }
 
-  /** What a sensor that the caller may read is a part of; none where there is no such device. */
+  /** Returns the device types of the device of a sensor; none for an unknown device. */
   typesOf(device: string): readonly string[] {
-    return this.#directory.get(device as DeviceId)?.deviceTypes ?? [];
+    return this.#parts.directory.get(device as DeviceId)?.deviceTypes ?? [];
   }
 
   devices(principal: Principal): readonly Device[] {
-    const view = callerView(principal, this.#authorizer);
-    return this.#directory.list().filter((device) => canSeeDevice(device.id, view));
+    const view = callerView(principal, this.#parts.authorizer);
+    return this.#parts.directory.list().filter((device) => canSeeDevice(device.id, view));
   }
 
-  /** The device of an id, or of a name or alias that no other has. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists the ids. */
+  /** Returns the device with this id or unique name or alias. DEVICE_NOT_FOUND suggests names, AMBIGUOUS_DEVICE lists the ids. */
   device(principal: Principal, text: string): Device {
-    const devices = this.#directory.list();
-    const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#authorizer));
+    const devices = this.#parts.directory.list();
+    const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#parts.authorizer));
     const device = devices.find((candidate) => candidate.id === id);
     if (device) return device;
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
   }
 
-  /** The id of a device of this hub or, where it has none of the name, of another. Errors as `device`. */
+  /** Returns the id of a device of this hub or, where it has none of that name, of another hub. Errors as `device`. */
   deviceId(principal: Principal, text: string): DeviceId {
-    const view = callerView(principal, this.#authorizer);
-    const here = withAliases(this.#directory.list(), this.names);
+    const view = callerView(principal, this.#parts.authorizer);
+    const here = withAliases(this.#parts.directory.list(), this.names);
     const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
     if (isHere) return resolveDevice(text, here, view);
-    const elsewhere = this.devicesElsewhere(principal);
-    const isElsewhere = elsewhere.some((device) => isDeviceNamed(text, device));
-    // What others have was judged by what they tell of it.
-    return isElsewhere ? resolveDevice(text, distinct(elsewhere), { canSee: () => true }) : resolveDevice(text, here, view);
+    const remote = this.devicesElsewhere(principal);
+    const isRemote = remote.some((device) => isDeviceNamed(text, device));
+    // devicesElsewhere() has checked the permissions of the remote devices.
+    return isRemote ? resolveDevice(text, distinct(remote), { canSee: () => true }) : resolveDevice(text, here, view);
   }
 
-  /** The devices of other hubs, or of the one of an id or name, that the caller may know of. */
+  /** Returns the devices that the caller may see of all other hubs, or of the hub with this id or name. */
   devicesElsewhere(principal: Principal, hub?: string): readonly (SearchedDevice & { readonly node: HubId })[] {
     return this.#peersOf(hub).flatMap(({ id: node, devices }) => {
-      const view = callerView(principal, judgeOf({ hubs: () => [node] }, this.#authorizer));
+      const view = callerView(principal, judgeOf({ hubs: () => [node] }, this.#parts.authorizer));
       const known = devices.map(({ id, name, type }) => ({ id: id as DeviceId, name, deviceTypes: [libraryType(type)], node }));
       return known.filter(({ id }) => canSeeDevice(id, view));
     });
   }
 
-  /** Whether a hub of an id or name is another one. */
+  /** Returns whether this id or name belongs to another hub. */
   isOther(hub: string): boolean {
     return this.#peersOf(hub).length > 0;
   }
 
   #peersOf(hub: string | undefined): readonly Peer[] {
-    const present = this.#mesh.peers().filter(({ state }) => state === 'fresh' || state === 'stale');
+    const present = this.#parts.mesh.peers().filter(({ state }) => state === 'fresh' || state === 'stale');
     return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 
-  /** The areas that the caller knows a device or a sensor of, each as it is written first. */
+  /** Returns the areas in which the caller may see a device or a sensor, in their first spelling. */
   areas(principal: Principal): readonly string[] {
     const sensors = this.readings(principal).map(({ sensor }) => sensor);
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
   }
 
-  /** The area of a name or alias. NOT_FOUND and AMBIGUOUS_DEVICE with candidates. */
+  /** Returns the area with this name or alias. NOT_FOUND and AMBIGUOUS_DEVICE carry candidates. */
   area(principal: Principal, text: string): string {
     return resolveArea(text, this.areas(principal), this.names);
   }
 
-  /** Whether something is in the area that a list is asked for; everything is where none is. */
+  /** Returns whether an area passes the area filter of a list; without a filter every area does. */
   isInArea(area: string | undefined, wanted: string | undefined): boolean {
     return wanted === undefined || (area !== undefined && isAreaNamed(wanted, area, this.names));
   }
 
   readings(principal: Principal): readonly Reading[] {
-    return this.#readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
+    return this.#parts.readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
   }
 
-  /** The directory as the caller knows it. */
+  /** Returns the device directory limited to the devices that the caller may see. */
   directory(principal: Principal): DeviceDirectory {
-    const whole = this.#directory;
+    const { directory } = this.#parts;
     return {
       list: () => this.devices(principal),
-      get: (id) => (this.maySee(principal, id) ? whole.get(id) : undefined),
-      describe: (id) => (this.maySee(principal, id) ? whole.describe(id) : undefined),
-      onChange: (listener) => whole.onChange((change) => this.maySee(principal, change.device.id) && listener(change)),
+      get: (id) => (this.maySee(principal, id) ? directory.get(id) : undefined),
+      describe: (id) => (this.maySee(principal, id) ? directory.describe(id) : undefined),
+      onChange: (listener) => directory.onChange((change) => this.maySee(principal, change.device.id) && listener(change)),
     };
   }
 }
 
-/** Two hubs may have devices of one id, and lists of their tools by device then hold both. */
+/** Two hubs may have a device with the same id; the tool list of this device then has the tools of both. */
 function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
   return [...new Map(devices.map((device) => [device.id, device])).values()];
 }
 
-/** Whether the caller may look at the calls of everybody; others see their own alone. */
+/** Returns whether the caller may see the calls of all principals; others see only their own. */
 export function seesAllCalls(principal: Principal, authorizer: Authorizer): boolean {
   return authorizer.authorize(principal, ['admin:audit']).allowed;
 }
 
-/** Whether a call that names `agentId` is the caller's. An agent that calls itself `owner` has none of the owner's. */
+/** Returns whether a call of `agentId` is the caller's own. An agent with the name `owner` does not get the owner's calls. */
 export function isOwnCall(principal: Principal, agentId: unknown): boolean {
   return agentId === principal.id && (principal.kind === 'owner') === (agentId === 'owner');
 }
 
-/** PERMISSION_DENIED with what is required unless the caller holds it. */
+/** Throws PERMISSION_DENIED, which names the permission, unless the caller holds it. */
 export function requirePermission(principal: Principal, permission: string, authorizer: Authorizer): void {
   const decision = authorizer.authorize(principal, [permission]);
   if (decision.allowed) return;

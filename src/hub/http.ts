@@ -57,7 +57,7 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly registry: ToolRegistry;
   readonly tools: ToolDirectory;
   /** The other hubs, their tools and their events. */
-  readonly outlook: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
+  readonly mesh: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
   /** Counts of messages that the mesh has dropped or refused since the start, by reason. */
   readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
@@ -101,9 +101,9 @@ export class HttpApi implements Service {
   readonly #routes: readonly Route[];
   readonly #feed: EventFeed;
   readonly #remote: RemoteEventStreams;
-  readonly #sight: VisibleHome;
+  readonly #home: VisibleHome;
   readonly #catalogue: ToolCatalogue;
-  readonly #audience: EventVisibility;
+  readonly #visibility: EventVisibility;
   readonly #mcp: McpEndpoint;
   readonly #tls: CertificateManager | undefined;
   readonly #server: HttpListener;
@@ -111,24 +111,24 @@ export class HttpApi implements Service {
   #stopWatching: readonly (() => void)[] = [];
 
   constructor(collaborators: HttpApiCollaborators, options: HttpApiOptions) {
-    const { authenticator, clock, events, logger, metrics, outlook } = collaborators;
+    const { authenticator, clock, events, logger, metrics, mesh } = collaborators;
     this.#collaborators = collaborators;
     this.#address = options;
     this.#port = options.port;
     this.#feed = new EventFeed(events, clock);
-    this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
-    this.#sight = new VisibleHome({
+    this.#remote = new RemoteEventStreams({ events: mesh.events, clock });
+    this.#home = new VisibleHome({
       directory: collaborators.directory,
       readings: collaborators.readings,
       authorizer: collaborators.authorizer,
       homeNames: collaborators.homeNames,
-      mesh: outlook.view,
+      mesh: mesh.view,
     });
-    this.#audience = new EventVisibility({
+    this.#visibility = new EventVisibility({
       authorizer: collaborators.authorizer,
       registry: collaborators.registry,
       jobs: collaborators.jobs,
-      sight: this.#sight,
+      home: this.#home,
     });
     this.#catalogue = new ToolCatalogue({
       tools: collaborators.tools,
@@ -136,13 +136,13 @@ export class HttpApi implements Service {
       pipeline: collaborators.pipeline,
       search: collaborators.search,
       entities: collaborators.entities,
-      sight: this.#sight,
+      home: this.#home,
     });
     const reads = new ReadRateLimiter(clock);
     this.#mcp = openMcp({
       tools: collaborators.tools,
       registry: collaborators.registry,
-      outlook: collaborators.outlook,
+      mesh: collaborators.mesh,
       readings: collaborators.readings,
       validator: collaborators.validator,
       authorizer: collaborators.authorizer,
@@ -157,7 +157,7 @@ export class HttpApi implements Service {
       events: collaborators.events,
       reads,
       catalogue: this.#catalogue,
-      sight: this.#sight,
+      home: this.#home,
     });
     const { host, tls, openListener = (app, parts) => new HttpServer(app, parts) } = options;
     this.#tls =
@@ -199,15 +199,15 @@ export class HttpApi implements Service {
 
   /** Returns the filter of the events that a principal may receive, over HTTP, MCP and the mesh alike. */
   eventFilter(principal: Principal): (event: HubEvent) => boolean {
-    return (event) => this.#audience.mayHear(event, principal);
+    return (event) => this.#visibility.mayReceive(event, principal);
   }
 
   async start(): Promise<void> {
-    const { metrics, outlook, meshDrops } = this.#collaborators;
+    const { metrics, mesh, meshDrops } = this.#collaborators;
     this.#feed.start();
-    registerMeshMetrics(metrics, { view: outlook.view, drops: meshDrops });
+    registerMeshMetrics(metrics, { view: mesh.view, drops: meshDrops });
     const stopFigures = registerHubMetrics(metrics, { ...this.#collaborators, feed: this.#feed });
-    this.#stopWatching = [stopFigures, this.#audience.start()];
+    this.#stopWatching = [stopFigures, this.#visibility.start()];
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);
     this.#port = await this.#server.listen(this.#address);
@@ -240,7 +240,7 @@ export class HttpApi implements Service {
   #routeTable(): readonly Route[] {
     const all = this.#collaborators;
     const catalogue = this.#catalogue;
-    const sight = this.#sight;
+    const home = this.#home;
     const aboutTools = (routes: readonly Route[]) => routes.map((route) => afterToolsAreKnown(route, () => all.tools.awaitComplete()));
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
@@ -255,30 +255,30 @@ export class HttpApi implements Service {
       ...aboutTools(
         descriptionRoutes({ registry: all.registry, health: all.health, catalogue, routes: () => this.#routes, url: () => this.url }),
       ),
-      ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
-      ...aboutTools(toolRoutes({ catalogue, sight })),
+      ...tlsRoutes({ certificates: this.#tls, url: () => this.url }),
+      ...aboutTools(toolRoutes({ catalogue, home })),
       ...registrationRoutes(all.pipeline),
-      ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, sight })),
+      ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, home })),
       ...callRoutes(all.pipeline, catalogue),
       ...toolCallRoutes({ pipeline: all.pipeline, clock: all.clock, catalogue, nodeId: () => all.health.health().nodeId }),
       ...adminRoutes(all.pipeline),
-      ...aboutTools(previewRoutes({ catalogue, sight })),
+      ...aboutTools(previewRoutes({ catalogue, home })),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
-      ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, sight })),
+      ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, home })),
       ...aboutTools(
-        deviceRoutes({ directory: all.directory, entities: all.entities, homeNames: all.homeNames, clock: all.clock, catalogue, sight }),
+        deviceRoutes({ directory: all.directory, entities: all.entities, homeNames: all.homeNames, clock: all.clock, catalogue, home }),
       ),
       ...deviceNameRoutes(all.pipeline),
-      ...areaRoutes({ sight }),
-      ...sensorRoutes({ readings: all.readings, clock: all.clock, sight }),
+      ...areaRoutes({ home }),
+      ...sensorRoutes({ readings: all.readings, clock: all.clock, home }),
       ...eventRoutes({
         authenticator: all.authenticator,
         feed: this.#feed,
         remote: this.#remote,
-        mesh: all.outlook.view,
-        audience: this.#audience,
+        mesh: all.mesh.view,
+        visibility: this.#visibility,
       }),
       ...aboutTools(
         monitorRoutes({
@@ -326,7 +326,7 @@ export function openHttp(
       usage: services.usage,
       registry: services.registry,
       tools: services.tools,
-      outlook: services.outlook,
+      mesh: services.outlook,
       validator: services.validator,
       jobs: services.jobs,
       capabilities: services.capabilities,
@@ -363,6 +363,6 @@ function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openL
 function openMcp(parts: McpParts & McpEndpointCollaborators): McpEndpoint {
   return new McpEndpoint(parts, {
     version: () => parts.health.health().version,
-    features: async (notices) => (await import('../mcp/mcp-features.ts')).mcpFeatures(parts, notices),
+    features: async (notifier) => (await import('../mcp/mcp-features.ts')).mcpFeatures(parts, notifier),
   });
 }

@@ -55,7 +55,7 @@ export interface McpEndpointCollaborators extends AreaParts {
 interface EndpointOptions {
   readonly version: () => string;
   /** What the server can do; asked for when the first client comes. */
-  readonly features: (notices: McpNotifier) => Promise<readonly McpFeature[]> | readonly McpFeature[];
+  readonly features: (notifier: McpNotifier) => Promise<readonly McpFeature[]> | readonly McpFeature[];
 }
 
 /**
@@ -88,7 +88,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   /** Tells those that listen now. */
-  readonly notices: McpNotifier = {
+  readonly notifier: McpNotifier = {
     toolsChanged: (concerns) => this.#lines.notify({ kind: 'tools_list_changed' }, concerns),
     resourcesChanged: (concerns) => this.#lines.notify({ kind: 'resources_list_changed' }, concerns),
     resourceUpdated: (uri, mayRead) =>
@@ -258,7 +258,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   async #openServer(): Promise<{ readonly sdk: Sdk; readonly offer: McpServerOptions }> {
-    const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notices)]);
+    const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notifier)]);
     this.#features = features;
     // The door closed while they were made.
     if (this.#isClosed) for (const feature of features) feature.close?.();

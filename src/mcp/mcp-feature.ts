@@ -115,19 +115,19 @@ function fullness({ url }: Request): { readonly isFull?: true } {
 
 /** What tells which areas there are, here and on other hubs. */
 export interface AreaParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly tools: Pick<ToolDirectory, 'all'>;
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
 }
 
 /** The area that the address of a view names. NOT_FOUND and AMBIGUOUS_DEVICE with those that the caller knows of. */
-function areaOfView(text: string, principal: Principal, { sight, tools, catalogue }: AreaParts): string {
-  const here = sight.areas(principal);
-  if (here.some((area) => isAreaNamed(text, area, sight.names))) return resolveArea(text, here, sight.names);
+function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
+  const here = home.areas(principal);
+  if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);
   // Of other hubs only the tools are known.
   const isVisible = catalogue.visibleTo(principal);
   const elsewhere = tools.all().filter((tool) => tool.definition.metadata.area !== undefined && isVisible(tool));
-  return resolveArea(text, [...here, ...elsewhere.map((tool) => tool.definition.metadata.area)], sight.names);
+  return resolveArea(text, [...here, ...elsewhere.map((tool) => tool.definition.metadata.area)], home.names);
 }
 
 /** A tool, and what to call it with. */

@@ -33,8 +33,8 @@ export interface McpParts extends HomeFeatureParts {
   readonly catalogue: ToolCatalogue;
   readonly tools: ToolDirectory;
   readonly registry: ToolRegistry;
-  readonly outlook: Pick<MeshPorts, 'tools'>;
-  readonly sight: VisibleHome;
+  readonly mesh: Pick<MeshPorts, 'tools'>;
+  readonly home: VisibleHome;
   readonly readings: ReadingStore;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
@@ -44,42 +44,42 @@ export interface McpParts extends HomeFeatureParts {
 }
 
 /** All that the server can do. */
-export function mcpFeatures(parts: McpParts, notices: McpNotifier): readonly McpFeature[] {
+export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly McpFeature[] {
   const { catalogue } = parts;
   const approvals = new ApprovalElicitation(parts);
-  const asking = new InteractiveCalls(parts);
-  const run = pipelineRunner({ pipeline: parts.pipeline, approvals, asking, longCalls: new LongCalls(parts) });
+  const interactive = new InteractiveCalls(parts);
+  const run = pipelineRunner({ pipeline: parts.pipeline, approvals, interactive, longCalls: new LongCalls(parts) });
   const find = (principal: Principal, text: string, limit: number): HomeSearchResult => catalogue.find(principal, { text, limit });
   return [
     toolFeature(
       {
         registry: parts.registry,
-        outlook: parts.outlook,
+        mesh: parts.mesh,
         tools: parts.tools,
         validator: parts.validator,
         authorizer: parts.authorizer,
         catalogue: parts.catalogue,
         reads: parts.reads,
-        sight: parts.sight,
+        home: parts.home,
         readings: parts.readings,
         clock: parts.clock,
         run,
         find,
       },
-      notices,
+      notifier,
     ),
-    loggingFeature(asking),
+    loggingFeature(interactive),
     ...homeFeatures(
       {
-        sight: parts.sight,
+        home: parts.home,
         readings: parts.readings,
         directory: parts.directory,
         catalogue: parts.catalogue,
         events: parts.events,
         clock: parts.clock,
-        asking,
+        interactive,
       },
-      notices,
+      notifier,
     ),
     taskFeature(parts),
   ];
@@ -87,7 +87,7 @@ export function mcpFeatures(parts: McpParts, notices: McpNotifier): readonly Mcp
 
 /** Whom the features beside the tools work with. */
 interface HomeFeatureParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly readings: ReadingStore;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly catalogue: ToolCatalogue;
@@ -96,28 +96,28 @@ interface HomeFeatureParts {
 }
 
 interface InteractiveParts {
-  readonly asking: InteractiveCalls;
+  readonly interactive: InteractiveCalls;
 }
 
 /** Resources, prompts and completion, of the home and of plug-ins. */
-export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notices: McpNotifier): readonly McpFeature[] {
-  const home = new HomeResources(parts);
-  const resources = [home, new PluginResources(parts)];
-  const prompts = [new HomePrompts({ sight: parts.sight, resources: home }), new PluginPrompts(parts)];
+export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifier: McpNotifier): readonly McpFeature[] {
+  const homeResources = new HomeResources(parts);
+  const resources = [homeResources, new PluginResources(parts)];
+  const prompts = [new HomePrompts({ home: parts.home, resources: homeResources }), new PluginPrompts(parts)];
   return [
     resourceFeature({
       sources: resources,
-      notices: new ResourceChanges({ events: parts.events, directory: parts.directory, sight: parts.sight, clock: parts.clock, notices }),
+      notifier: new ResourceChanges({ events: parts.events, directory: parts.directory, home: parts.home, clock: parts.clock, notifier }),
     }),
-    promptFeature({ asking: parts.asking, sources: prompts }),
+    promptFeature({ interactive: parts.interactive, sources: prompts }),
     completionFeature({ prompts, resources }),
   ];
 }
 
 /** Tools tell clients what they do (`notifications/message`); what waits for answers of clients ends with the server. */
-function loggingFeature(asking: InteractiveCalls): McpFeature {
+function loggingFeature(interactive: InteractiveCalls): McpFeature {
   // The SDK itself keeps the level that a session wants to hear (`logging/setLevel`), and each request of 2026-07-28 names its own.
-  return { capabilities: { logging: {} }, methods: {}, close: () => asking[Symbol.dispose]() };
+  return { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() };
 }
 
 /** As many as one answer may hold (MCP, completion). */

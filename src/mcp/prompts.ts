@@ -12,11 +12,11 @@ import type { HomeResources } from './resources/home-resources.ts';
 
 interface PromptFeatureParts {
   readonly sources: readonly PromptSource[];
-  readonly asking: InteractiveCalls;
+  readonly interactive: InteractiveCalls;
 }
 
 /** `prompts/list` and `prompts/get`. */
-export function promptFeature({ sources, asking }: PromptFeatureParts): McpFeature {
+export function promptFeature({ sources, interactive }: PromptFeatureParts): McpFeature {
   return {
     capabilities: { prompts: {} },
     methods: {
@@ -24,7 +24,7 @@ export function promptFeature({ sources, asking }: PromptFeatureParts): McpFeatu
       'prompts/get': (params, caller) => {
         const { name, arguments: given } = params;
         const subject = { name: 'prompts/get', params: { name: name ?? null, given: given ?? null } };
-        return asking.answer(subject, caller, (asked) => promptOf(sources, params, asked));
+        return interactive.answer(subject, caller, (asked) => promptOf(sources, params, asked));
       },
     },
   };
@@ -100,17 +100,17 @@ export interface PromptSource {
 const TIMES = ['24h', '7d', '30d'];
 
 interface HomePromptParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly resources: Pick<HomeResources, 'areas' | 'devices'>;
 }
 
 /** The chores of the home as prompts. */
 export class HomePrompts implements PromptSource {
-  readonly #sight: VisibleHome;
+  readonly #home: VisibleHome;
   readonly #resources: HomePromptParts['resources'];
 
-  constructor({ sight, resources }: HomePromptParts) {
-    this.#sight = sight;
+  constructor({ home, resources }: HomePromptParts) {
+    this.#home = home;
     this.#resources = resources;
   }
 
@@ -134,7 +134,7 @@ export class HomePrompts implements PromptSource {
 
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined {
     const kind = CHORES.find((known) => known.name === name)?.arguments.find((known) => known.name === argument)?.of;
-    const { names } = this.#sight;
+    const { names } = this.#home;
     if (kind === 'area') return this.#resources.areas(caller).flatMap((area) => [area, ...names.areaNames(area).aliases]);
     if (kind === 'device') return this.#resources.devices(caller).flatMap(({ id, name }) => [name, id, ...names.deviceAliases(id)]);
     if (kind === 'time') return TIMES;
@@ -144,8 +144,8 @@ export class HomePrompts implements PromptSource {
   /** Quoted, so that no name can be taken for an instruction of ours. Areas and devices have to be there. */
   #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
     if (text === '') return '';
-    if (kind === 'device') return JSON.stringify(this.#sight.device(caller.principal, text).id);
-    if (kind === 'area') return JSON.stringify(resolveArea(text, this.#resources.areas(caller), this.#sight.names));
+    if (kind === 'device') return JSON.stringify(this.#home.device(caller.principal, text).id);
+    if (kind === 'area') return JSON.stringify(resolveArea(text, this.#resources.areas(caller), this.#home.names));
     return JSON.stringify(text.slice(0, 200));
   }
 }
@@ -268,7 +268,7 @@ const CHORES: readonly Chore[] = [
     description: 'Why does it not work: reachability, age of its values, battery, recent failures, and what to try next',
     arguments: [{ name: 'device', description: 'Id or name of the device', required: true, of: 'device' }],
     text: ({ device }) =>
-      `Check the device ${device}: does it answer, how old are its values, how is its battery, what failed lately? Try nothing that changes its state without asking me. ` +
+      `Check the device ${device}: does it answer, how old are its values, how is its battery, what failed lately? Try nothing that changes its state without interactive me. ` +
       `Say in plain words what is wrong and what I can do, in order. ${HOW}`,
   },
 ];

@@ -29,7 +29,7 @@ class MemorySink {
 
 /** A listener that may hear everything, for ever. */
 function wish(extra: Partial<EventSubscription> = {}): EventSubscription {
-  return { types: [], account: 'owner:owner', mayHear: () => true, isStillValid: () => true, ...extra };
+  return { types: [], account: 'owner:owner', mayReceive: () => true, isStillValid: () => true, ...extra };
 }
 
 function makeFeed(options = {}) {
@@ -124,16 +124,16 @@ describe('the event feed', () => {
 
   test('what is not for a listener is told neither now nor when it comes back', () => {
     const { bus, feed } = makeFeed();
-    const mayHear = ({ subject }: { subject: string }) => subject === 'lamp';
+    const mayReceive = ({ subject }: { subject: string }) => subject === 'lamp';
     const first = new MemorySink();
-    const leave = feed.subscribe(first, wish({ mayHear }));
+    const leave = feed.subscribe(first, wish({ mayReceive }));
     bus.emit('device.added', 'lamp');
     bus.emit('device.added', 'door');
     leave();
     bus.emit('device.removed', 'door');
     bus.emit('device.removed', 'lamp');
     const again = new MemorySink();
-    feed.subscribe(again, wish({ mayHear, lastEventId: first.events[0]?.id ?? '' }));
+    feed.subscribe(again, wish({ mayReceive, lastEventId: first.events[0]?.id ?? '' }));
     expect([first.subjects, again.subjects]).toEqual([['lamp'], ['lamp']]);
     expect(again.chunks.join('')).not.toContain('door');
   });
@@ -146,7 +146,7 @@ describe('the event feed', () => {
     bus.emit('device.added', 'lamp');
     const answers = [all.events[0]?.id ?? '', 'invented'].map((lastEventId) => {
       const sink = new MemorySink();
-      feed.subscribe(sink, wish({ lastEventId, mayHear: ({ subject }) => subject === 'lamp' }));
+      feed.subscribe(sink, wish({ lastEventId, mayReceive: ({ subject }) => subject === 'lamp' }));
       return sink.chunks.join('').replace(lastEventId, 'ID');
     });
     expect(answers[0]).toBe(answers[1]);

@@ -21,17 +21,17 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
     authenticate: async ({ bearer = '' }) => ({ principal: principalOf(bearer) }),
     isStillValid: () => true,
   };
-  const sight = new VisibleHome({
+  const home = new VisibleHome({
     directory: new MemoryDirectory(),
     readings: new MemoryReadings(),
     authorizer,
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });
-  const audience = new EventVisibility({ authorizer, registry, jobs, sight });
+  const visibility = new EventVisibility({ authorizer, registry, jobs, home });
   const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
-  const routes = eventRoutes({ feed, remote, mesh, audience, authenticator });
+  const routes = eventRoutes({ feed, remote, mesh, visibility, authenticator });
   const app = createHttpApp(routes, {
     authenticator,
     clock,

@@ -11,18 +11,18 @@ import { MemoryDirectory, MemoryReadings } from './http-fixture.ts';
 function makeAudience() {
   const { registry, jobs, collaborators } = makeRoom();
   const { authorizer } = collaborators;
-  const sight = new VisibleHome({
+  const home = new VisibleHome({
     directory: new MemoryDirectory(),
     readings: new MemoryReadings(),
     authorizer,
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });
-  const audience = new EventVisibility({ authorizer, registry, jobs, sight });
-  audience.start();
+  const visibility = new EventVisibility({ authorizer, registry, jobs, home });
+  visibility.start();
   const lampTool = makeTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });
   registry.register(lampTool);
-  return { audience, registry, jobs, lampTool };
+  return { visibility, registry, jobs, lampTool };
 }
 
 function event(type: string, subject = 'lamp', data: JsonObject = {}): HubEvent {
@@ -35,69 +35,72 @@ function named(id: string, ...permissions: string[]): Principal {
 
 describe('who hears which event', () => {
   test('without any grant, and with one for something else, an agent hears nothing of others', () => {
-    const { audience, lampTool, jobs } = makeAudience();
+    const { visibility, lampTool, jobs } = makeAudience();
     const job = jobs.create(owner, lampTool).view.job_id;
     const subjects = ['lamp', 'lamp/temperature', lampTool.id, job, 'other-agent', 'rules.yaml'];
     for (const listener of [agent(), agent('device:control:other', 'sensor:read:other/temperature', '@type/light')]) {
       for (const type of EVENT_TYPES) {
-        const heard = subjects.filter((subject) => audience.mayHear(event(type, subject, { agent_id: 'other-agent' }), listener));
+        const heard = subjects.filter((subject) => visibility.mayReceive(event(type, subject, { agent_id: 'other-agent' }), listener));
         expect([type, heard]).toEqual([type, []]);
       }
     }
   });
 
   test('a type that has no rule is heard by nobody, not even the owner', () => {
-    const { audience } = makeAudience();
+    const { visibility } = makeAudience();
     for (const type of ['agi.tool.secret', 'constructor', '__proto__', 'toString'])
-      expect(audience.mayHear(event(type), owner)).toBe(false);
+      expect(visibility.mayReceive(event(type), owner)).toBe(false);
   });
 
   test('the owner hears every type', () => {
-    const { audience, lampTool, jobs } = makeAudience();
+    const { visibility, lampTool, jobs } = makeAudience();
     const job = jobs.create(agent(), lampTool).view.job_id;
     for (const type of EVENT_TYPES) {
       const subject = type.startsWith('agi.') ? lampTool.id : type === 'job.changed' ? job : 'lamp';
-      expect([type, audience.mayHear(event(type, subject, { agent_id: 'x' }), owner)]).toEqual([type, true]);
+      expect([type, visibility.mayReceive(event(type, subject, { agent_id: 'x' }), owner)]).toEqual([type, true]);
     }
   });
 
   test.each(['agi.tool.invoked', 'agi.tool.result', 'agi.tool.failed'])('%s is for who called and for admin:audit', (type) => {
-    const { audience, lampTool } = makeAudience();
+    const { visibility, lampTool } = makeAudience();
     const call = event(type, lampTool.id, { agent_id: 'agent-1' });
-    expect(audience.mayHear(call, agent())).toBe(true);
-    expect(audience.mayHear(call, named('agent-2', 'device:control:lamp'))).toBe(false);
-    expect(audience.mayHear(call, named('agent-1/child'))).toBe(false);
-    expect(audience.mayHear(call, named('agent-2', 'admin:audit'))).toBe(true);
-    expect(audience.mayHear(event(type, lampTool.id, { agent_id: 'owner' }), named('owner'))).toBe(false);
-    expect(audience.mayHear(call, named('a', 'admin:hub'))).toBe(false);
-    expect(audience.mayHear(event(type, lampTool.id, { agent_id: 'x', notify_admins: true }), named('a', 'admin:hub'))).toBe(true);
+    expect(visibility.mayReceive(call, agent())).toBe(true);
+    expect(visibility.mayReceive(call, named('agent-2', 'device:control:lamp'))).toBe(false);
+    expect(visibility.mayReceive(call, named('agent-1/child'))).toBe(false);
+    expect(visibility.mayReceive(call, named('agent-2', 'admin:audit'))).toBe(true);
+    expect(visibility.mayReceive(event(type, lampTool.id, { agent_id: 'owner' }), named('owner'))).toBe(false);
+    expect(visibility.mayReceive(call, named('a', 'admin:hub'))).toBe(false);
+    expect(visibility.mayReceive(event(type, lampTool.id, { agent_id: 'x', notify_admins: true }), named('a', 'admin:hub'))).toBe(true);
   });
 
   test('tools come and go for those who could call them, also when they are gone already', () => {
-    const { audience, registry, lampTool } = makeAudience();
+    const { visibility, registry, lampTool } = makeAudience();
     const [near, far] = [agent('device:control:lamp'), agent('device:control:door')];
-    expect([near, far].map((listener) => audience.mayHear(event('agi.tool.discovered', lampTool.id), listener))).toEqual([true, false]);
+    expect([near, far].map((listener) => visibility.mayReceive(event('agi.tool.discovered', lampTool.id), listener))).toEqual([
+      true,
+      false,
+    ]);
     registry.unregister(lampTool.id);
-    expect([near, far].map((listener) => audience.mayHear(event('agi.tool.removed', lampTool.id), listener))).toEqual([true, false]);
-    expect(audience.mayHear(event('agi.tool.removed', 'core:never@1.0.0'), near)).toBe(false);
+    expect([near, far].map((listener) => visibility.mayReceive(event('agi.tool.removed', lampTool.id), listener))).toEqual([true, false]);
+    expect(visibility.mayReceive(event('agi.tool.removed', 'core:never@1.0.0'), near)).toBe(false);
   });
 
   test('devices are for those who may see them, readings for those who may read them', () => {
-    const { audience } = makeAudience();
+    const { visibility } = makeAudience();
     const types = ['device.added', 'device.removed', 'device.changed', 'device.reachability', 'device.event'];
     for (const type of types) {
-      expect(audience.mayHear(event(type), agent('device:read:lamp'))).toBe(true);
-      expect(audience.mayHear(event(type), agent('sensor:read:lamp/temperature'))).toBe(false);
+      expect(visibility.mayReceive(event(type), agent('device:read:lamp'))).toBe(true);
+      expect(visibility.mayReceive(event(type), agent('sensor:read:lamp/temperature'))).toBe(false);
     }
-    expect(audience.mayHear(event('sensor.reading', 'lamp/temperature'), agent('sensor:read:lamp/*'))).toBe(true);
-    expect(audience.mayHear(event('sensor.reading', 'lamp/temperature'), agent('device:control:lamp'))).toBe(false);
+    expect(visibility.mayReceive(event('sensor.reading', 'lamp/temperature'), agent('sensor:read:lamp/*'))).toBe(true);
+    expect(visibility.mayReceive(event('sensor.reading', 'lamp/temperature'), agent('device:control:lamp'))).toBe(false);
   });
 
   test('jobs are for who started them', () => {
-    const { audience, jobs, lampTool } = makeAudience();
+    const { visibility, jobs, lampTool } = makeAudience();
     const job = jobs.create(agent(), lampTool).view.job_id;
-    expect(audience.mayHear(event('job.changed', job), agent())).toBe(true);
-    expect(audience.mayHear(event('job.changed', job), named('agent-2', '*', 'admin:*'))).toBe(false);
+    expect(visibility.mayReceive(event('job.changed', job), agent())).toBe(true);
+    expect(visibility.mayReceive(event('job.changed', job), named('agent-2', '*', 'admin:*'))).toBe(false);
   });
 
   test.each([
@@ -106,9 +109,9 @@ describe('who hears which event', () => {
     ['token.issued', 'admin:token'],
     ['token.revoked', 'admin:token'],
   ])('%s is for whom it concerns and for %s', (type, permission) => {
-    const { audience } = makeAudience();
+    const { visibility } = makeAudience();
     const about = event(type, 'x-1', { agent_id: 'agent-1' });
-    expect([agent(), named('a', permission), named('a', '*')].map((listener) => audience.mayHear(about, listener))).toEqual([
+    expect([agent(), named('a', permission), named('a', '*')].map((listener) => visibility.mayReceive(about, listener))).toEqual([
       true,
       true,
       false,
@@ -116,12 +119,12 @@ describe('who hears which event', () => {
   });
 
   test('agents are told of themselves and of those that come from them', () => {
-    const { audience } = makeAudience();
+    const { visibility } = makeAudience();
     const about = event('agent.changed', 'agent-1/child');
     const heard = ['agent-1', 'agent-1/child', 'agent-1/child/own', 'agent-1/chil', 'agent', 'agent-2'].filter((id) =>
-      audience.mayHear(about, named(id)),
+      visibility.mayReceive(about, named(id)),
     );
     expect(heard).toEqual(['agent-1', 'agent-1/child']);
-    expect(audience.mayHear(about, named('a', 'admin:agents'))).toBe(true);
+    expect(visibility.mayReceive(about, named('a', 'admin:agents'))).toBe(true);
   });
 });

@@ -144,7 +144,7 @@ export function makeGateway(
       store: room.store,
       tools: room.tools,
       jobs: jobsHere(room.jobs),
-      outlook,
+      mesh: outlook,
       capabilities,
       pipeline: room.pipeline,
       directory,

@@ -43,20 +43,28 @@ function makeHome() {
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
-  const sight = new VisibleHome({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames(), mesh: NO_OTHERS.view });
+  const home = new VisibleHome({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames(), mesh: NO_OTHERS.view });
   const catalogue = new ToolCatalogue({
     tools: room.tools,
     authorizer: listAuthorizer,
     pipeline: room.pipeline,
     search: new LexicalToolSearch(),
     entities: new LexicalEntitySearch(),
-    sight,
+    home,
   });
   const told: Told[] = [];
   const lists: string[] = [];
   const listeners: ((principal: Principal) => boolean)[] = [];
   const features = homeFeatures(
-    { sight, readings, directory, catalogue, events, clock, asking: new InteractiveCalls({ clock, authenticator: authenticatorOf({}) }) },
+    {
+      home,
+      readings,
+      directory,
+      catalogue,
+      events,
+      clock,
+      interactive: new InteractiveCalls({ clock, authenticator: authenticatorOf({}) }),
+    },
     {
       toolsChanged: () => lists.push('tools'),
       resourcesChanged: (concerns = () => true) => {

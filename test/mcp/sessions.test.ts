@@ -158,7 +158,7 @@ describe('sessions of the handshake era', () => {
     const after = makeGateway({ store: before.store });
     after.directory.devices = devices;
     gateway = after.gateway;
-    // The stream of notices, which the client opens again after a time of its own.
+    // The stream of notifier, which the client opens again after a time of its own.
     const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session, host: HOST, authorization: `Bearer ${TOKEN}` };
     const stream = (await gateway.app.request(`http://${HOST}/mcp`, { headers })).body?.getReader();
     await settled();

@@ -181,14 +181,14 @@ const LISTED = { type: 'array', items: { type: 'object' } };
 
 interface PreviewCollaborators {
   readonly catalogue: ToolCatalogue;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
 }
 
 /**
  * What an agent would be shown, before anybody makes it a token: judged as a call of such an agent would be, and never more than
  * whoever asks is shown.
  */
-export function previewRoutes({ catalogue, sight }: PreviewCollaborators): readonly Route[] {
+export function previewRoutes({ catalogue, home }: PreviewCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -209,7 +209,7 @@ export function previewRoutes({ catalogue, sight }: PreviewCollaborators): reado
       handle({ principal, body }) {
         const agent: Principal = { id: 'preview', kind: 'agent', permissions: grantsOf(body.permissions) };
         const isShown = catalogue.visibleTo(principal);
-        const devices = sight.devices(agent).filter(({ id }) => sight.maySee(principal, id));
+        const devices = home.devices(agent).filter(({ id }) => home.maySee(principal, id));
         const tools = catalogue.all(agent).filter(isShown);
         return json({
           devices: devices.map(({ id, name, area }) => ({ id, name, area: area ?? null })),

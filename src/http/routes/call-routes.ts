@@ -119,7 +119,7 @@ async function streamedCall(
     onDispatch: () => begun.resolve('begun'),
     onChunk: (chunk) => {
       const numbered = { sequence: sequence++, ...chunk };
-      if (stream.hasRoom) stream.write(frame('tool_chunk', numbered));
+      if (stream.canWrite) stream.write(frame('tool_chunk', numbered));
     },
   });
   const first = await Promise.race([begun.promise, ended]);

@@ -20,7 +20,7 @@ import { entityView } from './tool-routes.ts';
 interface DeviceCollaborators {
   readonly directory: DeviceDirectory;
   readonly catalogue: ToolCatalogue;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly entities: EntitySearch;
   readonly homeNames: HomeNames;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route
 }
 
 function deviceListRoute(collaborators: DeviceCollaborators): Route {
-  const { catalogue, sight, clock, entities } = collaborators;
+  const { catalogue, home, clock, entities } = collaborators;
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices',
@@ -48,12 +48,12 @@ function deviceListRoute(collaborators: DeviceCollaborators): Route {
     },
     answers: { 200: { description: 'devices', schema: { $ref: '#/components/schemas/Devices' } } },
     handle(request, query) {
-      const shown = sight
+      const shown = home
         .devices(request.principal)
         .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
-        .filter((device) => sight.isInArea(device.area, query.area));
+        .filter((device) => home.isInArea(device.area, query.area));
       const toolsOf = Map.groupBy(catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
-      const readingsOf = Map.groupBy(sight.readings(request.principal), (reading) => reading.sensor.device);
+      const readingsOf = Map.groupBy(home.readings(request.principal), (reading) => reading.sensor.device);
       const view = (device: Device) => ({
         ...deviceView(device, viewContext(collaborators, request.principal)),
         tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
@@ -61,7 +61,7 @@ function deviceListRoute(collaborators: DeviceCollaborators): Route {
       });
       if (query.q === undefined) return json({ devices: shown.map(view) });
       const byId = new Map(shown.map((device) => [device.id as string, device]));
-      const sensors = sight.readings(request.principal).map(({ sensor }) => sensor);
+      const sensors = home.readings(request.principal).map(({ sensor }) => sensor);
       const inList = sensors.filter(({ device }) => byId.has(device));
       const limit = query.limit ?? DEFAULT_MATCHES;
       const ranked = entities.search({ text: query.q, limit: 2 * shown.length + inList.length + 1 }, { devices: shown, sensors: inList });
@@ -81,7 +81,7 @@ function deviceListRoute(collaborators: DeviceCollaborators): Route {
 }
 
 function deviceRoute(collaborators: DeviceCollaborators): Route {
-  const { directory, catalogue, sight, clock } = collaborators;
+  const { directory, catalogue, home, clock } = collaborators;
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices/:id',
@@ -89,10 +89,10 @@ function deviceRoute(collaborators: DeviceCollaborators): Route {
     query: { describe: field.flag('add `description`: every cluster with its schemas') },
     answers: { 200: { description: 'device', schema: { $ref: '#/components/schemas/DeviceInFull' } } },
     handle(request, query) {
-      const device = sight.device(request.principal, request.path.id ?? '');
+      const device = home.device(request.principal, request.path.id ?? '');
       const description = directory.describe(device.id);
       const tools = catalogue.all(request.principal, { device: device.id });
-      const own = sight.readings(request.principal).filter(({ sensor }) => sensor.device === device.id);
+      const own = home.readings(request.principal).filter(({ sensor }) => sensor.device === device.id);
       return json({
         ...deviceView(device, viewContext(collaborators, request.principal)),
         endpoints: (description?.endpoints ?? []).map(endpointView),
@@ -104,12 +104,12 @@ function deviceRoute(collaborators: DeviceCollaborators): Route {
   });
 }
 
-function viewContext({ sight, clock, homeNames: names }: DeviceCollaborators, principal: Principal) {
-  return { nowMs: clock.now(), names, maySee: (device: DeviceId) => sight.maySee(principal, device) };
+function viewContext({ home, clock, homeNames: names }: DeviceCollaborators, principal: Principal) {
+  return { nowMs: clock.now(), names, maySee: (device: DeviceId) => home.maySee(principal, device) };
 }
 
 /** Areas with their floors and other names, and the devices there. */
-export function areaRoutes({ sight }: { readonly sight: VisibleHome }): readonly Route[] {
+export function areaRoutes({ home }: { readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -118,11 +118,11 @@ export function areaRoutes({ sight }: { readonly sight: VisibleHome }): readonly
       summary: 'Every area that the caller knows a device or sensor of, with its floor, other names and devices',
       answers: { 200: { description: 'areas', schema: { $ref: '#/components/schemas/Areas' } } },
       handle({ principal }) {
-        const devicesIn = Map.groupBy(sight.devices(principal), ({ area }) => area !== undefined && areaKey(area));
-        const areas = sight.areas(principal).toSorted(compareText);
+        const devicesIn = Map.groupBy(home.devices(principal), ({ area }) => area !== undefined && areaKey(area));
+        const areas = home.areas(principal).toSorted(compareText);
         return json({
           areas: areas.map((area) => {
-            const { floor = null, aliases } = sight.names.areaNames(area);
+            const { floor = null, aliases } = home.names.areaNames(area);
             return { area, floor, aliases, devices: (devicesIn.get(areaKey(area)) ?? []).map(({ id }) => id) };
           }),
         });

@@ -22,12 +22,12 @@ interface EventRouteCollaborators {
   readonly feed: EventFeed;
   readonly remote: RemoteEventStreams;
   readonly mesh: Pick<MeshView, 'peers'>;
-  readonly audience: Pick<EventVisibility, 'mayHear'>;
+  readonly visibility: Pick<EventVisibility, 'mayReceive'>;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
 }
 
 /** The stream of those of the hub's events that are for the caller. */
-export function eventRoutes({ feed, remote, mesh, audience, authenticator }: EventRouteCollaborators): readonly Route[] {
+export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: EventRouteCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -65,7 +65,7 @@ export function eventRoutes({ feed, remote, mesh, audience, authenticator }: Eve
           types,
           account,
           ...(lastEventId !== undefined && { lastEventId }),
-          mayHear: (event) => audience.mayHear(event, principal),
+          mayReceive: (event) => visibility.mayReceive(event, principal),
           isStillValid,
         };
         return streamAnswer((sink) => feed.subscribe(sink, subscription));
@@ -80,7 +80,7 @@ function streamAnswer(subscribe: (sink: EventSink) => () => void): Answer {
   unsubscribe = subscribe({
     write(chunk) {
       stream.write(chunk);
-      return stream.hasRoom;
+      return stream.canWrite;
     },
     close: () => stream.close(),
   });

@@ -13,7 +13,7 @@ import { readingView, timeText } from './device-view.ts';
 
 interface SensorCollaborators {
   readonly readings: ReadingStore;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly clock: Clock;
 }
 
@@ -22,7 +22,7 @@ export function sensorRoutes(collaborators: SensorCollaborators): readonly Route
   return [listRoute(collaborators), historyRoute(collaborators)];
 }
 
-function listRoute({ sight, clock }: SensorCollaborators): Route {
+function listRoute({ home, clock }: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/v1/sensors',
@@ -34,12 +34,12 @@ function listRoute({ sight, clock }: SensorCollaborators): Route {
     },
     answers: { 200: { description: 'sensors', schema: { $ref: '#/components/schemas/Readings' } } },
     handle({ principal }, { device, kind, area }) {
-      const of = device === undefined ? undefined : deviceWith(sight, principal, device);
-      const shown = sight
+      const of = device === undefined ? undefined : deviceWith(home, principal, device);
+      const shown = home
         .readings(principal)
         .filter(
           ({ sensor }) =>
-            (of === undefined || sensor.device === of) && equalsIgnoringCase(sensor.kind, kind) && sight.isInArea(sensor.area, area),
+            (of === undefined || sensor.device === of) && equalsIgnoringCase(sensor.kind, kind) && home.isInArea(sensor.area, area),
         );
       return json({ sensors: shown.map((reading) => readingView(reading, clock.now())) });
     },
@@ -59,9 +59,9 @@ function historyRoute(collaborators: SensorCollaborators): Route {
 }
 
 /** What has sensors of its own needs to be no device of the home. */
-function deviceWith(sight: VisibleHome, principal: Principal, text: string): string {
-  const hasSensors = sight.readings(principal).some(({ sensor }) => sensor.device === text);
-  return hasSensors ? text : sight.device(principal, text).id;
+function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
+  const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
+  return hasSensors ? text : home.device(principal, text).id;
 }
 
 function equalsIgnoringCase(value: string | undefined, wanted: string | undefined): boolean {
@@ -81,7 +81,7 @@ export const HISTORY_QUERY = {
 
 interface HistoryCollaborators {
   readonly readings: ReadingStore;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly clock: Clock;
 }
 
@@ -92,13 +92,13 @@ interface HistoryRequest {
 }
 
 /** The history of a sensor, oldest point first. SENSOR_NOT_FOUND also for one that the caller may not read; VALIDATION_ERROR. */
-export function historyView({ readings, sight, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
+export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
-  if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
+  if (!home.mayRead(principal, id)) throw sensorNotFound(id, home.readings(principal));
   const history = historyQuery(id, query, clock.now());
   const points = pointsOf(readings, history);
   const current = readings.current(id);
-  if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
+  if (!current && points.length === 0) throw sensorNotFound(id, home.readings(principal));
   return {
     sensor: current ? readingView(current, clock.now()) : { id },
     since: timeText(history.startMs),

@@ -70,13 +70,13 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 
 interface TlsCollaborators {
   /** Absent where the door speaks plain HTTP on a loopback address. */
-  readonly keeper: Pick<CertificateManager, 'facts'> | undefined;
+  readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
   /** Where clients reach the hub. */
   url(): string;
 }
 
 /** What clients have to trust, and how people compare it. */
-export function tlsRoutes({ keeper, url }: TlsCollaborators): readonly Route[] {
+export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -85,11 +85,11 @@ export function tlsRoutes({ keeper, url }: TlsCollaborators): readonly Route[] {
       access: 'public',
       answers: { 200: { description: 'certificate in PEM', media: 'application/x-x509-ca-cert' } },
       handle() {
-        const authority = keeper?.facts().authority;
+        const authority = certificates?.facts().authority;
         if (authority) return { status: 200, headers: CERTIFICATE_HEADERS, body: authority.pem };
         throw new AtmoError(
           'NOT_FOUND',
-          keeper
+          certificates
             ? 'The owner brought a certificate: whoever issued it is to be trusted'
             : 'The hub speaks plain HTTP to its own machine alone: there is no authority',
         );
@@ -102,7 +102,7 @@ export function tlsRoutes({ keeper, url }: TlsCollaborators): readonly Route[] {
       answers: {
         200: { description: '`enabled`, `url`, and with TLS `source`, `fingerprint_sha256`, `names` and when the certificates end' },
       },
-      handle: () => json(keeper ? certificateView(keeper.facts(), url()) : { enabled: false, url: url() }),
+      handle: () => json(certificates ? certificateView(certificates.facts(), url()) : { enabled: false, url: url() }),
     }),
   ];
 }

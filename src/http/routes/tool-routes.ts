@@ -75,7 +75,7 @@ type ListQuery = QueryOf<typeof LIST_QUERY>;
 /** What lists of tools are made from. */
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
 }
 
 /** The registry: list, search and describe. */
@@ -93,9 +93,9 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
         const format = formatOf(query);
         if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
         const isReadyOnly = format !== undefined && query.unavailable !== true;
-        const isMeantOnly = format !== undefined;
+        const isDefaultVersionOnly = format !== undefined;
         const own = listFilter(collaborators, request, query);
-        const filter = { ...own, isReadyOnly, isMeantOnly, limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const filter = { ...own, isReadyOnly, isDefaultVersionOnly, limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
           tools: page.tools.map((tool) => formattedTool(catalogue, tool, format)),
@@ -117,11 +117,11 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
 }
 
 /** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
-function listFilter({ sight }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
+function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
   const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
-    ...(device !== undefined && { device: sight.deviceId(principal, device) }),
-    ...(area !== undefined && { isInArea: (own: string) => sight.isInArea(own, area) }),
+    ...(device !== undefined && { device: home.deviceId(principal, device) }),
+    ...(area !== undefined && { isInArea: (own: string) => home.isInArea(own, area) }),
     ...(capability !== undefined && { capability }),
     ...(category !== undefined && { category }),
     ...(createdBy !== undefined && { createdBy }),
@@ -326,12 +326,12 @@ export function registrationRoutes(pipeline: Pick<CallPort, 'call'>): readonly R
 
 interface CapabilityCollaborators {
   readonly capabilities: CapabilityCatalogue;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly catalogue: ToolCatalogue;
 }
 
 /** What this hub has, apart from what it can do. */
-export function capabilityRoutes({ capabilities, sight, catalogue }: CapabilityCollaborators): readonly Route[] {
+export function capabilityRoutes({ capabilities, home, catalogue }: CapabilityCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -339,7 +339,7 @@ export function capabilityRoutes({ capabilities, sight, catalogue }: CapabilityC
       isDocument: true,
       summary: 'What this hub has, with the tools that need it and the devices that come with it, as far as the caller may see them',
       answers: { 200: { description: 'capabilities', schema: { $ref: '#/components/schemas/Capabilities' } } },
-      handle: ({ principal }) => json({ capabilities: capabilities.list(sight.directory(principal), catalogue.visibleTo(principal)) }),
+      handle: ({ principal }) => json({ capabilities: capabilities.list(home.directory(principal), catalogue.visibleTo(principal)) }),
     }),
   ];
 }

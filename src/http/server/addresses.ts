@@ -3,13 +3,13 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 const HOST_HEADER = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const DEFAULT_PORT = { http: '80', https: '443' } as const;
 
-/** What a request says of where it goes and where it comes from. */
+/** The Host and Origin headers of a request. */
 interface Addressing {
   readonly host: string | undefined;
   readonly origin: string | undefined;
 }
 
-/** How the request came in, and which names are the hub's own there. */
+/** The listener that received the request, and the hub's names there. */
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;
@@ -18,12 +18,12 @@ export interface ListenerAddress {
 }
 
 /**
- * Why a request's addressing is refused, or undefined when it is fine. The Host check stops DNS rebinding, the Origin
+ * Returns why the Host or Origin header is refused; undefined when both are valid. The Host check stops DNS rebinding, the Origin
  * check stops pages of other sites; both hold on every route.
  */
-export function refuseAddressing({ host, origin }: Addressing, entrance: ListenerAddress): string | undefined {
-  const { scheme, port } = entrance;
-  if (host === undefined || !isOwnHost(host, entrance)) {
+export function refuseAddressing({ host, origin }: Addressing, listener: ListenerAddress): string | undefined {
+  const { scheme, port } = listener;
+  if (host === undefined || !isOwnHost(host, listener)) {
     const whose = scheme === 'http' ? 'a loopback name or address' : "a name or address of the hub's certificate";
     return `The Host header has to be ${whose} with port ${port}, such as 127.0.0.1:${port}; other names are set by http.tls.names`;
   }
@@ -33,7 +33,7 @@ export function refuseAddressing({ host, origin }: Addressing, entrance: Listene
   return undefined;
 }
 
-/** Why a target that is a whole URL is refused (RFC 9112 §3.2.2): it has to name the host that the Host header names. */
+/** Returns why an absolute request target is refused (RFC 9112 §3.2.2): its host has to equal the Host header. */
 export function refuseAbsolute(target: string | undefined, host: string | undefined): string | undefined {
   if (target === undefined || target.startsWith('/')) return undefined;
   const authority = URL.parse(target)?.host;
@@ -49,7 +49,7 @@ function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress)
 }
 
 /**
- * Who counts as one source: an IPv4 address, a /64 of IPv6 (one household or machine has all of it, RFC 4291 §2.5.4),
+ * Returns the key of the source of a connection: an IPv4 address, a /64 of IPv6 (one household or machine has all of it, RFC 4291 §2.5.4),
  * or `local` for this machine.
  */
 export function sourceOf(remoteAddress: string | undefined): string {
@@ -74,7 +74,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** True for `localhost` and for addresses that never leave the machine; no name is looked up. */
+/** Returns true for `localhost` and loopback addresses; other names are not resolved. */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
   const family = isIP(host);

@@ -2,29 +2,29 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AtmoError, ERROR_CODES, type ErrorBody } from '../../core/errors.ts';
 
-/** What a route answers; the door adds the headers that every answer has. */
+/** The response of a route; the server adds the common headers. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 }
 
-/** A JSON answer. `value` may hold undefined members, they are left out. */
+/** Returns a JSON response. Undefined members of `value` are omitted. */
 export function json(value: unknown, status = 200): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
 interface ProblemContext {
   readonly requestId: string;
-  /** Where HTTP has a status of its own, such as 405 and 415, that the error table does not know. */
+  /** For statuses of HTTP, such as 405 and 415, that the error table lacks. */
   readonly status?: number;
-  /** Address of the document that tells how the resource is protected (RFC 9728 §5.1), for who came without a good token. */
+  /** URL of the resource metadata (RFC 9728 §5.1), for callers without a valid token. */
   readonly resourceMetadata?: string;
 }
 
 /**
- * Problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. `error` is what the envelope of a call has
- * under that name, so that a client reads every error in the same place.
+ * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. `error` repeats the member of
+ * the call envelope, so that clients read every error in the same place.
  */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
@@ -46,7 +46,7 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   };
 }
 
-/** Headers that belong to an error whatever the form of its body: the challenge (RFC 6750 §3) and when to come back. */
+/** Returns the headers of an error, independent of its body: the challenge (RFC 6750 §3) or the time to retry. */
 export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
   const challenge = challengeOf(error, status);
   if (challenge !== undefined) return { 'www-authenticate': challenge };
@@ -75,7 +75,7 @@ function challengeOf({ code, details }: ChallengedError, status: number): string
   return `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`;
 }
 
-/** Errors that HTTP itself knows. */
+/** Errors of the HTTP protocol. */
 export const httpErrors = {
   mediaType: (given: string): AtmoError =>
     new AtmoError('VALIDATION_ERROR', `A body has to come as application/json in UTF-8, not as ${JSON.stringify(given)}`, { given }),
@@ -88,22 +88,22 @@ export const httpErrors = {
 /** Longest request target, in characters. */
 export const MAX_TARGET_CHARS = 8_192;
 
-/** How long a refused connection may take to end. */
+/** A refused connection is destroyed after this time. */
 const CUT_AFTER_MS = 2_000;
 
-/** What the parser of HTTP tells when it gives up. */
+/** The error of Node's HTTP parser. */
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Uint8Array;
 }
 
-/** Answers on the bare socket when the parser gave up: too slow (408), too long (414, 431), not HTTP (400). */
+/** Responds on the socket to a request that could not be parsed: too slow (408), too long (414, 431), not HTTP (400). */
 export function refuseUnparsed(error: ParserError, socket: Duplex): void {
   const [status, refusal] = refusalOf(error);
   refuseSocket(socket, status, refusal);
 }
 
-/** Writes a whole answer to a socket and ends it; one whose reader has not taken what came before is cut. */
+/** Writes a complete response to a socket and ends it. Destroys a socket that still has unsent data. */
 export function refuseSocket(socket: Duplex, status: number, error: AtmoError): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
@@ -122,8 +122,8 @@ export function refuseSocket(socket: Duplex, status: number, error: AtmoError): 
 }
 
 /**
- * Reads and drops what still comes, so that the other side gets the answer and its end is seen, and cuts it after a while: nobody
- * else looks after a socket that the parser has given up.
+ * Discards further input, so that the client gets the response and the end of the connection is noticed; destroys the socket
+ * after a timeout, since the HTTP server no longer manages it.
  */
 function drainAndCut(socket: Duplex): void {
   socket.resume();
@@ -145,7 +145,7 @@ function refusalOf({ code, rawPacket }: ParserError): [status: number, error: At
   return [400, new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
 }
 
-/** True when what came last has no end of a line within the longest target: it is the target that is too long. */
+/** Returns true when the last packet has no line end within the longest target: then the target is too long, not the headers. */
 function isFirstLine(packet: Uint8Array | undefined): boolean {
   if (packet === undefined) return false;
   const end = packet.indexOf(0x0a);

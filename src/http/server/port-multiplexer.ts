@@ -5,9 +5,9 @@ import type { ServedCertificate } from '../tls/certificate-source.ts';
 import { isLoopback } from './addresses.ts';
 import { refuseSocket } from './answer.ts';
 
-/** Where connections go on. */
+/** Receives the accepted connections. */
 interface ConnectionHandler {
-  /** Serves HTTP on a socket; `raw` is the one that came in. */
+  /** Serves HTTP on a socket; `raw` is the TCP socket below it. */
   serve(socket: Socket, raw: Socket): void;
 }
 
@@ -16,20 +16,20 @@ const HANDSHAKE = 0x16;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * One port for TLS and, from this machine alone, for plain HTTP: who calls from elsewhere without TLS is told so. What
- * says nothing, or does not finish its handshake within 10 s, is cut.
+ * Serves TLS and, for this machine only, plain HTTP on one port. Plain HTTP from other machines gets a 400 response. A
+ * connection that sends nothing, or does not finish its handshake within 10 s, is closed.
  */
 export class PortMultiplexer {
-  readonly #doors: ConnectionHandler;
+  readonly #handler: ConnectionHandler;
   readonly #waiting = new Set<Socket>();
   #context: SecureContext;
 
-  constructor(doors: ConnectionHandler, certificate: ServedCertificate) {
-    this.#doors = doors;
+  constructor(handler: ConnectionHandler, certificate: ServedCertificate) {
+    this.#handler = handler;
     this.#context = contextOf(certificate);
   }
 
-  /** Connections from now on get this certificate; those that stand go on. */
+  /** Sets the certificate of new connections; open ones continue. */
   setCertificate(certificate: ServedCertificate): void {
     this.#context = contextOf(certificate);
   }
@@ -38,37 +38,37 @@ export class PortMultiplexer {
     this.#waiting.add(socket);
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => socket.destroy());
     socket.once('close', () => this.#waiting.delete(socket));
-    socket.once('readable', () => this.#sort(socket));
+    socket.once('readable', () => this.#detectProtocol(socket));
   }
 
-  /** Cuts those that have not said anything of use yet. */
+  /** Closes the connections that are not served yet. */
   close(): void {
     for (const socket of this.#waiting) socket.destroy();
   }
 
-  #sort(socket: Socket): void {
+  #detectProtocol(socket: Socket): void {
     const bytes: unknown = socket.read();
     if (!(bytes instanceof Uint8Array)) {
       socket.destroy();
       return;
     }
     socket.unshift(bytes);
-    if (bytes[0] === HANDSHAKE) this.#shakeHands(socket);
-    else if (isLoopback(unmappedAddress(socket.remoteAddress))) this.#pass(socket, socket);
+    if (bytes[0] === HANDSHAKE) this.#startTls(socket);
+    else if (isLoopback(unmappedAddress(socket.remoteAddress))) this.#serve(socket, socket);
     else refuseSocket(socket, 400, PLAIN_HTTP_REFUSED);
   }
 
-  #shakeHands(raw: Socket): void {
+  #startTls(raw: Socket): void {
     const socket = new TLSSocket(raw, { isServer: true, secureContext: this.#context });
     socket.on('error', () => raw.destroy());
-    socket.once('secure', () => this.#pass(socket, raw));
+    socket.once('secure', () => this.#serve(socket, raw));
   }
 
-  #pass(socket: Socket, raw: Socket): void {
+  #serve(socket: Socket, raw: Socket): void {
     this.#waiting.delete(raw);
     raw.setTimeout(0);
     raw.removeAllListeners('timeout');
-    this.#doors.serve(socket, raw);
+    this.#handler.serve(socket, raw);
   }
 }
 

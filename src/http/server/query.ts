@@ -1,17 +1,17 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 
-/** One query parameter: how it reads, and the schema that OpenAPI shows. */
+/** One query parameter: its parser and its schema for OpenAPI. */
 export interface QueryField<T> {
   readonly description: string;
   readonly schema: JsonSchema;
-  /** Undefined when `text` is no such value. `nowMs` is for times relative to now. */
+  /** Returns undefined for an invalid value. `nowMs` is the base of relative times. */
   parse(text: string, nowMs: number): T | undefined;
 }
 
-/** The query parameters that a route knows. */
+/** The query parameters of a route. */
 export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
-/** Their parsed values; what the caller left out is absent. */
+/** The parsed query parameters; those that the caller omits are absent. */
 export type QueryOf<Spec extends QuerySpec> = {
   readonly [Name in keyof Spec]?: Spec[Name] extends QueryField<infer T> ? T : never;
 };
@@ -36,7 +36,7 @@ const DAYS_AGO: ReadonlyMap<string, number> = new Map([
   ['yesterday', 1],
 ]);
 
-/** The day begins at midnight of the machine's clock on the wall. */
+/** Returns the local midnight, in the machine's time zone. */
 function startOfDay(nowMs: number, daysAgo: number): number {
   const day = new Date(nowMs);
   day.setHours(0, 0, 0, 0);
@@ -44,7 +44,7 @@ function startOfDay(nowMs: number, daysAgo: number): number {
   return day.getTime();
 }
 
-/** Milliseconds since 1970 from an ISO 8601 time, a duration before now such as `24h`, or a day that begins: `today`, `yesterday`; undefined for other texts. */
+/** Returns milliseconds since 1970 for an ISO 8601 time, a duration before now such as `24h`, or the start of `today` or `yesterday`; undefined for other texts. */
 export function parseTime(text: string, nowMs: number): number | undefined {
   const daysAgo = DAYS_AGO.get(text);
   if (daysAgo !== undefined) return startOfDay(nowMs, daysAgo);

@@ -3,50 +3,50 @@ import { type Principal, principalKey, rootAgentOf } from '../../core/auth/princ
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
-/** What is known of a source that sent tokens. */
+/** The failed tokens of a source. */
 interface SourceRecord {
   failures: number;
   lastFailureMs: number;
   lockedUntilMs: number;
-  /** Digest of the last token that failed: who repeats it learns nothing, and guesses nothing. */
+  /** Digest of the last failed token: a repetition is no new guess and does not count. */
   lastFailed: string;
 }
 
-/** Tells that a source was locked out. */
+/** Is called when a source is locked out. */
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
-/** Wrong tokens that cost nothing: an old one in a script is no attack. */
+/** Wrong tokens before the first lockout: an outdated token in a script is no attack. */
 const FREE_FAILURES = 100;
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
-/** After this long without another one, what was is forgotten. */
+/** After this time without a further failure the record is ignored. */
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/** An agent can make itself any number of narrower tokens: they push out its own, nobody else's. */
+/** An agent can derive any number of narrower tokens: they replace only those of its own account. */
 const MAX_KNOWN_EACH = 16;
 
 /**
  * Locks out sources that guess tokens: after 100 different wrong ones for 30 s, after each further one for twice as long,
- * at most an hour. A token that was right before is let in all the same, so that nobody can lock out those who share an
- * address with him; who guesses gains nothing from that.
+ * at most an hour. A token that was valid before is admitted even then, so that nobody can lock out others who share the
+ * address; this does not help to guess tokens.
  */
 export class TokenGuessLockout {
   readonly #clock: Clock;
   readonly #onLockout: OnLockout;
-  /** The one that failed last is last. */
+  /** Ordered by the time of the last failure. */
   readonly #sources = new Map<string, SourceRecord>();
-  /** Digests of tokens that were right by account, both with the one that was used last at the end. */
+  /** Digests of valid tokens by account; accounts and tokens are ordered by last use. */
   readonly #known = new Map<string, Set<string>>();
-  /** Most requests bring the token of the one before: no digest for these. */
-  #lastRight = '';
+  /** Most requests have the same token as the previous one, which then needs no digest. */
+  #lastValid = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
     this.#clock = clock;
     this.#onLockout = onLockout;
   }
 
-  /** RATE_LIMITED, with `retry_after_ms`, while the source is locked out and the token is not one that was right before. */
+  /** Throws RATE_LIMITED with `retry_after_ms` while the source is locked out, unless the token was valid before. */
   admit(source: string, token: string): void {
     const record = this.#sources.get(source);
     const waitMs = (record?.lockedUntilMs ?? 0) - this.#clock.monotonic();
@@ -56,10 +56,10 @@ export class TokenGuessLockout {
     });
   }
 
-  /** The token was right, and is one of this account: an agent with all that come from it. */
+  /** Records a valid token of an account (an agent with its descendants). */
   succeeded(token: string, account: string): void {
-    if (token === this.#lastRight) return;
-    this.#lastRight = token;
+    if (token === this.#lastValid) return;
+    this.#lastValid = token;
     const digest = digestOf(token);
     const own = this.#known.get(account) ?? new Set();
     own.delete(digest);
@@ -70,7 +70,7 @@ export class TokenGuessLockout {
     dropOldest(this.#known, MAX_KNOWN_ACCOUNTS);
   }
 
-  /** The token was wrong. */
+  /** Records an invalid token. */
   failed(source: string, token: string): void {
     const nowMs = this.#clock.monotonic();
     const lastFailed = digestOf(token);
@@ -94,7 +94,7 @@ export class TokenGuessLockout {
   }
 }
 
-/** Tokens are not kept as they are. */
+/** Tokens are stored only as digests. */
 function digestOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
@@ -105,30 +105,30 @@ function dropOldest(collection: { readonly size: number; keys(): Iterator<string
   if (!oldest.done) collection.delete(oldest.value);
 }
 
-/** What is left of an account's allowance. */
+/** The remaining reads of an account. */
 interface Allowance {
   left: number;
   atMs: number;
 }
 
-/** More than any page or agent needs, and a small part of what a hub can answer. */
+/** More than a page or agent needs, and a small part of a hub's capacity. */
 export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
 
 /**
- * How often an account may read: calls have rate limits of their own, lists and documents have this one, so that an agent
- * that asks in a circle takes the hub from nobody. An agent and all that come from it share it; the owner is free.
+ * Limits how often an account reads lists and documents (calls have separate limits), so that an agent that polls in a loop
+ * does not slow down others. An agent and its descendants share the limit; the owner has none.
  */
 export class ReadRateLimiter {
   readonly #clock: Clock;
-  /** The one that read last is last. */
+  /** Ordered by the time of the last read. */
   readonly #accounts = new Map<string, Allowance>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** RATE_LIMITED with `retry_after_ms` where nothing is left; then nothing is taken. */
+  /** Takes one read. Throws RATE_LIMITED with `retry_after_ms` when none is left. */
   take(principal: Principal): void {
     if (principal.kind === 'owner') return;
     const account = rootAgentOf(principalKey(principal));
@@ -136,15 +136,9 @@ export class ReadRateLimiter {
     const { left, atMs } = this.#accounts.get(account) ?? { left: READ_RATE.burst, atMs: nowMs };
     const now = Math.min(READ_RATE.burst, left + ((nowMs - atMs) / 1000) * READ_RATE.perSecond);
     if (now < 1) throw tooFast(((1 - now) / READ_RATE.perSecond) * 1000);
-    this.#keep(account, { left: now - 1, atMs: nowMs });
-  }
-
-  #keep(account: string, allowance: Allowance): void {
     this.#accounts.delete(account);
-    this.#accounts.set(account, allowance);
-    if (this.#accounts.size <= MAX_READING_ACCOUNTS) return;
-    const [first] = this.#accounts.keys();
-    if (first !== undefined) this.#accounts.delete(first);
+    this.#accounts.set(account, { left: now - 1, atMs: nowMs });
+    dropOldest(this.#accounts, MAX_READING_ACCOUNTS);
   }
 }
 

@@ -4,49 +4,49 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 
-/** Largest request body, in bytes, of routes that say nothing else. */
+/** Default limit of a request body in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Deepest nesting of arrays and objects; what comes after parsing may recurse safely. */
+/** Deepest nesting of arrays and objects, so that later code can recurse safely. */
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
-/** A parsed body: `list` beside an empty `body` where a list came. */
+/** A parsed body; for a list, `list` is set and `body` is empty. */
 export interface JsonBody {
   readonly body: JsonObject;
   readonly list?: readonly Json[];
 }
 
-/** The parsed body, or the answer to send instead. */
+/** The parsed body, or the error response. */
 export type BodyOrRefusal = JsonBody | { readonly refusal: Answer; readonly fault?: BodyFault };
 
-/** What is wrong with a body that came whole. */
+/** The fault of a complete body. */
 export type BodyFault = 'no-json' | 'no-message';
 
 interface BodyOptions {
   readonly requestId: string;
   readonly takes: 'object' | 'object-or-list';
-  /** SHA-256, hex, that the raw bytes have to have. */
+  /** Required SHA-256 of the raw bytes, in hex. */
   readonly contentSha256?: string | undefined;
-  /** Asked before more than `MAX_BODY_BYTES` are read: how many may come. Throws where they may not come now. */
+  /** Returns the limit in bytes; called before more than `MAX_BODY_BYTES` are read. Throws when no large body can be read now. */
   readonly largeBound?: () => number;
 }
 
 /**
- * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not
- * parse (400). Throws TOKEN_INVALID when the bytes are not those that the caller's proof speaks of.
+ * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too large bodies (413) and invalid
+ * JSON (400). Throws TOKEN_INVALID when the bytes do not match the caller's proof of possession.
  */
-export async function readJsonBody(request: Request, wish: BodyOptions): Promise<BodyOrRefusal> {
-  const { requestId, contentSha256 } = wish;
+export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
+  const { requestId, contentSha256 } = options;
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
-  const bound = new BodyBound(wish.largeBound);
+  const bound = new BodyBound(options.largeBound);
   let text: string;
   try {
     const declared = request.headers.get('content-length');
     if (declared !== null) bound.admit(Number(declared));
-    // The adaptor has a short way to the text of a body whose length is known.
+    // The Node adapter reads a body of known length faster as text.
     const isShort = declared !== null && contentSha256 === undefined;
     text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
   } catch (error) {
@@ -56,10 +56,10 @@ export async function readJsonBody(request: Request, wish: BodyOptions): Promise
   }
   if (text === '') return { body: {} };
   if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
-  return parse(text, wish);
+  return parse(text, options);
 }
 
-/** The bound of one body; the larger one is asked for when it is needed. */
+/** The size limit of one body; the higher limit is requested only when it is needed. */
 class BodyBound {
   readonly #largeBound: (() => number) | undefined;
   #maxBytes: number | undefined;
@@ -68,7 +68,7 @@ class BodyBound {
     this.#largeBound = largeBound;
   }
 
-  /** PAYLOAD_TOO_LARGE beyond the bound. */
+  /** Throws PAYLOAD_TOO_LARGE above the limit. */
   admit(bytes: number): void {
     if (bytes <= MAX_BODY_BYTES) return;
     this.#maxBytes ??= this.#largeBound?.() ?? MAX_BODY_BYTES;
@@ -76,7 +76,7 @@ class BodyBound {
   }
 }
 
-/** TOKEN_INVALID unless these bytes are the content that a proof of possession speaks of. */
+/** Throws TOKEN_INVALID unless the bytes have the digest of the proof of possession. */
 export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
   if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
   throw new AtmoError(
@@ -85,7 +85,7 @@ export function requireContent(bytes: Uint8Array, contentSha256: string | undefi
   );
 }
 
-/** A body is counted while it streams, and left when it grows too large. */
+/** Reads a streamed body and cancels it when it exceeds the limit. */
 async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -122,7 +122,7 @@ function parse(text: string, { requestId, takes }: BodyOptions): BodyOrRefusal {
   return invalid('The body has to be a JSON object such as {"name": "value"}');
 }
 
-/** Upper bound of the nesting, from the brackets outside of texts. */
+/** Returns an upper bound of the nesting depth: counts the brackets outside of strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -135,7 +135,7 @@ function depthOf(text: string): number {
   return deepest;
 }
 
-/** Index of the quote that ends the text which begins at `start`. */
+/** Returns the index of the closing quote of the string that begins at `start`. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -149,19 +149,19 @@ function tooLarge(maxBytes: number): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${maxBytes} bytes here`, { max_bytes: maxBytes });
 }
 
-/** The rest of the body is not worth reading. */
+/** Returns an error response that closes the connection, since the rest of the body is not read. */
 function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
   const answer = problem(error, { requestId });
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }
 
-/** Bodies above the common bound that are held in memory at once; of one account it is one. */
+/** Bodies above the default limit that are in memory at once; one for each account. */
 const MAX_AT_ONCE = 2;
-/** What becomes of a body on its way to a tool: bytes, text, values and what is sent on. */
+/** Copies of a body in memory during a call: bytes, text, values and the forwarded message. */
 const COPIES = 4;
 const RETRY_MS = 2_000;
 
-/** Places for the few bodies that are larger than the common bound, so that a crowd of them never fills the memory of a small board. */
+/** Limits the number of bodies above the default limit, so that they never fill the memory of a small board. */
 export class LargeBodySlots {
   readonly #availableMemory: () => number;
   readonly #accounts = new Set<string>();
@@ -170,7 +170,7 @@ export class LargeBodySlots {
     this.#availableMemory = availableMemory;
   }
 
-  /** Takes a place until it is disposed of. RESOURCE_EXCEEDED with `retry_after_ms` while there is none, or too little memory. */
+  /** Takes a slot until it is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` when no slot or too little memory is free. */
   acquire(principal: Principal, bytes: number): Disposable {
     const account = rootAgentOf(principalKey(principal));
     if (this.#accounts.has(account)) throw busy('Your last request with a large body is not answered yet');

@@ -1,25 +1,25 @@
-/** Headers of an answer that is Server-Sent Events (HTML Living Standard §9.2); proxies pass it on as it comes. */
+/** Headers of a Server-Sent Events response (HTML Living Standard §9.2); proxies must not buffer it. */
 export const SSE_HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
-/** The first words of a stream to which clients come back: when. */
+/** First message of a stream: the time in ms after which clients reconnect. */
 export const SSE_RETRY = 'retry: 2000\n\n';
-/** A comment, so that nobody takes a silent stream for a dead one. */
+/** A comment that shows that an idle stream is alive. */
 export const SSE_KEEP_ALIVE = ': still here\n\n';
-/** How long a stream is silent at most. */
+/** Longest time without a message. */
 export const SSE_HEARTBEAT_MS = 15_000;
 
-/** A message with its data in JSON; who comes back names the `id` of the last one. */
+/** Returns a message with JSON data; a client that reconnects sends the `id` of the last one. */
 export function sseMessage(event: string, data: object, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The body of an answer that is written while it is read. */
+/** A response body that is written while the client reads it. */
 export class TextStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** So many bytes may wait for a slow reader; `onCancel` is told when it goes away. */
+  /** At most `maxPendingBytes` wait for a slow reader; `onCancel` is called when it disconnects. */
   constructor(maxPendingBytes: number, onCancel: () => void) {
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -35,17 +35,17 @@ export class TextStream {
     );
   }
 
-  /** False when too much waits, and once the reader has gone. */
-  get hasRoom(): boolean {
+  /** False while too many bytes wait, and once the reader has disconnected. */
+  get canWrite(): boolean {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
-  /** Writes whether there is room or not; nothing once the reader has gone. */
+  /** Writes even above the limit; does nothing once the reader has disconnected. */
   write(text: string): void {
     this.#controller?.enqueue(this.#encoder.encode(text));
   }
 
-  /** What waits is still read. */
+  /** Ends the stream; the reader still gets the waiting bytes. */
   close(): void {
     this.#controller?.close();
     this.#controller = undefined;

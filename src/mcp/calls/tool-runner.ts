@@ -16,14 +16,15 @@ import { errorResult, toolResult } from './tool-result.ts';
 export interface RunnerParts {
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly approvals: ApprovalElicitation;
-  readonly asking: InteractiveCalls;
+  readonly interactive: InteractiveCalls;
   readonly longCalls: LongCalls;
 }
 
 /** Runs tools through the pipeline of every door and waits for the answer, or for a question that has to be answered first. */
 export function pipelineRunner(parts: RunnerParts): ToolRunner {
-  const { asking } = parts;
-  return async (run, caller) => asking.answer({ name: run.tool.id, params: run.params }, caller, (asked) => runOnce(parts, run, asked));
+  const { interactive } = parts;
+  return async (run, caller) =>
+    interactive.answer({ name: run.tool.id, params: run.params }, caller, (asked) => runOnce(parts, run, asked));
 }
 
 async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: ToolRun, caller: McpCaller): Promise<JsonObject> {

@@ -64,7 +64,7 @@ const TEMPLATES: readonly ResourceTemplate[] = [
 
 /** Whom the resources of the home are made from. */
 export interface HomeResourceParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly readings: ReadingStore;
   readonly catalogue: ToolCatalogue;
   readonly clock: Clock;
@@ -94,7 +94,7 @@ export class HomeResources implements ResourceSource {
   }
 
   subscribable(listener: McpListener): (uri: string) => boolean {
-    const { names } = this.#parts.sight;
+    const { names } = this.#parts.home;
     const ofDevices = this.devices(listener).flatMap(({ id }) => deviceUris(id, names));
     const ofAreas = this.areas(listener).flatMap((area) => areaUris(area, names));
     const uris = new Set([...ofDevices, ...ofAreas, ...this.#readings(listener).map(({ sensor }) => sensorUri(sensor.id))]);
@@ -103,7 +103,7 @@ export class HomeResources implements ResourceSource {
 
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined {
     if (!TEMPLATES.some((template) => template.uriTemplate === uriTemplate)) return undefined;
-    const { names } = this.#parts.sight;
+    const { names } = this.#parts.home;
     if (variable === 'area') return this.areas(caller).flatMap((area) => [area, ...names.areaNames(area).aliases]);
     if (variable === 'device') return this.devices(caller).flatMap(({ id }) => [id, ...names.deviceAliases(id)]);
     if (variable === 'sensor') return this.#readings(caller).map(({ sensor }) => sensor.id);
@@ -121,7 +121,7 @@ export class HomeResources implements ResourceSource {
 
   /** The devices that the caller sees in its view, in the order of their ids. */
   devices({ principal, view }: McpListener): readonly Device[] {
-    const devices = this.#parts.sight.devices(principal).filter(({ area }) => isInView(area, view));
+    const devices = this.#parts.home.devices(principal).filter(({ area }) => isInView(area, view));
     return devices.toSorted((a, b) => compareText(a.id, b.id));
   }
 
@@ -134,7 +134,7 @@ export class HomeResources implements ResourceSource {
   }
 
   #area(text: string, caller: McpCaller): object | undefined {
-    const { names } = this.#parts.sight;
+    const { names } = this.#parts.home;
     const areas = this.areas(caller);
     if (!areas.some((area) => isAreaNamed(text, area, names))) return undefined;
     const name = resolveArea(text, areas, names);
@@ -150,15 +150,15 @@ export class HomeResources implements ResourceSource {
   }
 
   #device(text: string, caller: McpCaller): object | undefined {
-    const { catalogue, sight, clock } = this.#parts;
-    const called = withAliases(this.devices(caller), sight.names);
+    const { catalogue, home, clock } = this.#parts;
+    const called = withAliases(this.devices(caller), home.names);
     if (!called.some((known) => isDeviceNamed(text, known))) return undefined;
     const id = resolveDevice(text, called, { canSee: () => true });
-    const device = sight.device(caller.principal, id);
-    const maySee = (other: DeviceId) => sight.maySee(caller.principal, other);
+    const device = home.device(caller.principal, id);
+    const maySee = (other: DeviceId) => home.maySee(caller.principal, other);
     const tools = catalogue.all(caller.principal, { device: id }).map((tool) => catalogue.modelName(tool));
     const readings = this.#readings(caller).filter(({ sensor }) => sensor.device === id);
-    return { ...deviceView(device, { nowMs: clock.now(), maySee, names: sight.names }), readings: this.#views(readings), tools };
+    return { ...deviceView(device, { nowMs: clock.now(), maySee, names: home.names }), readings: this.#views(readings), tools };
   }
 
   #history(sensor: string | undefined, text: string, caller: McpCaller): object | undefined {
@@ -168,7 +168,7 @@ export class HomeResources implements ResourceSource {
   }
 
   #readings({ principal, view }: McpListener): readonly Reading[] {
-    const readings = this.#parts.sight.readings(principal).filter(({ sensor }) => isInView(sensor.area, view));
+    const readings = this.#parts.home.readings(principal).filter(({ sensor }) => isInView(sensor.area, view));
     return readings.toSorted((a, b) => compareText(a.sensor.id, b.sensor.id));
   }
 

@@ -17,14 +17,14 @@ const MAX_URI = 2_048;
 interface ResourceFeatureParts {
   readonly sources: readonly ResourceSource[];
   /** What tells of changes for as long as there are clients. */
-  readonly notices: Pick<ResourceChanges, 'start'> & Disposable;
+  readonly notifier: Pick<ResourceChanges, 'start'> & Disposable;
 }
 
 /** `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
-export function resourceFeature({ sources, notices }: ResourceFeatureParts): McpFeature {
-  notices.start();
+export function resourceFeature({ sources, notifier }: ResourceFeatureParts): McpFeature {
+  notifier.start();
   return {
-    close: () => notices[Symbol.dispose](),
+    close: () => notifier[Symbol.dispose](),
     admitSubscriptions: (uris, listener) => admit(sources, uris, listener),
     capabilities: { resources: { listChanged: true, subscribe: true } },
     methods: {
@@ -106,30 +106,30 @@ type MayRead = (principal: Principal) => boolean;
 interface ResourceChangeCollaborators {
   readonly events: EventBus;
   readonly directory: Pick<DeviceDirectory, 'get'>;
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly clock: Clock;
-  readonly notices: McpNotifier;
+  readonly notifier: McpNotifier;
 }
 
 /** Tells MCP clients what changes in the home: of each resource those that subscribed to it and may read it. */
 export class ResourceChanges implements Disposable {
   readonly #events: EventBus;
   readonly #directory: ResourceChangeCollaborators['directory'];
-  readonly #sight: VisibleHome;
+  readonly #home: VisibleHome;
   readonly #clock: Clock;
-  readonly #notices: McpNotifier;
+  readonly #notifier: McpNotifier;
   readonly #updated = new Map<string, MayRead>();
   /** Devices that came, went or changed; whoever may know of none of them hears nothing. */
   readonly #listed = new Set<string>();
   #stop: (() => void) | undefined;
   #stopTimer: (() => void) | undefined;
 
-  constructor({ events, directory, sight, clock, notices }: ResourceChangeCollaborators) {
+  constructor({ events, directory, home, clock, notifier }: ResourceChangeCollaborators) {
     this.#events = events;
     this.#directory = directory;
-    this.#sight = sight;
+    this.#home = home;
     this.#clock = clock;
-    this.#notices = notices;
+    this.#notifier = notifier;
   }
 
   start(): void {
@@ -150,14 +150,14 @@ export class ResourceChanges implements Disposable {
   }
 
   #ofSensor(sensor: string): void {
-    this.#put(sensorUri(sensor), (principal) => this.#sight.mayRead(principal, sensor));
+    this.#put(sensorUri(sensor), (principal) => this.#home.mayRead(principal, sensor));
     this.#ofDevice(sensor.split('/', 1)[0] ?? '');
   }
 
   #ofDevice(id: string): void {
     const device = this.#directory.get(id as DeviceId);
-    const maySee: MayRead = (principal) => this.#sight.maySee(principal, id as DeviceId);
-    const { names } = this.#sight;
+    const maySee: MayRead = (principal) => this.#home.maySee(principal, id as DeviceId);
+    const { names } = this.#home;
     const ofArea = device?.area === undefined ? [] : areaUris(device.area, names);
     for (const uri of [...deviceUris(id, names), ...ofArea]) this.#put(uri, maySee);
   }
@@ -175,13 +175,13 @@ export class ResourceChanges implements Disposable {
     this.#updated.clear();
     const listed = [...this.#listed];
     this.#listed.clear();
-    if (listed.length > 0) this.#notices.resourcesChanged(({ principal }) => listed.some((id) => this.#concerns(principal, id)));
-    for (const [uri, mayRead] of updated) this.#notices.resourceUpdated(uri, mayRead);
+    if (listed.length > 0) this.#notifier.resourcesChanged(({ principal }) => listed.some((id) => this.#concerns(principal, id)));
+    for (const [uri, mayRead] of updated) this.#notifier.resourceUpdated(uri, mayRead);
   }
 
   /** Of some devices a caller knows their sensors alone. */
   #concerns(principal: Principal, device: string): boolean {
-    if (this.#sight.maySee(principal, device as DeviceId)) return true;
-    return this.#sight.readings(principal).some(({ sensor }) => sensor.device === device);
+    if (this.#home.maySee(principal, device as DeviceId)) return true;
+    return this.#home.readings(principal).some(({ sensor }) => sensor.device === device);
   }
 }

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 
 /** What measurements are read with. */
 export interface MeasurementParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly readings: ReadingStore;
   readonly clock: Clock;
 }
@@ -29,7 +29,7 @@ export function measurementTools(parts: MeasurementParts): readonly HomeTool[] {
   return [readSensorTool(parts), historyTool(parts)];
 }
 
-function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
+function readSensorTool({ home, clock }: MeasurementParts): HomeTool {
   return homeTool(
     {
       name: 'read_sensor',
@@ -42,11 +42,11 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
       },
     },
     ({ sensor, area, kind }, { principal }) => {
-      const all = sight.readings(principal);
-      const named = sensor === undefined ? all : sensorsNamed(sensor, sight, principal);
-      const place = area === undefined ? undefined : sight.area(principal, area);
+      const all = home.readings(principal);
+      const named = sensor === undefined ? all : sensorsNamed(sensor, home, principal);
+      const place = area === undefined ? undefined : home.area(principal, area);
       const found = named.filter(
-        (reading) => sight.isInArea(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kindOf(kind)),
+        (reading) => home.isInArea(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kindOf(kind)),
       );
       if (found.length === 0) throw noneFits(all, kind);
       return successResult({
@@ -57,7 +57,7 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
   );
 }
 
-function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
+function historyTool({ home, readings, clock }: MeasurementParts): HomeTool {
   return homeTool(
     {
       name: 'sensor_history',
@@ -71,7 +71,7 @@ function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
       },
     },
     ({ sensor, since, until }, { principal }) => {
-      const reading = oneSensor(sensor, sight, principal);
+      const reading = oneSensor(sensor, home, principal);
       const found = reading.sensor;
       const nowMs = clock.now();
       const range = timeRange(timeOf('since', since, nowMs), until === undefined ? nowMs : timeOf('until', until, nowMs));
@@ -106,15 +106,15 @@ function timeOf(name: string, text: string, nowMs: number): number {
 }
 
 /** All sensors of a device, by its id, name or alias, or the one that the text names. */
-function sensorsNamed(text: string, sight: VisibleHome, principal: Principal): readonly Reading[] {
-  const owner = deviceNamed(text, sight, principal) ?? text;
-  const ofDevice = sight.readings(principal).filter(({ sensor }) => sensor.device === owner);
-  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, sight, principal)];
+function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
+  const owner = deviceNamed(text, home, principal) ?? text;
+  const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
+  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, home, principal)];
 }
 
 /** Id of the one device that has this id, name or alias. */
-function deviceNamed(text: string, sight: VisibleHome, principal: Principal): string | undefined {
-  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
+function deviceNamed(text: string, home: VisibleHome, principal: Principal): string | undefined {
+  const devices = withAliases(home.devices(principal), home.names).filter((device) => isDeviceNamed(text, device));
   return devices.length === 1 ? devices[0]?.id : undefined;
 }
 
@@ -128,12 +128,12 @@ function kindOf(text: string): string {
 }
 
 /** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
-function oneSensor(text: string, sight: VisibleHome, principal: Principal): Reading {
-  const readings = sight.readings(principal);
-  const id = resolveSensorAt(deviceNamed(text, sight, principal) ?? text, readings, {
+function oneSensor(text: string, home: VisibleHome, principal: Principal): Reading {
+  const readings = home.readings(principal);
+  const id = resolveSensorAt(deviceNamed(text, home, principal) ?? text, readings, {
     caller: { canSee: () => true },
-    names: sight.names,
-    typesOf: (device) => sight.typesOf(device),
+    names: home.names,
+    typesOf: (device) => home.typesOf(device),
   });
   const reading = readings.find(({ sensor }) => sensor.id === id);
   if (reading) return reading;

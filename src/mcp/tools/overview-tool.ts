@@ -13,14 +13,14 @@ import { type HomeTool, homeTool } from './home-tool.ts';
 
 /** What the overview is made of. */
 interface OverviewParts {
-  readonly sight: VisibleHome;
+  readonly home: VisibleHome;
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
   /** Tools of other hubs. */
-  readonly outlook: Pick<MeshPorts, 'tools'>;
+  readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
 /** `home_overview`: where everybody starts. */
-export function overviewTool({ sight, catalogue, outlook }: OverviewParts): HomeTool {
+export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool {
   return homeTool(
     {
       name: 'home_overview',
@@ -30,15 +30,15 @@ export function overviewTool({ sight, catalogue, outlook }: OverviewParts): Home
       parameters: { area: p.string({ description: 'Only this area', maxLength: 64 }).optional() },
     },
     async ({ area }, { principal }) => {
-      const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
+      const visible = { devices: home.devices(principal), readings: home.readings(principal) };
       if (area === undefined) {
-        await outlook.tools.awaitComplete();
-        return successResult({ ...homeOverview(home), ...remoteDeviceHint(outlook.tools.all().filter(catalogue.visibleTo(principal))) });
+        await mesh.tools.awaitComplete();
+        return successResult({ ...homeOverview(visible), ...remoteDeviceHint(mesh.tools.all().filter(catalogue.visibleTo(principal))) });
       }
-      const name = sight.area(principal, area);
-      const devices = home.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
+      const name = home.area(principal, area);
+      const devices = visible.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
       const ids = new Set(devices.map(({ id }) => id));
-      return successResult(areaOverview(name, { devices, readings: home.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
+      return successResult(areaOverview(name, { devices, readings: visible.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
     },
   );
 }

@@ -24,11 +24,11 @@ import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
 export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
   readonly registry: ToolRegistry;
   /** Tools of other hubs. */
-  readonly outlook: Pick<MeshPorts, 'tools'>;
+  readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
 /** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
-export function toolFeature(parts: ToolFeatureParts, notices: McpNotifier): McpFeature {
+export function toolFeature(parts: ToolFeatureParts, notifier: McpNotifier): McpFeature {
   const paced = (tool: HomeTool): HomeTool => ({
     ...tool,
     answer: async (params, caller) => {
@@ -43,8 +43,8 @@ export function toolFeature(parts: ToolFeatureParts, notices: McpNotifier): McpF
   const changes = new ToolChanges({
     registry: parts.registry,
     clock: parts.clock,
-    remote: parts.outlook.tools,
-    notices,
+    remote: parts.mesh.tools,
+    notifier,
     isListed: (tool, view) => (view.kind === 'home' ? isDirect(tool) : isIn(tool, view)),
     visibleTo: (principal) => parts.catalogue.visibleTo(principal),
   });
@@ -230,7 +230,7 @@ interface ChangeCollaborators {
   /** Tools of other hubs. */
   readonly remote: Pick<RemoteTools, 'onChange'>;
   readonly clock: Clock;
-  readonly notices: Pick<McpNotifier, 'toolsChanged'>;
+  readonly notifier: Pick<McpNotifier, 'toolsChanged'>;
   /** Whether a tool is in the list of a listener's view. */
   isListed(tool: RegisteredTool, view: McpListener['view']): boolean;
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
@@ -270,14 +270,14 @@ export class ToolChanges implements Disposable {
   }
 
   #tell(): void {
-    const { notices, isListed, visibleTo } = this.#collaborators;
+    const { notifier, isListed, visibleTo } = this.#collaborators;
     const changed = this.#changed;
     // Which tools of other hubs came or went is not known: every list of single tools may have changed.
     const isMeshChanged = this.#isMeshChanged;
     this.#changed = [];
     this.#isMeshChanged = false;
     this.#stopTimer = undefined;
-    notices.toolsChanged(({ principal, view }) => {
+    notifier.toolsChanged(({ principal, view }) => {
       if (isMeshChanged && view.kind !== 'home') return true;
       const isVisible = visibleTo(principal);
       return changed.some((tool) => isListed(tool, view) && isVisible(tool));

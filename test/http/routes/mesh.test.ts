@@ -400,7 +400,7 @@ test('GET /api/v1/jobs/{id} asks the hub that runs the job', async () => {
 test('GET /metrics tells of the other hubs and of what was dropped', async () => {
   const { tools } = new MeshProxy(() => undefined);
   const ports = { tools, view: { meshId: 'mesh-1', peers: () => [ATTIC] }, events: { subscribe: async () => {} } };
-  const { gateway, metrics } = makeGateway({ outlook: ports, meshDrops: () => ({ forged: 3, flood: 7 }) }, { port: 0 });
+  const { gateway, metrics } = makeGateway({ mesh: ports, meshDrops: () => ({ forged: 3, flood: 7 }) }, { port: 0 });
   await gateway.start();
   try {
     const text = metrics.text();

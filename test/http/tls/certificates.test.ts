@@ -168,7 +168,7 @@ describe("the hub's own certificates", () => {
   });
 });
 
-describe('the keeper of the certificate', () => {
+describe('the certificates of the certificate', () => {
   const make = (files?: { certificateFile: string; keyFile: string }) => {
     const clock = new ManualClock(NOW_MS);
     const logged: string[] = [];
@@ -184,7 +184,7 @@ describe('the keeper of the certificate', () => {
       machine,
       logged,
       warnings,
-      keeper: new CertificateManager(
+      certificates: new CertificateManager(
         { clock, time: { now: () => clock.now() + ahead.ms }, logger, events, problems: new HubProblems(), machine: () => machine },
         options,
       ),
@@ -192,37 +192,37 @@ describe('the keeper of the certificate', () => {
   };
 
   test('serves another one within a minute when the machine gets another address', async () => {
-    const { clock, machine, keeper, logged } = make();
-    await keeper.start();
+    const { clock, machine, certificates, logged } = make();
+    await certificates.start();
     const told: (readonly string[])[] = [];
-    keeper.onChange(({ names }) => told.push(names));
+    certificates.onChange(({ names }) => told.push(names));
     clock.advance(60_000);
     machine.addresses = [{ address: '10.0.0.10', internal: false }];
-    expect(keeper.isOwnName('10.0.0.10')).toBe(false);
+    expect(certificates.isOwnName('10.0.0.10')).toBe(false);
     clock.advance(60_000);
-    expect([keeper.isOwnName('10.0.0.10'), keeper.isOwnName('mine.example'), keeper.isOwnName('evil.example')]).toEqual([
+    expect([certificates.isOwnName('10.0.0.10'), certificates.isOwnName('mine.example'), certificates.isOwnName('evil.example')]).toEqual([
       true,
       true,
       false,
     ]);
     expect(told).toEqual([expect.arrayContaining(['10.0.0.10'])]);
     expect(logged.join('')).not.toContain('PRIVATE KEY');
-    expect(keeper.facts().fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
-    const { authority, fingerprint, source } = keeper.facts();
+    expect(certificates.facts().fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
+    const { authority, fingerprint, source } = certificates.facts();
     expect([source, fingerprint]).toEqual(['own-authority', new X509Certificate(authority?.pem ?? '').fingerprint256]);
-    await keeper[Symbol.asyncDispose]();
+    await certificates[Symbol.asyncDispose]();
   });
 
   test('a new authority, which every client has to trust anew, is told to the owner', async () => {
-    const { clock, ahead, keeper, warnings } = make();
-    await keeper.start();
-    const { fingerprint } = keeper.facts();
+    const { clock, ahead, certificates, warnings } = make();
+    await certificates.start();
+    const { fingerprint } = certificates.facts();
     expect(warnings).toEqual([]);
     ahead.ms = 3_640 * DAY_MS;
     clock.advance(60_000);
-    expect(keeper.facts().fingerprint).not.toBe(fingerprint);
-    expect(warnings).toEqual([expect.stringContaining(`trust anew: ${keeper.facts().fingerprint}`)]);
-    await keeper[Symbol.asyncDispose]();
+    expect(certificates.facts().fingerprint).not.toBe(fingerprint);
+    expect(warnings).toEqual([expect.stringContaining(`trust anew: ${certificates.facts().fingerprint}`)]);
+    await certificates[Symbol.asyncDispose]();
   });
 
   test("the owner's own files are followed; what is wrong with them is told once and the old certificate stays", async () => {
@@ -232,19 +232,22 @@ describe('the keeper of the certificate', () => {
       writeFileSync(files.certificateFile, certificate);
       writeFileSync(files.keyFile, key);
     };
-    const { clock, keeper, warnings } = make(files);
-    await expect(keeper.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('certificate_file') });
+    const { clock, certificates, warnings } = make(files);
+    await expect(certificates.start()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('certificate_file'),
+    });
     write('one');
-    await keeper.start();
-    const { fingerprint } = keeper.facts();
-    expect([keeper.facts().source, keeper.facts().authority]).toEqual(['files', undefined]);
+    await certificates.start();
+    const { fingerprint } = certificates.facts();
+    expect([certificates.facts().source, certificates.facts().authority]).toEqual(['files', undefined]);
     writeFileSync(files.keyFile, makeAuthority('two', [], VALIDITY).key);
     clock.advance(180_000);
-    expect(keeper.facts().fingerprint).toBe(fingerprint);
+    expect(certificates.facts().fingerprint).toBe(fingerprint);
     expect(warnings).toEqual([expect.stringContaining('not the one of the certificate')]);
     write('three');
     clock.advance(60_000);
-    expect(keeper.facts().fingerprint).not.toBe(fingerprint);
-    await keeper[Symbol.asyncDispose]();
+    expect(certificates.facts().fingerprint).not.toBe(fingerprint);
+    await certificates[Symbol.asyncDispose]();
   });
 });

@@ -16,7 +16,7 @@ function makeChanges() {
         return () => {};
       },
     },
-    notices: { toolsChanged: (concerns) => told.push(concerns ?? (() => true)) },
+    notifier: { toolsChanged: (concerns) => told.push(concerns ?? (() => true)) },
     isListed: (_tool, view) => view.kind === 'devices',
     visibleTo:
       ({ permissions }) =>
