@@ -25,10 +25,10 @@ import { ResourceChanges, resourceFeature } from './resources/resource-feature.t
 import type { ResourceSource } from './resources/resource-source.ts';
 import { toolFeature } from './tools/tool-feature.ts';
 
-/** Whom the features work with. */
+/** The parts of the hub that the MCP features need. */
 export interface McpParts extends HomeFeatureParts {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
-  /** The rate limit of reading, the same as over HTTP. */
+  /** The rate limit of reads, shared with HTTP. */
   readonly reads: Pick<ReadRateLimiter, 'take'>;
   readonly catalogue: ToolCatalogue;
   readonly tools: ToolDirectory;
@@ -43,7 +43,7 @@ export interface McpParts extends HomeFeatureParts {
   readonly health: HealthSource;
 }
 
-/** All that the server can do. */
+/** Returns all features of the MCP server. */
 export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly McpFeature[] {
   const { catalogue } = parts;
   const approvals = new ApprovalElicitation(parts);
@@ -85,7 +85,7 @@ export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly Mc
   ];
 }
 
-/** Whom the features beside the tools work with. */
+/** The parts of the hub that resources, prompts and completion need. */
 interface HomeFeatureParts {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;
@@ -99,7 +99,7 @@ interface InteractiveParts {
   readonly interactive: InteractiveCalls;
 }
 
-/** Resources, prompts and completion, of the home and of plug-ins. */
+/** Returns the resources, prompts and completion of the home and of plug-ins. */
 export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifier: McpNotifier): readonly McpFeature[] {
   const homeResources = new HomeResources(parts);
   const resources = [homeResources, new PluginResources(parts)];
@@ -120,7 +120,7 @@ function loggingFeature(interactive: InteractiveCalls): McpFeature {
   return { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() };
 }
 
-/** As many as one answer may hold (MCP, completion). */
+/** Most values of one response (MCP, completion). */
 const MAX_VALUES = 100;
 
 interface CompletionParts {
@@ -169,7 +169,7 @@ function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: Compl
   throw new AtmoError('VALIDATION_ERROR', `There is no argument ${JSON.stringify(name.slice(0, 80))} of what ref names`);
 }
 
-/** What begins with the text comes before what only holds it, letter case aside. */
+/** Sorts values that begin with the text before those that only contain it; ignores case. */
 function matchingValues(values: readonly string[], text: string): readonly string[] {
   const wanted = text.toLowerCase();
   const holding = [...new Set(values)].filter((value) => value.toLowerCase().includes(wanted));

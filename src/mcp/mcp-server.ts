@@ -21,14 +21,14 @@ import type { Trace } from '../http/server/route.ts';
 import { elicitation, neededCapabilities, showsForms } from './calls/elicitation.ts';
 import type { McpCaller, McpEra, McpFeature, McpSession, McpView } from './mcp-feature.ts';
 
-/** Who sent a request, as the door found out. */
+/** The authenticated sender of a request. */
 export interface McpRequester {
   readonly principal: Principal;
   readonly view: McpView;
   readonly trace: Trace;
 }
 
-/** What the hub says of itself, and what it can do. */
+/** The description and features of the server. */
 export interface McpServerOptions {
   readonly about: Implementation;
   readonly instructions: string;

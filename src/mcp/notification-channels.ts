@@ -6,19 +6,19 @@ import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { McpFeature, McpListener, McpView } from './mcp-feature.ts';
 import { sessionOwner } from './session-store.ts';
 
-/** What clients can be told without having asked. */
+/** The notifications that the server sends to clients. */
 export type McpNotification =
   | { readonly kind: 'tools_list_changed' | 'resources_list_changed' }
   | { readonly kind: 'resource_updated'; readonly uri: string };
 
-/** Something that stays open for a client: a session, or a stream of changes. */
+/** An open channel to a client: a session or a stream of changes. */
 export interface NotificationChannel extends McpListener {
   readonly id: string;
   notify(notice: McpNotification): void;
   close(): Promise<void>;
 }
 
-/** How much may stay open. */
+/** Limits of open channels. */
 export const CHANNEL_LIMITS = { each: 16, all: 128, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
 
 interface ChannelEntry {
@@ -37,8 +37,8 @@ interface ChannelCollaborators {
 }
 
 /**
- * All that is open for clients, within bounds: an account that wants too much loses what it has not used for longest, and when all
- * places are taken so does the account that has most.
+ * Holds the open channels of all clients, within limits: an account above its limit loses its least recently used channel, and
+ * when the total limit is reached so does the account that has most.
  */
 export class NotificationChannels implements AsyncDisposable {
   readonly #clock: Clock;
@@ -145,7 +145,7 @@ export class NotificationChannels implements AsyncDisposable {
   }
 }
 
-/** The children of an agent share its places. */
+/** Descendants of an agent share its limit. */
 function accountOf(principal: Principal): string {
   return rootAgentOf(principalKey(principal));
 }
