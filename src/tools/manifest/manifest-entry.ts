@@ -21,7 +21,7 @@ import { engineHeapProblem, meteredModule, moduleMemoryLimit } from '../programs
 import type { RecordReader } from '../schema/record-reader.ts';
 
 const KINDS = ['builtin', 'plugin', 'file', 'cmd', 'image', 'js', 'wasm'] as const;
-/** What brings no description of itself. */
+/** Kinds of sources that have no definition of their own. */
 const KINDS_WITH_DEFINITION: readonly string[] = ['cmd', 'image', 'js', 'wasm'];
 const SOURCE_FORMS = 'builtin:<module>, plugin:<package>, file:<path>, cmd:<program>, image:<image>, js:<path> or wasm:<path>';
 const DEFAULT_ENTRY = 'createTool';
@@ -33,20 +33,20 @@ export interface ManifestEntry {
   readonly config: JsonObject;
   /** Exported function of a plugin or file; `createTool` when absent. */
   readonly entry: string;
-  /** What the tool says of itself, in the public form, where its code does not say it. */
+  /** The definition in the public form, for code that brings none. */
   readonly definition?: JsonObject;
-  /** Of a program, as in `exec` of a record. */
+  /** Arguments of a program, as in `exec` of a record. */
   readonly args?: readonly string[];
   readonly stdin?: string;
-  /** Names of powers of the owner's configuration. */
+  /** Names of powers in the owner's configuration. */
   readonly powers?: readonly string[];
-  /** The files that a plugin has, as the owner has seen them; any when absent. */
+  /** The hash of the plugin's files that the owner has checked; any files when absent. */
   readonly integrity?: string;
   /** The code of a file runs in the sandbox, and never in the hub. */
   readonly isSandboxed: boolean;
 }
 
-/** Reads one entry. VALIDATION_ERROR with a JSON pointer. */
+/** Reads one entry. Throws VALIDATION_ERROR with a JSON pointer. */
 export function readManifestEntry(reader: RecordReader): ManifestEntry {
   const source = readSource(reader);
   const definition = reader.object('definition');
@@ -94,7 +94,7 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/** The tool of `cmd:` and `image:`. Errors as those of a definition; VALIDATION_ERROR, RULE_BLOCKED. */
+/** Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR, RULE_BLOCKED, and the errors of a definition. */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -111,7 +111,7 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** The tool of a file with `sandbox: true`; its code is not even loaded into the hub. With powers it counts as a program with them. */
+/** Returns the tool of a file with `sandbox: true`, whose code is never loaded into the hub. Its powers count as those of a program. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },
@@ -136,7 +136,7 @@ export function sandboxedTool(
   return whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
-/** The tool of `js:` and `wasm:`: text or bytes that are read once and interpreted for each call. */
+/** Returns the tool of `js:` and `wasm:`: text or bytes that are read once and interpreted at each call. */
 export function scriptTool(
   { source, config, ...entry }: ManifestEntry,
   specifier: string,
@@ -164,7 +164,7 @@ export function scriptTool(
   };
 }
 
-/** The definition of an entry in the internal form: the manifest's name counts, whatever the code calls itself. */
+/** Returns the definition of an entry in the internal form, with the name of the manifest instead of that of the code. */
 export function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
   const { tool = definition } = definition ?? {};
   return normalizeDefinition(isJsonObject(tool) ? { ...tool, name } : { name });

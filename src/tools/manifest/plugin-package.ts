@@ -7,7 +7,7 @@ import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './record-file.ts';
 
-/** A name of the package registry: a relative path or a module of Node is none. */
+/** A name of the package registry; a relative path or a module of Node does not match. */
 const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
 const MODULES = 'node_modules';
 const MAX_FILES = 5_000;
@@ -16,8 +16,8 @@ const MAX_BYTES = 64 * 1_048_576;
 const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'];
 
 /**
- * A package that the owner installed beside the manifest, with the packages that it depends on: all their files, as they were when it was
- * made. Nothing of another folder is looked at, as Node itself would do.
+ * A package that the owner installed beside the manifest, with its dependencies: all their files at the time of construction. Unlike
+ * Node, it never searches other folders.
  */
 export class PluginPackage {
   /** The file that is loaded. */
@@ -30,8 +30,8 @@ export class PluginPackage {
   readonly #marks: string;
 
   /**
-   * CONFIG_INVALID for a package that is not there, lies or leads elsewhere, has files that others than `uid` and root can write, or more
-   * of them than can be looked at.
+   * Throws CONFIG_INVALID for a package that is missing, lies in or links to another folder, has files that others than `uid` and root can
+   * write, or has too many files.
    */
   constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
     const modules = join(dirname(manifest), MODULES);
@@ -44,7 +44,7 @@ export class PluginPackage {
     this.integrity = integrityOf(paths, realpathSync(modules));
   }
 
-  /** CONFLICT when a file has changed since: what would be loaded now is not what the hub looked at. */
+  /** Throws CONFLICT when a file has changed since: the hub has not checked the present one. */
   requireUnchanged(): void {
     if (fileMarks(this.#paths()) === this.#marks) return;
     throw new AtmoError(
@@ -64,7 +64,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** A link out of the package would lead to a file that nobody looks at. */
+  /** Refuses a link out of the package, whose target is not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });
@@ -75,7 +75,7 @@ export class PluginPackage {
   }
 }
 
-/** What Node takes for the name, if that is the package beside the manifest. */
+/** Returns the file that Node resolves the name to, if it is in the package beside the manifest. */
 function entryFile(name: string, { manifest, modules }: { readonly manifest: string; readonly modules: string }): string {
   const folder = join(modules, name);
   if (!PACKAGE_NAME.test(name) || !existsSync(folder)) {
@@ -97,7 +97,7 @@ function resolved(name: string, manifest: string): string | undefined {
   }
 }
 
-/** The folder of the package, and of each that it depends on and that lies beside it. */
+/** Returns the folders of the package and of its dependencies beside it. */
 function foldersOf(name: string, modules: string): readonly string[] {
   const found = new Set([realpathSync(join(modules, name))]);
   for (const folder of found) {
@@ -113,7 +113,7 @@ function foldersOf(name: string, modules: string): readonly string[] {
   return [...found];
 }
 
-/** Of a package and of those that are inside of it. */
+/** Returns the dependencies of a package and of the packages inside of it. */
 function dependenciesIn(folder: string): readonly string[] {
   const inside = join(folder, MODULES);
   const names = foldersIn(inside).flatMap((name) => (name.startsWith('@') ? packagesOfScope(inside, name) : [name]));
@@ -135,12 +135,12 @@ function ownDependencies(folder: string): readonly string[] {
     if (!isJsonObject(declared)) return [];
     return DEPENDENCIES.flatMap((member) => (isJsonObject(declared[member]) ? Object.keys(declared[member]) : []));
   } catch {
-    // It names nothing that could be looked for.
+    // A package without a readable package.json has no dependencies.
     return [];
   }
 }
 
-/** The places of files on the disk with the times of their last change, which no program can set. */
+/** Returns the inodes of files with their change times, which no program can set. */
 function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {

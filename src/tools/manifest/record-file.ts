@@ -10,40 +10,40 @@ import { copyJson } from '../schema/plain-json.ts';
 const MAX_BYTES = 1_048_576;
 const LIST_KEY = 'tools';
 
-/** One tool that the owner wrote into a file. */
+/** One tool in a file of the owner. */
 export interface FileRecord {
   readonly body: JsonObject;
-  /** File and line of a member of the record, by its JSON pointer; of the record itself without one. */
+  /** Returns file and line of a member of the record, by its JSON pointer; of the record itself without one. */
   place(pointer?: string): string;
 }
 
-/** What a file of the owner asks for and the hub does without. */
+/** A record of the owner that the hub leaves out. */
 export interface SkippedRecord {
   /** File and line, such as `tools.yaml, line 4`. */
   readonly place: string;
-  /** What is wrong, and with which tool. */
+  /** The mistake, and the tool. */
   readonly problem: string;
 }
 
-/** What a file holds, as far as it can be read. */
+/** The readable records of a file. */
 export interface RecordFile {
   readonly records: readonly FileRecord[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Why the records are those that were taken last, and not those of the file; absent when they are the same. */
+  /** The reason why the records are those of the last valid file; absent when they are those of the present one. */
   readonly stale?: SkippedRecord;
 }
 
-/** What a record calls its tool: an `id`, a `name`, or that of the `tool` in it; undefined where it names none. */
+/** Returns the name of the tool in a record: `id`, `name`, or that of `tool`; undefined without one. */
 export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'>): string | undefined {
   const inner = isJsonObject(tool) ? tool.name : undefined;
   return [id, name, inner].find((one) => typeof one === 'string');
 }
 
-/** The names that files give tools, as another tool would have them too: neither the namespace nor how they are written counts. */
+/** The names of tools in files, which no other tool may have: compared without namespace and spelling. */
 export class ReservedNames {
   readonly #names = new Map<string, ReadonlySet<string>>();
 
-  /** Keeps the names of one file, in place of those that it gave before. */
+  /** Replaces the reserved names of one file. */
   reserve(file: string, records: readonly FileRecord[]): void {
     this.#names.set(file, new Set(records.flatMap((record) => normalizedName(recordName(record)) ?? [])));
   }
@@ -61,22 +61,21 @@ function normalizedName(name: string | undefined): string | undefined {
 const EMPTY_FILE: RecordFile = { records: [], leftOut: [] };
 
 interface RecordFileOptions {
-  /** Where the text of a file that was taken last is kept. */
+  /** Returns the store of the last valid text of a file. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** Who may have written the file, beside root; the user of this process when absent. */
+  /** User that may own the file, beside root; the user of this process when absent. */
   readonly uid?: number;
 }
 
-/** As `readFirstRecordFile`, of a file with one place. */
+/** As `readFirstRecordFile`, for one path. */
 export function readRecordFile(path: string, parts: RecordFileOptions): RecordFile {
   return readFirstRecordFile([path], parts);
 }
 
 /**
- * The records of the first of these files that is there, with a list of tools: `tools:` in YAML or JSON, or a bare list. Never throws: a
- * mistake costs the record in which it is. Where none is left, or the one that is there says nothing, cannot be read as a whole, or can be
- * written by others than `uid` and root, the records that were taken last count on; it costs its tools where none were. The hub goes on
- * to control lamps.
+ * Returns the records of the first existing file: `tools:` with a list in YAML or JSON, or a bare list. Never throws, so that the hub still
+ * controls lamps: a mistake costs its record. When the file has vanished, is empty or unreadable, or can be written by others than `uid`
+ * and root, the records of the last valid text stay in force, or none without such a text.
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],
@@ -107,12 +106,12 @@ function textOf(path: string, uid: number): string {
   return bytes.toString('utf8');
 }
 
-/** The records in the text of such a file. CONFIG_INVALID, with file and line, for what holds no list of tools at all. */
+/** Returns the records in the text of such a file. Throws CONFIG_INVALID, with file and line, for a text without a list of tools. */
 export function parseRecordFile(text: string, path: string): RecordFile {
   return parseRecords(locatedYaml(text, path), path);
 }
 
-/** Why a record is left out, and where the mistake in it stands. */
+/** Returns the mistake in a record, with its file and line. */
 export function skippedRecord({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): SkippedRecord {
   const { message, details } = toAtmoError(thrown);
   const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
@@ -148,7 +147,7 @@ function mistake(file: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', problem, { file });
 }
 
-/** Errors of the file system have a text of their own, which names the path. */
+/** Returns the text of an error; one of the file system names the path. */
 function reasonOf(thrown: unknown, path: string): string {
   if (thrown instanceof AtmoError) return thrown.message;
   return `${path} cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`;
@@ -158,20 +157,20 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * The real path of a file that decides which code is loaded: it and every folder above it belong to `uid` (the service's
- * user) or root, and nobody else can write them. CONFIG_INVALID says which does not, and what to do.
+ * Returns the real path of a file that decides which code is loaded. Throws CONFIG_INVALID, with the remedy, unless it and all folders
+ * above it belong to `uid` (the user of the service) or root, and nobody else can write them.
  */
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    // Others may add to a sticky folder such as /tmp, but not replace what is ours in it.
+    // In a sticky folder such as /tmp others can add files, but not replace ours.
     const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
     requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }
   return real;
 }
 
-/** CONFIG_INVALID for what belongs to another user than `uid` and root, or can be written by others; a link is what it leads to. */
+/** Throws CONFIG_INVALID for a file of another user than `uid` and root, or one that others can write; a link counts as its target. */
 export function requireOwn(
   place: string,
   stat: Pick<Stats, 'uid' | 'mode' | 'isSymbolicLink'>,
@@ -185,7 +184,7 @@ export function requireOwn(
   }
 }
 
-/** Who can write one of them can put another folder in place of the next. */
+/** Returns the folders above a path: a user who can write one of them can replace the next. */
 function foldersAbove(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...foldersAbove(parent)];

@@ -13,30 +13,30 @@ import { PluginPackage } from './plugin-package.ts';
 import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
- * What a plugin's or file's entry function answers for its `config`. With `max_memory_bytes` in its definition each call
- * runs in a process of its own, where `execute` gets no context.
+ * The result of the entry function of a plugin or file for its `config`. With `max_memory_bytes` in its definition each call runs in a
+ * process of its own, where `execute` gets no context.
  */
 export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
   readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
-  /** Not with `max_memory_bytes`: these run in the hub. */
+  /** They run in the hub, so not with `max_memory_bytes`. */
   readonly companions?: ToolCompanions;
 }
 
-/** Where manifest entries get their code from. */
+/** The sources of the code of manifest entries. */
 export interface ManifestSources {
   /** Makers of built-in tools by module name. */
   readonly builtins: ReadonlyMap<string, (name: string, config: JsonObject) => RegisteredTool>;
   /** Installed packages that may be loaded. */
   readonly allowedPlugins: readonly string[];
-  /** Where the text of the manifest that was taken last is kept. */
+  /** Returns the store of the last valid text of the manifest. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** User that the service runs as; the process's own when absent. */
+  /** User of the service; that of this process when absent. */
   readonly uid?: number;
-  /** Where programs and sandboxed files run; without it they are listed as unavailable. */
+  /** Runs programs and sandboxed files; without it their tools are listed as unavailable. */
   readonly programs?: ProgramSandbox;
-  /** What interprets `js:` and `wasm:`; CONFIG_INVALID for such an entry without it. */
+  /** Interprets `js:` and `wasm:`; such an entry is CONFIG_INVALID without it. */
   readonly scripts?: ScriptEngine;
 }
 
@@ -45,25 +45,25 @@ interface ChangedPlugin {
   readonly integrity: string;
 }
 
-/** The tools of a manifest, and what of it the hub does without. */
+/** The tools of a manifest, and the entries that are left out. */
 export interface Manifest {
   readonly tools: readonly RegisteredTool[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Plugins whose files are others than when they were loaded last, and their `integrity` now. */
+  /** Plugins whose files have changed since they were loaded last, with their present `integrity`. */
   readonly changedPlugins: readonly ChangedPlugin[];
-  /** All that it holds, what is left out too. */
+  /** All its records, also those that are left out. */
   readonly records: readonly FileRecord[];
-  /** Why the tools are those of the manifest that was taken last; absent when they are those of the file. */
+  /** The reason why the tools are those of the last valid manifest; absent when they are those of the present one. */
   readonly stale?: SkippedRecord;
 }
 
-/** An entry of a manifest that is well formed, and where it stands. */
+/** A well-formed entry of a manifest, with its place. */
 export interface LocatedEntry {
   readonly entry: ManifestEntry;
   readonly record: FileRecord;
 }
 
-/** The entries of a manifest's records; none of the code that they name is loaded. */
+/** Returns the entries of a manifest's records without loading their code. */
 export function manifestEntries({ records, leftOut: unread }: RecordFile): {
   readonly entries: readonly LocatedEntry[];
   readonly leftOut: readonly SkippedRecord[];
@@ -82,8 +82,8 @@ export function manifestEntries({ records, leftOut: unread }: RecordFile): {
 }
 
 /**
- * Reads a manifest file, YAML or JSON, and loads the code that it names; `take` gets each tool and may refuse it. Never throws: a
- * mistake costs the entry in which it is.
+ * Reads a manifest file, YAML or JSON, and loads its code; `take` receives each tool and can refuse it. Never throws: a mistake costs its
+ * entry.
  */
 export async function loadManifest(
   path: string,
@@ -134,7 +134,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
   return moduleTool(entry, { specifier, integrity: plugin.integrity, requireUnchanged: () => plugin.requireUnchanged() });
 }
 
-/** CONFIG_INVALID for a package that the owner has not allowed, or that is not the one which the owner has seen. */
+/** Throws CONFIG_INVALID for a package that the owner has not allowed, or whose files differ from those that the owner has checked. */
 function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
   if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });
@@ -162,7 +162,7 @@ interface LoadedCode {
   readonly specifier: string;
   /** Of a package. */
   readonly integrity?: string;
-  /** Throws where the files are no longer those that were looked at. */
+  /** Throws when the files have changed since the check. */
   readonly requireUnchanged?: () => void;
 }
 
@@ -188,7 +188,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
   };
 }
 
-/** What somebody else's function throws is a mistake of that function, not of the hub. */
+/** Reports errors of the function as a mistake of the plugin, not of the hub. */
 function createModule(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
   const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry) : undefined;
   if (typeof create !== 'function') throw configError(`the module exports no function ${entry}`);

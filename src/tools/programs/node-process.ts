@@ -5,14 +5,14 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
 import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 
-/** Code that runs in a process of its own, and what it may take. */
+/** Code that runs in a process of its own, with its memory limit. */
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
-  /** Its exported function, which answers `{ execute(params) }` for `config`. */
+  /** Its exported function, which returns `{ execute(params) }` for `config`. */
   readonly entry: string;
   readonly config: JsonObject;
-  /** What the code may take beside Node itself. */
+  /** Memory limit of the code, without that of Node itself. */
   readonly maxMemoryBytes: number;
 }
 
@@ -32,9 +32,9 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * A handler that runs each call in a process of its own with a memory bound, killed at the
- * deadline whatever it does, with all that it started. The process has no environment variables; it is no sandbox against
- * hostile code. Errors: RESOURCE_EXCEEDED beyond the bound, INTERNAL_ERROR for what the code throws.
+ * Returns a handler that runs each call in a process of its own with a memory limit. At the deadline the process is killed with all its
+ * children. It has no environment variables; it is no sandbox against hostile code. Errors: RESOURCE_EXCEEDED beyond the limit,
+ * INTERNAL_ERROR for errors of the code.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {
@@ -59,11 +59,11 @@ export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinit
 
 function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
   return spawn(process.execPath, nodeArguments(CHILD_PROGRAM, maxMemoryBytes), {
-    // What it prints goes nowhere: it could be anything, secrets included.
+    // Its output is discarded: it may contain secrets.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
     cwd: '/',
-    // A group of its own, so that nothing which it starts outlives it.
+    // A process group of its own, so that its children end with it.
     detached: true,
   });
 }
@@ -94,7 +94,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it has ended already.
+    // All processes of the group have ended already.
   }
 }
 
@@ -117,15 +117,15 @@ function reasonOf(message: unknown): string {
 }
 
 const BYTES_PER_MB = 1_048_576;
-/** V8 needs this much before it runs anything. */
+/** Least heap with which V8 starts. */
 const MIN_HEAP_MB = 8;
 
-/** What a Node takes that does nothing, in bytes. */
+/** Memory of an idle Node, in bytes. */
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
 /**
- * Arguments for Node to run the text of an ES module. Given on the command line: the program ships as one bundle, in which a file of
- * its own would have no place.
+ * Returns arguments for Node to run the text of an ES module, which is on the command line since the program ships as one bundle without
+ * further files.
  */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));

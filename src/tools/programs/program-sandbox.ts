@@ -2,82 +2,82 @@ import type { PlannedProgram, Principal } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 
-/** How a program is started: by itself, or in a container of the engine that the owner configured. */
+/** The way to start a program: directly, or in a container of the configured engine. */
 export type ProgramKind = 'cmd' | 'image';
 
-/** One program to run, apart from everything else on the board. */
+/** A program to run in isolation. */
 export interface ProgramRequest {
   readonly kind: ProgramKind;
   /** Path or name of a program; the name of an image. */
   readonly program: string;
-  /** Each is one argument, whatever stands in it: there is no shell. */
+  /** The arguments, which no shell interprets. */
   readonly args: readonly string[];
   readonly stdin?: string;
-  /** Names of the owner's powers: networks, folders and variables that the program may use. None: it has nothing of the home. */
+  /** Names of the owner's powers: networks, folders and variables that the program may use. */
   readonly powers: readonly string[];
-  /** Files and folders that it can read beside the system's programs; absolute paths. */
+  /** Absolute paths of files and folders that it can read, beside the system's programs. */
   readonly visible?: readonly string[];
-  /** Working folder inside; an empty one when absent. */
+  /** Working folder in the sandbox; an empty one when absent. */
   readonly cwd?: string;
-  /** For all its processes together; the owner's default when absent. */
+  /** Limit for all its processes together; the owner's default when absent. */
   readonly maxMemoryBytes?: number;
-  /** A runtime such as Node's, which reserves far more than it uses: only what it really takes is counted. */
+  /** A runtime such as Node, which reserves far more memory than it uses: only used memory counts. */
   readonly isRuntime?: boolean;
-  /** Is called when its turn has come, right before it starts: what it throws keeps the program from starting. */
+  /** Is called right before the program starts; an error that it throws prevents the start. */
   readonly confirm: () => void;
-  /** Whose program it is: nobody's programs keep those of others waiting. */
+  /** The caller, for a fair queue between callers. */
   readonly caller: Principal;
-  /** Ends the program with all that it started. */
+  /** Ends the program with all its children. */
   readonly signal: AbortSignal;
 }
 
-/** What became of a program that ran to its end. */
+/** The result of a program that has ended. */
 export interface ProgramResult {
-  /** 128 and the number of the signal for one that a signal ended. */
+  /** 128 plus the number of the signal for a program that a signal ended. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A named power of the owner's configuration, as far as others have to know it. */
+/** A named power of the owner's configuration. */
 export interface ProgramPower {
-  /** Whether something outside of the sandbox can be changed with it: files that can be written, or a network. */
+  /** True when it can change something outside of the sandbox: it has writable files, or a network. */
   readonly isActing: boolean;
 }
 
-/** Port: runs programs where they can reach only what they were given, within bounds that are kept. */
+/** Port: runs programs that reach only their own files and powers, within enforced limits. */
 export interface ProgramSandbox {
-  /** What the owner has to do before programs of the kind can run, as a sentence; undefined while nothing is known to be missing. */
+  /** Returns a sentence with the setting that programs of the kind need; undefined when none is missing. */
   missingSetting(kind: ProgramKind): string | undefined;
-  /** Undefined where the owner has no power of the name. */
+  /** Returns undefined for an unknown power. */
   power(name: string): ProgramPower | undefined;
-  /** What its powers let a program do, and marks of its own files where somebody could write them; nothing is run. */
+  /** Returns the effects that the powers allow, and marks of the program's files that others could write; runs nothing. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
-  /** RULE_BLOCKED for what a safety rule of the owner forbids, whoever asks; `argv` begins with the program, `stdin` is what it reads. */
+  /** Throws RULE_BLOCKED for a command that a safety rule of the owner forbids to all callers; `argv` begins with the program, `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
-   * Runs it to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
+   * Runs a program to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
    * or output beyond the bounds), else what the signal aborts with.
    */
   run(order: ProgramRequest): Promise<ProgramResult>;
 }
 
-/** Permissions that whoever runs such a program needs. */
+/** Returns the permissions that a caller of such a program needs. */
 export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind' | 'powers'>): readonly string[] {
   return [kind === 'cmd' ? 'proc:exec' : 'docker:use', ...powers.map((power) => `proc:power:${power}`)];
 }
 
-/** One call of a small program that is interpreted, not run on the board: it reaches nothing but its parameters. */
+/** One call of an interpreted script, which reaches only its parameters. */
 export interface ScriptRun {
   /** `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md. */
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   readonly params: JsonObject;
   readonly config: JsonObject;
-  /** Of a script that is declared bounded. */
+  /** The environment of a script that is declared bounded. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
-  /** Steps of the interpreter that it may take, as many as the deadline lets it when absent; a module counts its own (`meteredModule`). */
+  /** Limit of interpreter steps; only the deadline limits them when absent. A module counts its own (`meteredModule`). */
   readonly maxFuel?: number;
   readonly signal: AbortSignal;
 }

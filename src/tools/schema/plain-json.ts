@@ -8,13 +8,13 @@ export interface JsonLimits {
   readonly maxDepth: number;
 }
 
-/** For what comes from outside, such as parameters. */
+/** For values from outside, such as parameters. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
-/** For parameters with files in them, where a tool takes such; what comes here was bounded before. */
+/** For parameters that contain files, of tools that accept them; the HTTP server has bounded the body before. */
 export const LARGE_PARAMS_LIMITS: JsonLimits = { maxSize: 16_777_216, maxDepth: 32 };
 
-/** For what the hub itself made: results and answers. */
+/** For values of the hub itself: results and responses. */
 export const RESULT_LIMITS: JsonLimits = { maxSize: 8_000_000, maxDepth: 64 };
 
 interface Walk {
@@ -23,21 +23,21 @@ interface Walk {
 }
 
 /**
- * A deep copy of a value that is JSON and nothing else. VALIDATION_ERROR for what JSON cannot carry (NaN, functions,
- * class instances, cycles), PAYLOAD_TOO_LARGE beyond the limits. Members that are `undefined` are left out.
+ * Returns a deep copy of a JSON value, without members that are `undefined`. Throws VALIDATION_ERROR for values that JSON does not have
+ * (NaN, functions, class instances, cycles) and PAYLOAD_TOO_LARGE beyond the limits.
  */
 export function copyJson(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): Json {
   return copyValue(value, { limits, size: 0 }, 0);
 }
 
-/** As `copyJson`, for what has to be an object. */
+/** As `copyJson`; throws VALIDATION_ERROR also for a value that is no object. */
 export function copyJsonObject(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): JsonObject {
   const copy = copyJson(value, limits);
   if (!isJsonObject(copy)) throw new AtmoError('VALIDATION_ERROR', `The parameters have to be a JSON object, not ${describeType(copy)}`);
   return copy;
 }
 
-/** What a JSON value is, for people. */
+/** Returns the name of a value's type, for people. */
 export function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
@@ -85,7 +85,7 @@ function isPlainObject(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** A value of our own ports in the form of the wire: member names in snake_case (`nodeId` becomes `node_id`). */
+/** Returns a value of our own types as JSON for clients: member names in snake_case (`nodeId` becomes `node_id`). */
 export function snakeJson(value: unknown): Json {
   return renameMembers(copyJson(value, RESULT_LIMITS));
 }

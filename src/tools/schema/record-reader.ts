@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { describeType } from './plain-json.ts';
 import { pointerSegment } from './schema-walk.ts';
 
-/** Reads the members of an untrusted object one by one; `end()` refuses what nobody read. Every refusal carries a JSON pointer. */
+/** Reads the members of an untrusted object one by one; `end()` refuses all others. Every error carries a JSON pointer. */
 export class RecordReader {
   readonly pointer: string;
   readonly #record: JsonObject;
@@ -44,7 +44,7 @@ export class RecordReader {
     throw this.refuse(key, `has to be true or false, not ${describeType(value)}`);
   }
 
-  /** A whole number from `minimum` up. */
+  /** An integer of at least `minimum`. */
   integer(key: string, minimum: number): number | undefined {
     const value = this.any(key);
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum)) return value;
@@ -75,19 +75,19 @@ export class RecordReader {
     throw this.refuse(key, `has to be an object, not ${describeType(value)}`);
   }
 
-  /** A reader over a member that is an object, empty when the member is absent. */
+  /** Returns a reader of a member that is an object; of an empty object when it is absent. */
   child(key: string): RecordReader {
     return new RecordReader(this.any(key) ?? {}, this.#pointerTo(key));
   }
 
-  /** Readers over the items of a member that is a list of objects. */
+  /** Returns readers of the items of a member that is a list of objects. */
   children(key: string): readonly RecordReader[] {
     const value = this.any(key) ?? [];
     if (!Array.isArray(value)) throw this.refuse(key, `has to be a list, not ${describeType(value)}`);
     return value.map((item: Json, index) => new RecordReader(item, `${this.#pointerTo(key)}/${index}`));
   }
 
-  /** Refuses members that nobody asked for. */
+  /** Throws VALIDATION_ERROR for a member that was not read. */
   end(): void {
     const unknown = Object.keys(this.#record).find((key) => !this.#read.has(key));
     if (unknown === undefined) return;

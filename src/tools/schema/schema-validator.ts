@@ -10,26 +10,26 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
 import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema, pointerSegment } from './schema-walk.ts';
 
-/** The value with its defaults filled in, or all that is wrong with it. */
+/** The value with its defaults, or its mistakes. */
 export type CheckResult =
   | { readonly isValid: true; readonly value: Json }
   | { readonly isValid: false; readonly problems: readonly SchemaProblem[] };
 
 interface ValidatorOptions {
   readonly limits?: JsonLimits;
-  /** Compiled schemas kept, least recently used leave first. */
+  /** Number of compiled schemas in the cache; the least recently used one leaves first. */
   readonly maxCompiled?: number;
-  /** Compilations after which a new ajv instance takes over: ajv keeps code of what it compiled. */
+  /** Number of compilations after which a new ajv instance takes over: ajv never frees compiled code. */
   readonly rotateAfter?: number;
 }
 
 /**
- * Characters of a value times those of its schema, up to which all mistakes are told. Beyond it is the first one alone: each of
- * thousands of items could make hundreds of them.
+ * Length of a value times that of its schema, up to which all mistakes are reported. Beyond it only the first one is: each of thousands
+ * of items could have hundreds.
  */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
-/** Checks values against JSON Schemas 2020-12; compiles on first use and shares code between schemas that differ in wording. */
+/** Checks values against JSON Schemas 2020-12. Compiles a schema at its first use; schemas that differ only in annotations share the code. */
 export class SchemaValidator {
   readonly #limits: JsonLimits;
   readonly #maxCompiled: number;
@@ -44,12 +44,12 @@ export class SchemaValidator {
     this.#rotateAfter = options.rotateAfter ?? 500;
   }
 
-  /** How many compiled schemas are kept, and how many were compiled since the start. */
+  /** The number of cached schemas, and of compilations since the start. */
   get stats(): { readonly kept: number; readonly compilations: number } {
     return { kept: this.#compiled.size, compilations: this.#compilations };
   }
 
-  /** Checks a copy of `value` and fills defaults in; texts are never turned into numbers. PAYLOAD_TOO_LARGE beyond the limits. */
+  /** Checks a copy of `value` and sets its defaults; texts are never converted to numbers. Throws PAYLOAD_TOO_LARGE beyond the limits. */
   check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
     const copy = copyJson(value, limits);
     const validate = this.#validatorOf(schema, lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all');
@@ -57,7 +57,7 @@ export class SchemaValidator {
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
 
-  /** Parameters with defaults filled in; VALIDATION_ERROR says in one sentence what is wrong, details list everything. */
+  /** Returns parameters with their defaults. Throws VALIDATION_ERROR with a summary in one sentence and a list of all mistakes in `details`. */
   parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
     const result = this.check(schema, value, limits);
     if (!result.isValid)
@@ -102,12 +102,12 @@ export class SchemaValidator {
   }
 }
 
-/** Which mistakes of a value are told. */
+/** The mistakes of a value that are reported. */
 type ErrorScope = 'all' | 'first';
 
 let compiledMetaSchema: Ajv2020 | undefined;
 
-/** The schema of schemas, which is compiled once for all validators, and only where a schema is not trusted: that takes 0.14 s and 4 MB. */
+/** The meta-schema; it is compiled once for all validators, and only for the first schema that is not trusted: that takes 0.14 s and 4 MB. */
 function metaSchema(): Ajv2020 {
   compiledMetaSchema ??= createAjv('all', true);
   return compiledMetaSchema;
@@ -124,7 +124,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
   };
   const ajv = new Ajv2020({ ...options, meta });
   addFormats.default(ajv);
-  // The draft only annotates contentEncoding; here base64 has to be base64 (a URI must not pass for it).
+  // In the draft, contentEncoding is an annotation; here a value must be valid base64, so that no URI passes for it.
   ajv.removeKeyword('contentEncoding');
   ajv.addKeyword({
     keyword: 'contentEncoding',
@@ -138,8 +138,8 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
 /**
- * A schema without what only people read: titles, descriptions, examples and `x-` keywords. It accepts the same values, those of `x-also`
- * included.
+ * Returns a schema without its annotations: titles, descriptions, examples and `x-` keywords. It accepts the same values, with those of
+ * `x-also`.
  */
 function withoutAnnotations(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
@@ -161,18 +161,18 @@ const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).le
 const trusted = new WeakSet<JsonSchema>();
 
 /**
- * Marks a schema that this program wrote itself. Tests hold it, and the examples beside it, against what a schema from outside has to
- * prove at each start.
+ * Marks a schema as part of this program. Tests check it, and the examples beside it, as the hub checks a schema from outside at each
+ * start.
  */
 export function trustedSchema(schema: JsonSchema): JsonSchema {
   trusted.add(schema);
   return schema;
 }
 
-/** False for every schema that came from outside, and for copies. */
+/** False for schemas from outside, and for copies. */
 export const isTrustedSchema = (schema: JsonSchema): boolean => trusted.has(schema);
 
-/** One thing that is wrong with a value. Messages repeat no value that may be a secret. */
+/** One mistake of a value. Messages never repeat a value that may be a secret. */
 interface SchemaProblem {
   /** JSON pointer (RFC 6901) of the member, empty for the whole. */
   readonly pointer: string;
@@ -182,12 +182,12 @@ interface SchemaProblem {
 }
 
 const MAX_PROBLEMS = 20;
-/** A hostile body makes tens of thousands of errors; nobody reads more than the first. */
+/** A hostile body makes tens of thousands of errors; people read only the first ones. */
 const MAX_CONSIDERED = 200;
-/** Keywords that only say that one of their branches failed; the branches' own errors follow beside them. */
+/** Keywords whose error only says that a branch failed; the errors of the branches follow beside it. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
-/** ajv's errors as problems that a person can act on; the schema is the annotated one, for examples and titles. */
+/** Turns errors of ajv into problems that a person can solve. The schema has its annotations, for examples and titles. */
 function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly ErrorObject[]): readonly SchemaProblem[] {
   const errors = allErrors.slice(0, MAX_CONSIDERED);
   const branching = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
@@ -197,7 +197,7 @@ function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly E
   return [...unique.values()].slice(0, MAX_PROBLEMS);
 }
 
-/** All problems in one human sentence. */
+/** Returns all problems in one sentence. */
 function summarize(problems: readonly SchemaProblem[]): string {
   const [first, ...rest] = problems;
   if (!first) return 'The value does not fit its schema';
@@ -230,7 +230,7 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
 
 const MAX_FORM = 80;
 
-/** How long a text may be says nothing of its form; a long expression says less of it than the description does. */
+/** Describes the form of a text: by its pattern when that is short, else by the description. */
 function formOf({ pattern, description }: JsonSchema): string | undefined {
   if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return describeRange({ pattern });
   return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
@@ -238,7 +238,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Of a text without a list of values or a form, its length says least: what it is stands in its description. */
+/** Describes a text that has neither a list of values nor a form, by its description instead of its length. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -263,7 +263,7 @@ function problem(part: JsonSchema, pointer: string, message: string): SchemaProb
   return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
 }
 
-/** A number that has to be whole, with itself: that it is a number is right. A secret one is not repeated. */
+/** Names the number that should be an integer; a secret one is not repeated. */
 function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
   if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
   const shown = part['x-secret'] === true ? 'what it is' : String(value);
@@ -303,7 +303,7 @@ function fieldName(pointer: string): string {
   return `Parameter ${JSON.stringify(path.slice(0, 80))}`;
 }
 
-/** The schema object that holds the keyword which failed. */
+/** Returns the schema object with the keyword that failed. */
 function schemaBeside(schema: JsonSchema, error: ErrorObject): JsonSchema {
   return objectAt(schema, error.schemaPath.slice(1, error.schemaPath.lastIndexOf('/')));
 }
@@ -313,7 +313,7 @@ function objectAt(schema: JsonSchema, pointer: string): JsonSchema {
   return isSchemaObject(found) ? found : {};
 }
 
-/** What a schema allows, in words: a range, a list of values, a length. Undefined when it allows anything of its type. */
+/** Returns the values that a schema allows in words: a range, a list, a length. Undefined when it allows all values of its type. */
 function describeRange(schema: JsonSchema): string | undefined {
   if (Array.isArray(schema.enum)) return schema.enum.map((item) => JSON.stringify(item)).join(', ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -330,7 +330,7 @@ function describeRange(schema: JsonSchema): string | undefined {
   return typeof schema.pattern === 'string' ? `text of the form ${schema.pattern}` : undefined;
 }
 
-/** A value that the schema allows: its own example or default, else one made from its range. */
+/** Returns a value that the schema allows: its example or default, else one of its range. */
 function describeExample(schema: JsonSchema): Json | undefined {
   const [given] = Array.isArray(schema.examples) ? schema.examples : [];
   const stated = [given, schema.default, Array.isArray(schema.enum) ? schema.enum[0] : undefined, schema.const].find(
@@ -347,7 +347,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
-/** The middle of a wider range, such as 200 days for the life of a token, is nothing that anybody should copy. */
+/** Ranges beyond this have no example: nobody should copy the middle of one, such as 200 days for the life of a token. */
 const WIDE = 1_000;
 
 function madeExample(schema: JsonSchema): Json | undefined {

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type JsonSchema, pointerKeys } from '../../core/json.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Schemas of values that are taken beside those that a schema shows: how callers of older versions write them. */
+/** Keyword with schemas of values that are accepted though the public schema omits them: the forms of older versions. */
 export const ALSO_ACCEPTED = 'x-also';
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
 const SINGLES = new Set([
@@ -18,10 +18,10 @@ const SINGLES = new Set([
   'propertyNames',
 ]);
 
-/** A function over one schema object, given its JSON pointer within the root. */
+/** Maps one schema object; it also gets the JSON pointer within the root. */
 export type SchemaStep = (schema: JsonSchema, pointer: string) => JsonSchema;
 
-/** True for a schema in its object form (`true` and `false` are schemas too, and have nothing to walk). */
+/** True for a schema in its object form (`true` and `false` are schemas too, without subschemas). */
 export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -77,24 +77,24 @@ function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, pa
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapIfSchema(child, `/${pointerSegment(key)}`)]));
 }
 
-/** Schemas that are looked at in the worst case, those behind references counted each time. */
+/** Limit of visited schemas in the worst case; those behind references count each time. */
 const MAX_STEPS = 8_192;
 const MAX_PATTERN = 256;
 const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
-/** Lead where nobody has looked. */
+/** Their targets are not checked, so schemas with them are refused. */
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * A schema of somebody else, such as another hub or an agent, with which values can be checked here in bounded time. Patterns
- * that could take for ever become `x-pattern`, which is only read: the hub that runs the tool applies them. VALIDATION_ERROR for references in circles, or
- * so many on top of each other that no check would end.
+ * Returns a schema from outside, such as of another hub or an agent, in a form that checks values in bounded time. Patterns that could
+ * take exponential time become `x-pattern`, an annotation: the hub that runs the tool applies them. Throws VALIDATION_ERROR for circular
+ * references, and for nested ones with too many steps.
  */
 export function boundedSchema(schema: JsonSchema): JsonSchema {
   requireBoundedReferences(schema);
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
 }
 
-/** VALIDATION_ERROR for a schema with which a check could go on for ever, patterns among them. */
+/** Throws VALIDATION_ERROR for a schema, or a pattern in it, whose check could take unbounded time. */
 export function requireBoundedSchema(schema: JsonSchema): void {
   if (JSON.stringify(boundedSchema(schema)) === JSON.stringify(schema)) return;
   refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');
@@ -117,7 +117,7 @@ function requireBoundedReferences(root: JsonSchema): void {
   const stepsOf = (schema: JsonSchema): number => {
     const known = steps.get(schema);
     if (known !== undefined) return known;
-    // Whoever comes back here before the sum is known goes in circles.
+    // A visit before the sum is known means a circular reference.
     steps.set(schema, Number.POSITIVE_INFINITY);
     let sum = 0;
     visitSchema(schema, (child) => {

@@ -3,14 +3,14 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { isTwoDigitPin } from '../../core/logger.ts';
 import { isSchemaObject, propertiesOf, visitSchema } from './schema-walk.ts';
 
-/** What stands for a secret value in audit, events, approvals and on the disk. */
+/** The text that replaces a secret value in the audit log, events, approvals and on the disk. */
 export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
 /**
- * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
- * where calls of other tools are held, the names of members tell which are secret: the schemas are not known there.
+ * Returns parameters in which every value with `x-secret: true` in its schema is replaced by `mask(value)`. Below
+ * `x-secret-members: true`, which holds calls of other tools with unknown schemas, the names of members decide.
  */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
@@ -22,7 +22,7 @@ export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) 
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
-/** True when anything in the schema says that something is secret. */
+/** True when the schema marks any value as secret. */
 export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   let found = false;
   visitSchema(schema, (child) => {
@@ -31,7 +31,7 @@ export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   return found;
 });
 
-/** True when something is called secret where masking does not get to, such as behind `$ref`, `if` or `patternProperties`. */
+/** True when the schema marks a secret where masking does not follow it, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   const all = new Set<JsonSchema>();
   visitSchema(schema, (child) => {
@@ -47,7 +47,7 @@ function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
   for (const part of parts) dropReached(part, secrets);
 }
 
-/** The schema of an object with those of its members marked secret that are. */
+/** Returns the schema of an object with its secret members marked. */
 export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
   const members = Object.entries(propertiesOf(schema));
   const mark = ([name, member]: [string, unknown]): [string, unknown] =>
@@ -57,7 +57,7 @@ export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, m
 
 const SHORTEST_SECRET = 3;
 
-/** The values of secret parameters as texts, without those so short that they occur everywhere; longest first. */
+/** Returns the secret parameters as texts, the longest first; very short texts, which occur everywhere, are left out. */
 export function secretTexts(schema: JsonSchema, params: JsonObject): readonly string[] {
   const texts = new Set<string>();
   maskSecrets(schema, params, (value) => {
@@ -67,7 +67,7 @@ export function secretTexts(schema: JsonSchema, params: JsonObject): readonly st
   return [...texts].sort((a, b) => b.length - a.length);
 }
 
-/** A text or JSON value in which the secrets are replaced wherever they occur in texts. */
+/** Returns a JSON value in which the secrets are replaced in all texts. */
 export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value;
   return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
@@ -90,7 +90,7 @@ function maskValue(schema: unknown, value: Json, mask: (value: Json) => string):
   if (!isSchemaObject(schema)) return value;
   if (schema['x-secret'] === true) return mask(value);
   if (schema['x-secret-members'] === true) return maskMembers(value, mask);
-  // What any branch calls a secret is one, whichever branch the value fits.
+  // A value is secret when any branch marks it, whichever branch it fits.
   return maskParts(
     schema,
     branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
@@ -125,7 +125,7 @@ export const MATTER_SECRET_NAMES: readonly string[] = [
   ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
   ...['key', 'signingKey', 'verificationKey', 'groupResolvingKey', 'enableKey', 'groupKeySet', 'ipkValue'],
 ];
-/** Parameters and results of the hub's own tools that do. */
+/** Secret parameters and results of the hub's own tools. */
 const OWN_SECRET_NAMES = [
   'code',
   'passcode',
@@ -138,7 +138,7 @@ const OWN_SECRET_NAMES = [
   'signature',
   'api_key',
 ];
-/** Names that mean something else more often than a secret where somebody else chose them. */
+/** Names that in tools of others are more often no secret. */
 const AMBIGUOUS_NAMES = ['key', 'code', 'credentials', 'dataset', 'signature'];
 const NUMBER_TYPES: readonly unknown[] = ['integer', 'number'];
 /** PINs of locks have four digits or more. */
@@ -148,19 +148,19 @@ const GPIO = /(\b|_)gpio(\b|_)/i;
 const DOOR_WORDS = /(\b|_)(doors?|locks?|unlock|alarms?|codes?|gates?)(\b|_)/i;
 const plainNames: ReadonlySet<string> = new Set([...MATTER_SECRET_NAMES, ...OWN_SECRET_NAMES].map(foldedName));
 
-/** True for a name under which calls carry a secret, however it is spelled. */
+/** True for the name of a secret parameter, in any spelling. */
 export function isSecretName(name: string): boolean {
   return plainNames.has(foldedName(name));
 }
 
-/** True for a name that says of a parameter of anybody's tool that it is secret. */
+/** True for a name that makes a parameter secret in any tool, also in one of others. */
 export function isParameterNameSecret(name: string): boolean {
   return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
 }
 
 /**
- * True for a parameter that is called `pin`, of a tool that speaks of no door, lock or code, and whose schema says a line of the board: a number that has fewer digits than any PIN, or one
- * that its own words or those of its tool place at a GPIO header.
+ * True for a parameter `pin` that names a line of the board and no PIN: its tool mentions no door, lock or code, and the number has fewer
+ * digits than any PIN or its description, or that of the tool, mentions GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -171,7 +171,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** True for a member of parameters whose schema is not known, such as those of another tool's call, that has to be taken for a secret. */
+/** True for a member of parameters with an unknown schema, such as of another tool's call, that counts as secret. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

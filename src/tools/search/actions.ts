@@ -14,25 +14,25 @@ import { type Word, wordsOf } from './words.ts';
 
 export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
-/** What is to be done, and how surely (0 to 1). */
+/** Actions with their certainty, 0 to 1. */
 export type Actions = ReadonlyMap<string, number>;
 
-/** Actions in a text, with the places of the words that say so. */
+/** Actions in a text, with the positions of their words. */
 export interface ParsedActions {
   readonly actions: Actions;
   readonly places: ReadonlySet<number>;
 }
 
-/** `Could you lock the door?` asks for nothing but that. */
+/** Words of a polite request: `Could you lock the door?` is no question. */
 const REQUESTS = 'can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti';
 
-/** Begins like a question and wants something done, or wants to know how to do it. */
+/** A sentence that begins like a question and requests an action, or the way to do it. */
 const ASKS_TO_ACT =
   /^\s*(?:how (?:do|can|could|would|to)\b|what (?:can|could) (?:i|you|we)\b|tell (?!me\b|us\b|whether\b|if\b)|are you able)/i;
-/** `I wonder whether the door is locked`. */
+/** A question inside a sentence: `I wonder whether the door is locked`. */
 const ASKS_INSIDE =
   /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
-/** Words that stand before a verb and are no thing or place. */
+/** Words that can precede a verb and are no thing or place. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
 interface ActionPhrase {
@@ -41,15 +41,15 @@ interface ActionPhrase {
 }
 
 const LONGEST_PHRASE = 5;
-/** How far a particle may stand behind its verb. */
+/** Greatest distance of a particle from its verb, in words. */
 const PARTICLE_REACH = 10;
-/** What follows a particle that is no preposition. */
+/** Words that follow a particle which is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
-/** Actions that others make more precise, and those others. */
+/** Actions that a more precise one replaces. */
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
 
-/** By stems. Read at the first search: a hub that nobody searches starts sooner and is smaller. */
+/** Tables by stems. They are built at the first search: a hub without searches starts sooner and is smaller. */
 const tables = lazy(() => ({
   phrases: readLines(ACTION_PHRASES),
   titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
@@ -59,28 +59,28 @@ const tables = lazy(() => ({
   requests: textsOf(REQUESTS),
 }));
 
-/** The term under which an action is kept. */
+/** Returns the term of an action in the index. */
 export function actionTerm(action: string): string {
   return `!${action}`;
 }
 
-/** What is read instead of done. */
+/** The term of tools that read. */
 export const READ_TERM = actionTerm('read');
-/** What changes something when it is called. */
+/** The term of tools that act. */
 export const ACTING_TERM = actionTerm('acts');
-/** What belongs to one device. */
+/** The term of tools of one device. */
 export const OF_DEVICE_TERM = actionTerm('device');
-/** What does something with any device of a kind: nothing where there is none. */
+/** The term of tools for any device of a kind. */
 export const FOR_KIND_TERM = actionTerm('kind');
 
-/** The actions that a sentence tells of; the strongest word for each counts. */
+/** Returns the actions in a sentence, each with the strength of its strongest word. */
 export function actionsIn(words: readonly Word[]): ParsedActions {
   const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/** `unlock the front door lock`: a verb that is a thing too is one only where a verb stands, and where no other verb is said. */
+/** `unlock the front door lock`: a word that is both verb and thing counts as a verb only in the place of a verb, and without another verb. */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
@@ -93,28 +93,28 @@ function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): re
   return said.filter((one) => !isNoun(one) || one === verb);
 }
 
-/** The actions that a tool's title promises. */
+/** Returns the actions in the title of a tool. */
 export function actionsOfTitle(words: readonly Word[]): ParsedActions {
   const said = phrasesIn(words, tables().titlePhrases);
   return { actions: strongestActions(said), places: placesOf(said) };
 }
 
-/** True for verbs that mean nothing without their particle. */
+/** True for verbs that have no meaning without a particle. */
 export function isParticleVerb(stem: string): boolean {
   return tables().particleVerbs.has(stem);
 }
 
-/** What can be read of a state that an action would make, and how well that tells it. */
+/** Returns the readings that show the state which an action makes, with their strength. */
 export function statesOf(actions: Actions): ReadonlyMap<string, number> {
   return strongest(related(actions, STATES));
 }
 
-/** With what else meets a wanted action. */
+/** Adds the actions that meet a requested one too. */
 export function withRelatedActions(actions: Actions): Actions {
   return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
 }
 
-/** The names that a table has for each action, each with its share of the strength of the action. */
+/** Returns the names of a table for each action, with their share of the strength of the action. */
 function related(
   actions: Actions,
   table: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -124,14 +124,14 @@ function related(
   );
 }
 
-/** The highest strength of each name. */
+/** Keeps the highest strength of each name. */
 function strongest(all: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
   const best = new Map<string, number>();
   for (const [name, strength] of all) best.set(name, Math.max(best.get(name) ?? 0, strength));
   return best;
 }
 
-/** Does the text ask how things are instead of telling to do something? */
+/** Returns whether the text is a question about a state, and no request. */
 export function isQuestion(text: string, words: readonly Word[]): boolean {
   const first = words[0]?.text ?? '';
   const { questionWords, requests } = tables();
@@ -168,7 +168,7 @@ function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readon
   });
 }
 
-/** `light off`, `lamp on in the hall`: the particle says what is to be done without any verb. */
+/** `light off`, `lamp on in the hall`: a particle that is a request without a verb. */
 function isPredicate(words: readonly Word[], place: number): boolean {
   const before = words[place - 1];
   const after = words[place + 1];

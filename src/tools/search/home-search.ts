@@ -5,99 +5,99 @@ import type { JsonObject } from '../../core/json.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { CONFIDENT_FROM, LISTED_FROM } from './confidence.ts';
 
-/** What somebody looks for, in their own words. */
+/** A query in the words of a person or model. */
 export interface SearchQuery {
   readonly text: string;
   /** Default 10. */
   readonly limit?: number;
-  /** False for what nobody can call before the owner configures something, which is no match; default: what `missingSetting` says. */
+  /** Returns false for a tool that needs a setting first, which is no match; by default from `missingSetting`. */
   readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
-/** A tool that fits a sentence, and why. */
+/** A tool that fits a sentence, with the reasons. */
 export interface ToolMatch {
   readonly tool: RegisteredTool;
-  /** Above 0, comparable within the answers to one query only. */
+  /** Above 0; comparable within the result of one query only. */
   readonly score: number;
-  /** How sure it is that this is meant, 0 to 1; comparable between queries. */
+  /** Probability that the tool is meant, 0 to 1; comparable between queries. */
   readonly confidence: number;
   /** Such as `area: kitchen`, `action: turn on`; of a near miss also `missing: attic`. */
   readonly reasons: readonly string[];
 }
 
-/** What a search of tools finds, best first. */
+/** The result of a search for tools, the best first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** What would fit better than all matches and is not configured, then what almost fitted; the reasons tell what is missing. */
+  /** Better tools that are not configured, then tools that almost fit; the reasons name what is missing. */
   readonly nearMisses: readonly ToolMatch[];
-  /** No match is sure enough to be called without asking. */
+  /** No match is certain enough to be called without a question to the person. */
   readonly isUnsure: boolean;
-  /** Tools of several devices that fit as well as the best: whoever said the sentence knows which one is meant. */
+  /** Tools of several devices that fit as well as the best: the person knows which one is meant. */
   readonly whichOne: readonly ToolMatch[];
-  /** All of several things are meant: `turn all lights off`. */
+  /** The sentence means several things: `turn all lights off`. */
   readonly isForAll: boolean;
-  /** A question about how things are, which readings answer. */
+  /** The sentence is a question about a state, which readings answer. */
   readonly isQuestion: boolean;
-  /** What to say where the sentence is in a language that the search does not know. */
+  /** A note for a sentence in a language that the search does not know. */
   readonly note?: string;
 }
 
-/** Port: finds tools from a sentence. What `isVisible` denies does not exist: it changes no answer, order or score. */
+/** Port: finds tools for a sentence. Tools that `isVisible` denies have no influence on results, order or scores. */
 export interface ToolSearch {
   search(query: SearchQuery, tools: readonly RegisteredTool[], isVisible?: (tool: RegisteredTool) => boolean): ToolSearchResult;
 }
 
-/** A device as far as a search looks at it. */
+/** The searched members of a device. */
 export interface SearchedDevice extends Pick<Device, 'id' | 'name' | 'deviceTypes'> {
   readonly area?: string;
-  /** Maker and product are not known of a device of another hub. */
+  /** Absent, as the product, for a device of another hub. */
   readonly vendor?: { readonly name: string };
   readonly product?: { readonly name: string };
-  /** The hub that has it, where that is another one. */
+  /** The other hub that has it; absent for this hub. */
   readonly node?: HubId;
 }
 
-/** What a home has, as far as the one who searches may know of it. */
+/** The things of a home that the caller may see. */
 export interface SearchedHome {
   readonly devices: readonly SearchedDevice[];
   readonly sensors: readonly SensorInfo[];
 }
 
-/** A device, area or sensor that fits a sentence, and why. */
+/** A device, area or sensor that fits a sentence, with the reasons. */
 export interface EntityMatch {
   readonly kind: 'device' | 'area' | 'sensor';
   readonly id: string;
   readonly name: string;
   readonly area?: string;
-  /** The hub that has it, where this one has nothing of the kind. */
+  /** The other hub that has it; absent for this hub. */
   readonly node?: HubId;
-  /** Above 0, comparable within the answers to one query only. */
+  /** Above 0; comparable within the result of one query only. */
   readonly score: number;
-  /** How sure it is that this is meant, 0 to 1; comparable between queries. */
+  /** Probability that it is meant, 0 to 1; comparable between queries. */
   readonly confidence: number;
   readonly reasons: readonly string[];
 }
 
-/** Port: finds devices, areas and sensors from a sentence, best first. */
+/** Port: finds devices, areas and sensors for a sentence, the best first. */
 export interface EntitySearch {
   search(query: SearchQuery, home: SearchedHome): readonly EntityMatch[];
 }
 
-/** What there is to be searched, as far as the one who searches may know of it. */
+/** The tools and things that the caller may see. */
 export interface SearchedTools {
   readonly tools: readonly RegisteredTool[];
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   readonly home: SearchedHome;
-  /** Reads any sensor by `sensor_id`: the answer to a question whose sensor has no tool of its own. */
+  /** The tool that reads any sensor by `sensor_id`, for sensors without a tool of their own. */
   readonly reader?: RegisteredTool | undefined;
 }
 
-/** A tool that fits, with parameters where the sentence tells them. */
+/** A tool that fits, with the parameters that the sentence contains. */
 export interface HomeToolMatch extends ToolMatch {
   readonly params?: JsonObject;
 }
 
-/** All that a sentence finds, each list best first. */
+/** All results for a sentence, each list with the best first. */
 export interface HomeSearchResult extends Omit<ToolSearchResult, 'matches'> {
   readonly matches: readonly HomeToolMatch[];
   readonly devices: readonly EntityMatch[];
@@ -105,7 +105,7 @@ export interface HomeSearchResult extends Omit<ToolSearchResult, 'matches'> {
   readonly areas: readonly EntityMatch[];
 }
 
-/** Finds tools and, beside them, the devices, readings and areas that a sentence is about. */
+/** Finds the tools for a sentence, and the devices, readings and areas in it. */
 export class HomeSearch {
   readonly #parts: { readonly tools: ToolSearch; readonly entities: EntitySearch };
 
@@ -130,7 +130,7 @@ export class HomeSearch {
   }
 }
 
-/** The tool that reads any sensor stands where its reading does among the tools that read. */
+/** Inserts the tool that reads any sensor at the rank of its reading. */
 function withReader(
   matches: readonly ToolMatch[],
   { reader, reading }: { readonly reader: RegisteredTool; readonly reading: EntityMatch },

@@ -2,19 +2,19 @@ import { lazy, oncePerText } from '../../core/lifecycle.ts';
 import { DEVICE_WORDS, MEASURE_WORDS, PLACE_WORDS, QUALITY_WORDS, STOP_WORDS } from './vocabulary.ts';
 import { stem, type Word, wordsOf } from './words.ts';
 
-/** What kind of word it is: a `thing` of a home, a `place` in it, or a `quality` that can be measured or set. */
+/** The kind of a word: a `thing` of a home, a `place` in it, or a `quality` that can be measured or set. */
 export type Role = 'thing' | 'place' | 'quality';
 
-/** What a word or a phrase means. */
+/** A meaning of a word or phrase. */
 export interface Meaning {
-  /** Such as `~light`: never a word that somebody could write. */
+  /** Such as `~light`, which never collides with a word of a text. */
   readonly concept: string;
-  /** 0 to 1: how sure the word means it. */
+  /** Certainty of the meaning, 0 to 1. */
   readonly strength: number;
   readonly role: Role;
 }
 
-/** A meaning that one or more words of a text have together. */
+/** Meanings of one or more adjacent words of a text. */
 export interface MeaningSpan {
   readonly start: number;
   readonly length: number;
@@ -25,12 +25,12 @@ const NEIGHBOUR = 0.5;
 const NEIGHBOUR_MARK = '≈';
 
 interface Lexicon {
-  /** First word of the phrases that are known → the number of words in the longest of them. */
+  /** First words of known phrases, with the number of words of the longest phrase. */
   readonly beginnings: Map<string, number>;
   readonly meaningsByStems: Map<string, readonly Meaning[]>;
 }
 
-/** Read at the first search: a hub that nobody searches starts sooner and is smaller. */
+/** Built at the first search: a hub without searches starts sooner and is smaller. */
 const lexicon = lazy((): Lexicon => {
   const read: Lexicon = { beginnings: new Map(), meaningsByStems: new Map() };
   for (const line of DEVICE_WORDS) readLine(line, 'thing', read);
@@ -39,27 +39,27 @@ const lexicon = lazy((): Lexicon => {
   return read;
 });
 
-/** The term under which a meaning is kept. */
+/** Returns the term of a meaning in the index. */
 export function concept(name: string): string {
   return `~${name}`;
 }
 
-/** The term under which what is only next to a meaning is kept: a garage door is nearly a door. */
+/** Returns the term of neighbours of a meaning: a garage door is nearly a door. */
 export function neighbourOf(term: string): string {
   return term.replace('~', NEIGHBOUR_MARK);
 }
 
-/** True for a word that the lexicon has by itself. */
+/** True for a single word of the lexicon. */
 export function isHomeWord(stem: string): boolean {
   return lexicon().meaningsByStems.has(stem);
 }
 
-/** True for a word that names a kind of thing by itself, as `lock` and `vacuum` do, which are also verbs. */
+/** True for a word that names a kind of thing; some are verbs too, as `lock` and `vacuum`. */
 export function isThing(stem: string): boolean {
   return (lexicon().meaningsByStems.get(stem) ?? []).some(({ role, strength }) => role === 'thing' && strength === 1);
 }
 
-/** The meanings in a text, the longest phrases first; a word inside a phrase keeps its own meanings only where it has more. */
+/** Returns the meanings in a text, the longest phrases first; a word in a phrase keeps only meanings that the phrase lacks. */
 export function meaningsIn(words: readonly Word[]): readonly MeaningSpan[] {
   const spans: MeaningSpan[] = [];
   for (let start = 0; start < words.length; ) {
@@ -106,16 +106,16 @@ function keyOf(words: readonly Word[]): string {
 const SHORTEST_WHOLE = 7;
 const SHORTEST_HEAD = 3;
 const SHORTEST_TAIL = 4;
-/** What joins two words of German, longest first. */
+/** Linking elements of German compounds, the longest first. */
 const JOINTS = ['en', 'es', 'n', 's', ''];
 
 const NO_PARTS: readonly Word[] = [];
-/** The parts of a word, from its text: the same words come again and again. */
+/** Caches the parts of a word: the same words repeat. */
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
 /**
- * The two parts of a word that ends with a thing of a home: `Wohnzimmerlampe` is `wohnzimmer` and `lampe`. Nothing for words
- * that are known as a whole.
+ * Returns the two parts of a compound that ends with a thing of a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Empty for words
+ * of the lexicon.
  */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
@@ -131,7 +131,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Without the joint where that makes it a known word: `kuchen` before `lampe` is the `kuche`. */
+/** Removes a linking element where that makes a known word: `kuchen` before `lampe` becomes `kuche`. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));
@@ -141,15 +141,14 @@ function wordOf(text: string): Word {
   return { text, stem: stem(text) };
 }
 
-/** Languages whose words the lexicon has. */
+/** Languages of the lexicon. */
 const KNOWN_LANGUAGES = 'English, German, French, Spanish, Dutch and Italian';
 const FEWEST_WORDS = 3;
-/** Of the words of a sentence, where less than this is known it is in another language. */
+/** Share of known words below which a sentence is in another language. */
 const KNOWN_SHARE = 0.2;
 
 /**
- * What to say of a sentence that is in no language that is known here; undefined where it is in one. `isName` tells whether a term
- * stands somewhere in the home.
+ * Returns a note for a sentence in an unknown language, else undefined. `isName` returns whether a term occurs in names of the home.
  */
 export function unknownLanguage(text: string, isName: (term: string) => boolean): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;

@@ -1,16 +1,16 @@
-/** What somebody wants who tells how it is at home instead of what to do. */
+/** A request in the form of a complaint or statement about the home. */
 export interface Intent {
   /** For people: `stuffy air`. */
   readonly label: string;
   /** Over the text in lower case without marks. */
   readonly pattern: RegExp;
-  /** Kinds of things that help, most helpful first. */
+  /** Kinds of things that help, the most helpful first. */
   readonly concepts: readonly string[];
-  /** What they should do; nothing where only something is to be read. */
+  /** Their actions; empty when a reading is the answer. */
   readonly actions: readonly string[];
 }
 
-/** Situations of a home and what helps, most in English, a few in German and French. */
+/** Situations of a home with what helps, most in English, a few in German and French. */
 export const INTENTS: readonly Intent[] = [
   intent(
     'stuffy air',
@@ -104,13 +104,13 @@ function intent(label: string, pattern: RegExp, concepts: string, actions: strin
   return { label, pattern, concepts: concepts.split(' '), actions: actions.split(' ') };
 }
 
-/** A way to say something, and the plain words for it; `$1` is what stands where the place or thing does. */
+/** An idiom with its plain words; `$1` is the thing or place in it. */
 interface Idiom {
   readonly pattern: RegExp;
   readonly plain: string;
 }
 
-/** Behind a quality that is meant itself: `dark blue` is a colour. */
+/** Matches behind an adjective that stands alone; in `dark blue` it is part of a colour. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
@@ -118,30 +118,30 @@ const VERY = String.raw`(?:(?:all|very|really|totally|completely|pitch|nice and)
 const DEGREE = String.raw`(?:(?:a bit|a little|much|way|far)\s+)?(?:too|so|very|getting|pretty|quite|really)\s+(?:too\s+|very\s+)?`;
 
 const IDIOMS: readonly Idiom[] = [
-  // Rooms get dark when their lights go out, not when these are dimmed.
+  // A room gets dark when its lights are off, not when they are dimmed.
   idiom(`${REQUEST_VERB}${OBJECT}${VERY}(?:dark|pitch[- ]black)${AT_THE_END}`, 'turn off the light $1'),
   idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
-  // Who complains of the dark wants light, and a name that is `dark` is not meant.
+  // A complaint about the dark is a request for light, and no name `dark`.
   idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
   idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
-  // A slip that makes a thing of it: nobody looks for the switch of a television.
+  // A typing mistake (`switch of` for `switch off`) that would make the word a thing.
   idiom(String.raw`\b(turn|switch|shut)\s+of\b`, '$1 off'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
-  // What opens a door's lock in German begins like what closes the door.
+  // The German verbs for locking begin like those for closing.
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+auf\b`, 'entriegle $1'),
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+ab\b`, 'verriegle $1'),
   idiom(String.raw`\bsend\s+((?:the |my )?[\p{L}\d -]{1,40}?)\s+(?:back\s+)?home\b`, 'send home $1'),
-  // Frost is measured in pipes; who says this in a room is cold.
+  // In a room, `freezing` means cold; frost is a quantity of pipes.
   idiom(String.raw`\bit(?:['’]?s| is)\s+(?:so |absolutely |really )?freezing\b(?!\s+(?:outside|out there))`, 'it is too cold'),
-  // What waters is a valve, and no heater of water.
+  // Watering needs a valve, not a water heater.
   idiom(String.raw`\b(?:stop|finish|quit|end)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'close the valve'),
   idiom(String.raw`\b(?:start|begin)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'open the valve'),
-  // `time` is the word of other tools.
+  // `time` belongs to other tools.
   idiom(String.raw`\bbed\s?time\b`, 'good night'),
 ];
 
-/** The sentence in words that say what is to be done. */
+/** Returns the sentence with idioms replaced by plain words. */
 export function expandIdioms(sentence: string): string {
   return IDIOMS.reduce((text, { pattern, plain }) => text.replace(pattern, plain), sentence);
 }

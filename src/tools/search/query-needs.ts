@@ -4,53 +4,53 @@ export interface Alternative {
   readonly term: string;
   /** 0 to 1. */
   readonly strength: number;
-  /** How well the need is met by it, 0 to 1, where that is not the strength: a meaning stands for its word nearly in full. */
+  /** Degree to which it meets the need, 0 to 1; the strength when absent. */
   readonly fit?: number;
-  /** Only nearly the word that was written. */
+  /** A similar word instead of the written one. */
   readonly isNear?: true;
 }
 
 /**
- * What a word is in its sentence: a `thing`, a `place` or a `quality` of the lexicon, any other word (`name`), a part of how it is at
- * home (`situation`), or one that hardly tells anything (`weak`).
+ * The role of a word in its sentence: a `thing`, `place` or `quality` of the lexicon, any other word (`name`), a part of a situation at
+ * home (`situation`), or a word with little meaning (`weak`).
  */
 export type NeedRole = 'thing' | 'place' | 'quality' | 'name' | 'situation' | 'weak';
 
-/** One thing that a query asks for; a document meets it by the best of its alternatives. */
+/** One need of a query; a document meets it by its best alternative. */
 export interface Need {
   /** For people, such as `kitchen` or `turn off`. */
   readonly label: string;
   readonly alternatives: readonly Alternative[];
-  /** What meeting it counts: a factor on the rarity for words, the worth itself for all else. */
+  /** The weight of the need: a factor on the rarity of words, the score itself for all else. */
   readonly weight: number;
-  /** `word`: rare ones count more; `hint`: met or not, and never missed. */
+  /** `word`: rare ones count more; `hint`: adds to the score and is never missing. */
   readonly kind: 'word' | 'action' | 'hint';
-  /** Of a word. */
+  /** The role of a word. */
   readonly role?: NeedRole;
-  /** Of a hint: what it says of the wish. */
+  /** The subject of a hint. */
   readonly hint?: 'situation' | 'deed' | 'reading' | 'state' | 'value';
 }
 
-/** One wish of a sentence. */
+/** One request of a sentence. */
 export interface QueryRequest {
-  /** As it was said. */
+  /** The text of the request. */
   readonly text: string;
   readonly needs: readonly Need[];
-  /** The actions that were said, or the opposite of those that were said not to be done. */
+  /** The actions in the text; for a negated one its opposite. */
   readonly actions: ReadonlyMap<string, number>;
-  /** The same, or what the situation asks for that the sentence tells. */
+  /** The same, or the actions that help in the situation of the text. */
   readonly sought: ReadonlyMap<string, number>;
-  /** Actions whose tools are no answer: the opposite of what was said, and what was said not to be done. */
+  /** Actions whose tools are no answers: opposites of requested ones, and negated ones. */
   readonly forbidden: ReadonlySet<string>;
-  /** A question about how things are: an answer reads and never acts. */
+  /** A question about a state: its answers read and never act. */
   readonly isQuestion: boolean;
-  /** Something was said not to be done. */
+  /** The text negates an action. */
   readonly isNegated: boolean;
   /** Several things are meant: `all the lights`. */
   readonly isForAll: boolean;
 }
 
-/** A number with its unit, or a word that stands for one. Bounded, and begun at its first digit alone: a long row of digits is read once. */
+/** A number with its unit, or a word for one. Its length is bounded and it matches from its first digit only: a long row of digits is read once. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [
@@ -76,21 +76,21 @@ const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
     ),
   ],
 ];
-/** A part that is to be reached: `half` is no amount to be added. */
+/** A fraction is a target: `half` is no amount to add. */
 const FRACTION = /^\D+$/u;
-/** A number that is to be reached: `to 30`, `auf 30`; elsewhere it may be part of a name. */
+/** A number that is a target: `to 30`, `auf 30`; elsewhere it can be part of a name. */
 const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');
 const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}(?!\\s{0,4}\\p{L})`, 'giu');
 const VALUE_WORTH = 1.6;
 const ANY_UNIT = 0.6;
 
-/** The term under which a tool is kept that takes a number of this unit. */
+/** Returns the term of tools with a parameter of this unit. */
 export function unitTerm(unit: string): string {
   if (unit.startsWith('°')) return '#°';
   return `#${unit}`;
 }
 
-/** Any tool that takes a number. */
+/** The term of tools with any numeric parameter. */
 export const NUMBER_TERM = '#';
 
 /** Numbers of a text. */
@@ -98,11 +98,11 @@ export interface ParsedValues {
   /** The text without them. */
   readonly rest: string;
   readonly values: readonly Need[];
-  /** One of them is to be reached, not to be added. */
+  /** One of them is a target, and no amount to add. */
   readonly isTarget: boolean;
 }
 
-/** Numbers that a text wants something set to, as needs, and the text without them. */
+/** Returns the numbers of a text as needs, and the text without them. */
 export function parseValues(text: string): ParsedValues {
   let rest = text;
   let isFraction = false;

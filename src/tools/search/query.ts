@@ -16,34 +16,34 @@ import { type Alternative, type Need, type NeedRole, NUMBER_TERM, parseValues, t
 import { STOP_WORDS } from './vocabulary.ts';
 import { type Word, withoutMarks, wordsOf } from './words.ts';
 
-/** More than anybody needs to say what they want. */
+/** Longer sentences are cut. */
 const MAX_CHARS = 1_000;
 const MAX_WORDS = 40;
 const MAX_REQUESTS = 3;
-/** What a situation asks for after the first thing. */
+/** Strength of the second action that helps in a situation. */
 const SECOND_ACTION = 0.8;
 const MEANING = 0.7;
-/** How well a meaning stands for a word: a bulb is a light. */
+/** Degree to which a meaning replaces a word: a bulb is a light. */
 const MEANT = 0.95;
-/** What a neighbour of a meaning is worth: a thermostat is most of a heating. */
+/** Degree to which a neighbour of a meaning fits: a thermostat is most of a heating. */
 const NEIGHBOUR_FIT = 0.65;
 const NEXT_ROOM_FIT = 0.3;
-/** What is next to a meaning. */
+/** Strength of a neighbour of a meaning. */
 const NEXT_TO = 0.5;
-/** The same of a kind of things that a wish is about: a radio is nearly a thing that plays. */
+/** Strength of a neighbour of the kind of thing in a request: a radio is nearly a player. */
 const NEARLY = 0.9;
-/** A number alone is rather part of a name. */
+/** Weight of a number without a unit, which is more likely part of a name. */
 const BARE_NUMBER = 0.3;
 const ACTION_WORTH = 2.2;
 const INTENT_WORTH = 1.6;
 const IMPLIED_ACTION_WORTH = 0.8;
 const READ_WORTH = 2;
 const STATE_WORTH = 1.6;
-/** What a word counts that says an action and a thing at once. */
+/** Weight of a word that is an action and a thing at once. */
 const SAID_TWICE = 0.5;
-/** How much is left of going up or down where a goal is told. */
+/** Strength of raising or lowering when the sentence names a target. */
 const RELATIVE_TO_TARGET = 0.4;
-/** Words that hardly tell anything, beside those that tell nothing. */
+/** Words with little meaning, beside the stop words. */
 const WEAK_WORDS = new Set([
   'room',
   'all',
@@ -66,21 +66,21 @@ const WEAK_WORDS = new Set([
 ]);
 const WEAK = 0.35;
 const FOR_ALL = /\b(?:all|every(?:thing|where)?|each|both|alle[sn]?|ueberall|tous|toutes|tout|todos?|todas?|tutt[eio]|alles)\b/;
-/** What joins two wishes. */
+/** Conjunctions between two requests. */
 const JOINTS =
   /(?:\s*[,;]\s*(?:and |then |und |dann |et |y |en |e )?|\s+(?:and then|and also|and|then|und dann|und|dann|et|puis|y|en|e|poi)\s+)/giu;
 
-/** The wishes of a sentence, mostly one; what is beyond its first 1,000 characters is not read. */
+/** Returns the requests of a sentence, usually one; it reads the first 1,000 characters. */
 export function parseQuery(sentence: string): readonly QueryRequest[] {
   return partsOf(withoutReasons(expandIdioms(sentence.slice(0, MAX_CHARS)))).map(parseRequest);
 }
 
-/** A clause that says how something is: with a verb of being or having, and nothing of a home. */
+/** A clause with a verb of being or having, without a thing of the home. */
 const STATES_A_FACT =
   /\b(?:is|are|am|was|were|has|have|had|can|can['’]?t|cannot|could|want|wants|need|needs|ist|sind|hat|haben|kann|will)\b|['’](?:s|re|m)\b/iu;
 const CLAUSES = /\s*[,;.!]\s+(?:so\s+)?|\s+(?:because|weil|denn)\s+/iu;
 
-/** The sentence without clauses that only tell why: `pause the robot, the baby is sleeping` asks for one thing. */
+/** Removes clauses that only give a reason: `pause the robot, the baby is sleeping` is one request. */
 function withoutReasons(text: string): string {
   const clauses = text.split(CLAUSES);
   if (clauses.length < 2) return text;
@@ -94,7 +94,7 @@ function isReason(clause: string): boolean {
   return actionsIn(words).actions.size === 0 && !isQuestion(clause, words) && !words.some(({ stem }) => isHomeWord(stem));
 }
 
-/** `dim the lights and close the blinds` says two things; `the kitchen and hall lights` names two in one. */
+/** Splits a text into requests: `dim the lights and close the blinds` has two, `the kitchen and hall lights` is part of one. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   let rest = 0;
@@ -107,7 +107,7 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(rest)];
 }
 
-/** Says something by itself: what to do with what, or how it is. */
+/** True for a text that is a request or statement by itself. */
 function isRequest(text: string): boolean {
   if (intentsIn(text).length > 0) return true;
   const words = wordsOf(text).slice(0, MAX_WORDS);
@@ -127,7 +127,7 @@ function parseRequest(text: string): QueryRequest {
   const actions = isNegated ? oppositesOf(unwanted) : meant;
   const wordsAsked =
     values.length > 0 && words.every(({ text: word }) => STOP_WORDS.has(word)) ? [] : wordNeeds(words, said.places, intents);
-  // Who tells how it is wants what a situation asks for, and never the opposite.
+  // A statement requests the actions that help in the situation, never their opposites.
   const sought = actions.size > 0 || asks ? actions : actionsOfIntents(intents);
   const isBare = intents.length === 0 && wordsAsked.every(({ role }) => role === 'weak');
   return {
@@ -161,7 +161,7 @@ function oppositesOf(actions: readonly string[]): Actions {
 }
 
 interface FoundIntent extends Intent {
-  /** The words that said so. */
+  /** The words of the actions. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -175,11 +175,11 @@ function intentsIn(text: string): readonly FoundIntent[] {
 
 function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: readonly FoundIntent[]): readonly Need[] {
   const meanings = meaningsByPlace(words);
-  // `lock the door`, `make it brighter`: words of actions that are things or qualities too count as both.
+  // `lock the door`, `make it brighter`: a word that is an action and a thing or quality counts as both.
   const isFree = (word: Word, place: number) => !taken.has(place) || (isHomeWord(word.stem) && !isParticleVerb(word.stem));
   const open = words.map((word, place) => ({ word, place })).filter(({ word, place }) => isFree(word, place));
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
-  // A name may consist of nothing but such words.
+  // A name can consist of such words alone.
   const chosen = telling.length > 0 || taken.size > 0 || intents.length > 0 ? telling : open;
   return merged(
     chosen.flatMap(({ word, place }) => {
@@ -195,7 +195,7 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: 
   );
 }
 
-/** A compound asks for each of its parts; what is called by the whole word has both. */
+/** A compound needs each of its parts; a thing whose name is the whole word has both. */
 function partNeeds(word: Word, meanings: readonly Meaning[]): readonly Need[] {
   const parts = compoundParts(word);
   if (parts.length === 0) return [wordNeed(word, meanings)];
@@ -227,20 +227,20 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** Next to a kind of thing is nearly it; next to a room is another room. */
+/** A neighbour of a kind of thing nearly fits; a neighbour of a room is another room. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** A word that may be a thing is one: `laundry` is more than a room. */
+/** A word that can be a thing counts as one: `laundry` is not only a room. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/** By place; only the last word of a phrase has its neighbours: a `garage door` is a door, and nothing of it is a garage. */
+/** Returns the meanings by position. Only the last word of a phrase has neighbours: a `garage door` is a door and no garage. */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {
@@ -263,7 +263,7 @@ function actionNeeds(actions: Actions, words: readonly Word[], places: ReadonlyS
   return [{ kind: 'action', label: label.join(' '), weight: ACTION_WORTH, alternatives }];
 }
 
-/** `turn it up to 80 %` is set rather than raised, and `open it half` set as well. */
+/** Turns relative actions with a target into setting: `turn it up to 80 %`, `open it half`. */
 function reaching(actions: Actions): Actions {
   const relative = ['raise', 'lower'].flatMap((action) => {
     const strength = actions.get(action);
@@ -273,7 +273,7 @@ function reaching(actions: Actions): Actions {
   return isSet ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-/** What helps, and what it should do where the sentence does not say so itself. */
+/** Returns the things that help in a situation, and their actions where the sentence names none. */
 function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.flatMap((name, index) => kindOf(name, 1 - index * 0.12));
   const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
@@ -281,7 +281,7 @@ function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): 
   return hasAction ? [thing] : [thing, { kind: 'hint', hint: 'deed', label, weight: IMPLIED_ACTION_WORTH, alternatives: deeds }];
 }
 
-/** `next` alone is about what plays. */
+/** Returns the kind of thing of an action without an object: `next` is about music. */
 function impliedNeeds(actions: Actions): readonly Need[] {
   const kinds = new Set([...actions.keys()].flatMap((action) => KINDS_OF_ACTIONS[action] ?? []));
   const alternatives = [...kinds].flatMap((name) => kindOf(name, 1));
@@ -290,7 +290,7 @@ function impliedNeeds(actions: Actions): readonly Need[] {
     : [{ kind: 'hint', hint: 'situation', label: [...kinds].join(' or '), weight: INTENT_WORTH, alternatives }];
 }
 
-/** Things of a kind, and what is nearly of it. */
+/** Returns the things of a kind, and its neighbours. */
 function kindOf(name: string, strength: number): readonly Alternative[] {
   return [
     { term: concept(name), strength },
@@ -298,7 +298,7 @@ function kindOf(name: string, strength: number): readonly Alternative[] {
   ];
 }
 
-/** `is the door locked` asks for what can be read; the action tells a state. */
+/** `is the door locked` needs a reading; the action names the state. */
 function questionNeeds(actions: Actions): readonly Need[] {
   const reading: Need = {
     kind: 'hint',
@@ -313,19 +313,19 @@ function questionNeeds(actions: Actions): readonly Need[] {
     : [reading, { kind: 'hint', hint: 'state', label: 'state', weight: STATE_WORTH, alternatives: states }];
 }
 
-/** A word that is said twice is asked for once. */
+/** Merges needs of repeated words. */
 function merged(needs: readonly Need[]): readonly Need[] {
   return [...new Map(needs.map((need) => [need.alternatives[0]?.term, need])).values()];
 }
 
-/** Words that say that something is not to be done, in English, German, French, Spanish, Dutch and Italian. */
+/** Negations in English, German, French, Spanish, Dutch and Italian. */
 const NEGATIONS =
   /\b(?:do not|dont|not to|never|no longer|must not|mustnt|shouldnt|should not|wont|avoid|nicht|nie|niemals|keine?[nmrs]?|ne \w+ (?:pas|jamais|plus)|n[ae]? ?\w+ pas|pas|no|nunca|niet|nooit|geen|non|mai)\b/;
-/** Where the same words forbid nothing. */
+/** Phrases in which these words negate nothing. */
 const HARMLESS =
   /\b(?:why (?:dont|not|do not)|(?:dont|do not) (?:forget|hesitate|mind|worry)|whether or not|or not|not only|no matter|no problem|no idea|nicht vergessen|vergiss nicht|noublie pas|no olvides|niet vergeten|non dimenticare)\b/g;
 
-/** Does the text say that something is not to be done? */
+/** Returns whether the text negates an action. */
 function hasNegation(text: string): boolean {
   const plain = withoutMarks(text.toLowerCase().replace(/['’]/g, ''));
   return NEGATIONS.test(plain.replace(HARMLESS, ' '));

@@ -13,32 +13,32 @@ export interface Ranked {
   readonly metBy: readonly number[];
 }
 
-/** What a ranking found. */
+/** The result of a ranking. */
 export interface Ranking {
   /** Best first. */
   readonly ranked: readonly Ranked[];
-  /** The needs as they were asked in the end, with words nearly like those that nobody has. */
+  /** The needs after the correction of words that no document has. */
   readonly needs: readonly Need[];
 }
 
-/** What is asked of an index. */
+/** A query of an index. */
 export interface RankQuery {
   readonly wish: QueryRequest;
   readonly limit: number;
-  /** Orders what has the same score. */
+  /** Orders documents of the same score. */
   readonly tieBreak: (document: number) => string;
   /** The room that a document is in. */
   readonly areaOf: (document: number) => string | undefined;
 }
 
-/** A word that fits a room less than this is of another one. */
+/** A word that fits a room less than this belongs to another room. */
 const SAME_ROOM = 0.5;
-/** What a thing is called and where it is: there the name of another room is its own. */
+/** Fields with the name and the place of a thing; a thing may have the name of another room in its own name. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
 /**
- * The documents that meet a wish, best first, at most `limit`. Everything is counted over those documents alone that
- * `accepts` allows: how rare a word is among hidden ones changes nothing.
+ * Returns the documents that meet a request, the best first, at most `limit`. All counts are over the documents that `accepts` allows:
+ * the rarity of a word in hidden documents has no effect.
  */
 export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
   const isAccepted = memoizedPredicate(accepts, index.bound);
@@ -51,7 +51,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // An action alone fits half of a home: it counts among what the words found, and finds by itself only where they found nothing.
+  // An action alone fits half of a home: it adds to the score of documents with the words, and finds others only where no words match.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -60,7 +60,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   return { needs, ranked: best.map((one) => ({ ...one, metBy: needs.map((need) => metBy(index, need, one.document)) })) };
 }
 
-/** Whether somebody may know of a document is asked once. */
+/** Calls `accepts` once for each document. */
 function memoizedPredicate(accepts: (document: number) => boolean, bound: number): (document: number) => boolean {
   const verdicts = new Int8Array(bound);
   return (document) => {
@@ -72,7 +72,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** What acts is no answer to a question, and what does the opposite of a wish is no answer to it. */
+/** Excludes tools that act from the answers to a question, and tools that do the opposite of the request. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -92,7 +92,7 @@ function excludedByAction<Item extends object>(
   return (document) => isSuspect(document) && acts(document) && best(denied, document) > best(asked, document);
 }
 
-/** Documents that have one of the terms, in an entry that counts. */
+/** Returns a predicate for documents with one of the terms. */
 function documentsWithTerm<Item extends object>(
   index: TermIndex<Item>,
   terms: readonly string[],
@@ -103,7 +103,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** What works with any device of a kind works with none where the home has no such device. */
+/** Excludes tools for any device of a kind where the home has no such device. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -117,7 +117,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** A room that is named and exists rules out what is in other rooms, unless it is called by that room. */
+/** A room in the request excludes things in other rooms, unless their own name contains the name of the room. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -142,7 +142,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** The rooms that a word stands in the name of, and whether it is a word for such a room. */
+/** Returns the rooms whose name has a word, and whether the word means such a room. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -166,13 +166,13 @@ function isWholeNameWritten(area: string, said: ReadonlySet<string>): boolean {
   return words.length > 0 && words.every(({ stem, variant }) => said.has(stem) || (variant !== undefined && said.has(variant)));
 }
 
-/** A word that no accepted document has is taken for those that look nearly like it. */
+/** Replaces a word that no accepted document has by similar words. */
 function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
   if (need.kind !== 'word') return need;
   const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
   const isKnown = need.alternatives.some(({ term }) => isThere(term));
   const [exact] = need.alternatives;
-  // What means something is no slip of the pen.
+  // A word with a known meaning is not a typing mistake.
   if (isKnown || !exact || need.role !== 'name') return need;
   const near = nearTerms(exact.term, index.terms(), isThere);
   return near.length === 0 ? need : { ...need, alternatives: [...need.alternatives, ...near] };
@@ -190,7 +190,7 @@ function metBy<Item extends object>(index: TermIndex<Item>, { alternatives }: Ne
   return best;
 }
 
-/** The best of each of several lists first, then the second best; what stands in two of them once. */
+/** Merges lists: the first items of all, then the second ones, without repeats. */
 export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one: One) => unknown): readonly One[] {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   const mixed = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
@@ -198,16 +198,16 @@ export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one:
   return lists.length < 2 ? mixed : mixed.filter((_, at) => keys.indexOf(keys[at]) === at);
 }
 
-/** A document and what it scored. */
+/** A document with its score. */
 export interface Scored {
   readonly document: number;
   readonly score: number;
 }
 
-/** How much of the score rests on how many of the needs are met. */
+/** Share of the score that depends on the number of needs met. */
 const COVERAGE_SHARE = 0.5;
 
-/** Adds up, need by need, how well the documents of one index meet a query. */
+/** Adds up, need by need, the scores of the documents of one index. */
 class Scores<Item extends object> {
   readonly #index: TermIndex<Item>;
   readonly #isAccepted: (document: number) => boolean;
@@ -215,7 +215,7 @@ class Scores<Item extends object> {
   readonly #candidates: number[] = [];
   readonly #sums: Float64Array;
   readonly #covered: Float64Array;
-  /** What the need that is being added brings each document, the best alternative so far. */
+  /** Score of each document for the present need, by its best alternative so far. */
   readonly #current: Float64Array;
   #worth = 0;
 
@@ -228,12 +228,12 @@ class Scores<Item extends object> {
     this.#current = new Float64Array(index.bound);
   }
 
-  /** How many documents can be found. */
+  /** Number of candidates. */
   get count(): number {
     return this.#candidates.length;
   }
 
-  /** Documents that meet the need can be found. */
+  /** Makes the documents that meet the need candidates. */
   addCandidates({ alternatives }: Need): void {
     for (const { term } of alternatives) {
       for (const entry of this.#index.entries(term)) {
@@ -245,7 +245,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Counts a need: each candidate by the best alternative that it has, a word by how few candidates have it. */
+  /** Adds a need to the scores: each candidate by its best alternative, a word weighted by its rarity among the candidates. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;
@@ -285,7 +285,7 @@ class Scores<Item extends object> {
     return valueAt(this.#sums, document) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * share);
   }
 
-  /** 0 for what no candidate has. */
+  /** 0 for a term that no candidate has. */
   #rarity({ kind }: Need, term: string): number {
     let count = 0;
     for (const entry of this.#index.entries(term)) if (this.#isCandidate[documentOf(entry)]) count++;
@@ -316,7 +316,7 @@ const TWO_TYPOS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** The terms of those that count that a word nearly is: one slip of the pen, two in a long word, or the beginning of a longer one. */
+/** Returns similar terms: one typing mistake away, two for a long word, or beginning with the word. */
 function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
@@ -332,14 +332,14 @@ function nearTerms(word: string, terms: Iterable<string>, counts: (term: string)
 function likeness(word: string, term: string, { slips, letters }: { readonly slips: number; readonly letters: number }): number {
   if (term.startsWith(word)) return BEGINNING;
   if (Math.abs(term.length - word.length) > slips || term.length < SHORTEST - 1) return 0;
-  // Each slip changes at most two of the letters that occur: cheap to see, and it leaves few to compare in full.
+  // Each mistake changes at most two of the letters that occur: this cheap test leaves few terms to compare in full.
   if (bitCount(letterMask(term) ^ letters) > 2 * slips) return 0;
   const distance = editDistance(word, term);
   if (distance > slips && !isSwapped(word, term)) return 0;
   return distance <= 1 || isSwapped(word, term) ? ONE_TYPO : TWO_TYPOS;
 }
 
-/** Two neighbouring letters in the wrong order: one slip, though it counts as two changes. */
+/** Two swapped neighbouring letters count as one mistake, though they are two edits. */
 function isSwapped(word: string, term: string): boolean {
   if (word.length !== term.length) return false;
   const at = [...word].findIndex((letter, place) => letter !== term[place]);
@@ -347,7 +347,7 @@ function isSwapped(word: string, term: string): boolean {
   return word[at] === term[at + 1] && word[at + 1] === term[at] && word.slice(at + 2) === term.slice(at + 2);
 }
 
-/** Which letters occur, one bit for each of 31. */
+/** Returns a bit mask of the letters that occur. */
 function letterMask(word: string): number {
   let letters = 0;
   for (let place = 0; place < word.length; place++) letters |= 1 << (word.charCodeAt(place) % 31);

@@ -2,7 +2,7 @@ import { oncePerText } from '../../core/lifecycle.ts';
 import { compoundParts, meaningsIn, neighbourOf } from './lexicon.ts';
 import { splitName, type Word, wordsOf } from './words.ts';
 
-/** One entry of a posting list, taken apart. */
+/** A decoded entry of a posting list. */
 export interface Posting {
   readonly document: number;
   /** 0 to 1. */
@@ -10,7 +10,7 @@ export interface Posting {
   readonly field: Field;
 }
 
-/** Names whose `revision` changes with each of them. */
+/** Names with a `revision` that changes with each change of a name. */
 interface Revised {
   readonly revision: number;
 }
@@ -18,20 +18,20 @@ interface Revised {
 const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** An entry is one small integer: document, then weight in 8 bits, then field in 4. Ten thousand tools take a few megabytes. */
+/** An entry is one integer: document, weight in 8 bits, field in 4 bits. Ten thousand tools take a few megabytes. */
 const FIELD_BITS = 4;
 const WEIGHT_BITS = 8;
 const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
 const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
 const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
 const FIELD_MASK = 2 ** FIELD_BITS - 1;
-/** Documents that no list has any more are swept out once they are this many and a quarter of the others. */
+/** Removed documents are swept out when there are this many of them plus a quarter of the others. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
 /**
- * Which documents have a term. Follows lists of items: what is new is read, what is gone from a list that is about the
- * whole is forgotten, what stayed is not looked at again.
+ * An inverted index of items. It follows lists of items: new items are added, and items that a list of (nearly) all items lacks are
+ * removed.
  */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
@@ -43,19 +43,19 @@ export class TermIndex<Item extends object> {
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  /** A change of the `names` changes the terms of items: the index is built anew then. */
+  /** A change of `names` changes the terms of items: the index is rebuilt then. */
   constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
     this.#names = names;
     this.#revision = names.revision;
   }
 
-  /** Documents are numbered from 0 to below this. */
+  /** Documents have numbers from 0 to below this. */
   get bound(): number {
     return this.#items.length;
   }
 
-  /** Every term that some document has, or had lately. */
+  /** All terms of documents, including recently removed ones. */
   terms(): Iterable<string> {
     return this.#postings.keys();
   }
@@ -64,7 +64,7 @@ export class TermIndex<Item extends object> {
     return this.#items[document];
   }
 
-  /** The documents of a list, 1 at the number of each; known at once for a list that was asked for before. */
+  /** Returns the documents of a list: 1 at the number of each. The result is cached by list. */
   membersOf(list: readonly Item[]): Uint8Array {
     if (this.#names.revision !== this.#revision) this.#clear();
     const known = this.#members.get(list);
@@ -76,12 +76,12 @@ export class TermIndex<Item extends object> {
     return members;
   }
 
-  /** Entries for a term; decode them with `documentOf` and `weightOf`. */
+  /** Returns the entries of a term; `documentOf` and `weightOf` decode them. */
   entries(term: string): readonly number[] {
     return this.#postings.get(term) ?? NONE;
   }
 
-  /** What one document has of a term. */
+  /** Returns the entry of a term for one document. */
   posting(term: string, document: number): Posting | undefined {
     const entries = this.entries(term);
     let low = 0;
@@ -106,7 +106,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** A list of less than half of what is known is a part of it: it takes nothing away. What is gone goes once it is much. */
+  /** A list with less than half of the known items is a part of the home and removes nothing; removal waits until there is much to remove. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -135,7 +135,7 @@ export class TermIndex<Item extends object> {
     this.#gone++;
   }
 
-  /** Numbers what is left anew, in the same order. */
+  /** Renumbers the remaining documents in the same order. */
   #sweep(): void {
     const moved = new Map<number, number>();
     const items = this.#items.filter((item, number) => {
@@ -157,22 +157,22 @@ export class TermIndex<Item extends object> {
   }
 }
 
-/** The document that an entry is about. */
+/** Returns the document of an entry. */
 export function documentOf(entry: number): number {
   return entry >> DOCUMENT_SHIFT;
 }
 
-/** The weight of an entry, 0 to 1. */
+/** Returns the weight of an entry, 0 to 1. */
 export function weightOf(entry: number): number {
   return ((entry & ENTRY_MASK) >> FIELD_BITS) / WEIGHT_STEPS;
 }
 
-/** Where the term of an entry stands. */
+/** Returns the field of an entry. */
 export function fieldOf(entry: number): Field {
   return FIELDS[entry & FIELD_MASK] ?? 'name';
 }
 
-/** Where a word of a document stands; reasons name it. */
+/** The fields of a document; the reasons of a match name them. */
 const FIELDS = [
   'name',
   'title',
@@ -197,22 +197,22 @@ export interface FieldText {
   readonly text: string;
 }
 
-/** A term that is no word of a text, such as an action, 0 to 1. */
+/** A term beside the words of texts, such as an action; its weight is 0 to 1. */
 export interface ExtraTerm {
   readonly field: Field;
   readonly term: string;
   readonly weight: number;
 }
 
-/** How well a document stands for a term. */
+/** The weight of a term in a document. */
 export interface TermWeight {
   /** 0 to 1. */
   readonly weight: number;
-  /** The field that most of it comes from. */
+  /** The field that adds most to it. */
   readonly field: Field;
 }
 
-/** How much a word counts by its field, and how many words the field usually has. */
+/** Weight of a word by its field, and the usual number of words of the field. */
 const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly usualLength: number }>> = {
   name: { weight: 2, usualLength: 4 },
   title: { weight: 2, usualLength: 2 },
@@ -229,21 +229,21 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
   action: { weight: 1, usualLength: 1 },
   value: { weight: 1, usualLength: 1 },
 };
-/** BM25F (Robertson and Zaragoza 2009): how much a field's length counts, and where more of a word stops to count. */
+/** BM25F (Robertson and Zaragoza 2009): influence of the field's length, and saturation of repeated words. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
-/** What one of two parts of a compound counts. */
+/** Weight of each part of a compound word. */
 const COMPOUND_PART_WORTH = 0.8;
 
-/** Types whose names say more than the thing is: a blind is no window, and a lock is no door. */
+/** Device types whose names contain another thing: a blind is no window, and a lock is no door. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
 
-/** The names of device types in words. */
+/** Returns the names of device types in words. */
 export function typeText(types: readonly string[]): string {
   return splitName(types.map((type) => PLAIN_TYPES[type] ?? type).join(' '));
 }
 
-/** The terms of a document with their saturated weights, by BM25F over its fields. */
+/** Returns the terms of a document with their saturated weights, by BM25F over its fields. */
 export function documentTerms(texts: readonly FieldText[], extra: readonly ExtraTerm[]): ReadonlyMap<string, TermWeight> {
   const sums = new Map<string, { sum: number; best: number; field: Field }>();
   for (const { field, text } of texts) {
@@ -264,7 +264,7 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   return terms;
 }
 
-/** Names of devices and areas, titles and tags come again with every tool of a device or a kind. */
+/** Caches the terms of a text: names, titles and tags repeat in every tool of a device or kind. */
 const textTerms = oncePerText(
   (text) => {
     const words = wordsOf(text);
@@ -273,7 +273,7 @@ const textTerms = oncePerText(
   { maxKept: 4_096, maxLength: 64 },
 );
 
-/** Words, both spellings of umlauts, parts of compounds, and what they mean. */
+/** Returns words, both spellings of umlauts, parts of compounds, and their meanings. */
 function termsOf(words: readonly Word[]): ReadonlyMap<string, number> {
   const terms = new Map<string, number>();
   const add = (term: string, count: number) => terms.set(term, (terms.get(term) ?? 0) + count);

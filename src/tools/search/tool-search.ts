@@ -14,12 +14,12 @@ import { wordsOf } from './words.ts';
 
 const NO_FACTS: HomeFacts = { names: NO_HOME_NAMES, device: () => undefined };
 const DEFAULT_LIMIT = 10;
-/** What has less than this share of the best score is no match. */
+/** Tools with less than this share of the best score are no matches. */
 const FLOOR = 0.2;
 const MAX_NEAR_MISSES = 5;
-/** How many more are ranked: those that are no answer after all are left out. */
+/** Number of further ranked tools, since some are left out afterwards. */
 const EXTRA_RANKED = 16;
-/** Whose score is within this share of the best may be meant as well. */
+/** Tools within this share of the best score may be meant as well. */
 const TIE_SHARE = 0.02;
 const MAX_CANDIDATES = 8;
 
@@ -30,7 +30,7 @@ interface Found extends ToolMatch {
 
 type Visible = (tool: RegisteredTool) => boolean;
 
-/** Finds tools by words, their meanings, actions and units, without any model: the same answer for the same list on every machine. */
+/** Finds tools by words, their meanings, actions and units, without a language model: the same list gives the same result on every machine. */
 export class LexicalToolSearch implements ToolSearch {
   readonly #index: TermIndex<RegisteredTool>;
 
@@ -102,7 +102,7 @@ interface Answer {
   readonly whichOne: readonly ToolMatch[];
 }
 
-/** What of all that was found for a wish is an answer, and what only nearly is. */
+/** Divides the tools found for a request into answers and near misses. */
 function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: QueryRequest; readonly limit: number }): Answer {
   const floor = (found[0]?.score ?? 0) * FLOOR;
   const ready = found.filter(({ isReady }) => isReady);
@@ -118,7 +118,7 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/** Tools of several devices that fit as well as the first, or do the same where all are meant; one of each device. */
+/** Returns tools of several devices that fit as well as the first, or do the same where all devices are meant; one for each device. */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];
@@ -153,25 +153,25 @@ function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {
     .map(({ label }) => `missing: ${label}`);
 }
 
-/** What a search may know of a device of this hub beside its tools. */
+/** Facts about a device of this hub that its tools do not have. */
 export interface NamedDevice {
   readonly name: string;
   readonly deviceTypes: readonly string[];
 }
 
-/** What the search of tools knows of the home. */
+/** Facts about the home for the search of tools. */
 interface HomeFacts {
   readonly names: HomeNames;
   /** Undefined for devices of other hubs. */
   device(id: string): NamedDevice | undefined;
 }
 
-/** What an action is worth whose title says more than the action: `Turn on for a time`. */
+/** Weight of an action whose title contains more than the action: `Turn on for a time`. */
 const LONGER_TITLE_WORTH = 0.85;
-/** Raw commands of the specification come after what profiles made for people. */
+/** Raw commands of the specification rank below tools of profiles. */
 const RAW_COMMAND_WORTH = 0.8;
 
-/** The terms by which a tool is found. */
+/** Returns the terms of a tool. */
 function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): ReadonlyMap<string, TermWeight> {
   const { name, namespace, description, metadata } = definition;
   const { device: id, area } = metadata;
@@ -199,7 +199,7 @@ function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): Read
   return new Map([...terms, ...equivalentActions(terms)]);
 }
 
-/** For things of a kind one action is another: whoever turns the sprinkler on opens its valve. */
+/** Actions that mean the same for a kind: to turn the sprinkler on is to open its valve. */
 const EQUIVALENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   valve: { open: 'on', close: 'off' },
   cover: { open: 'raise', close: 'lower' },
@@ -219,13 +219,13 @@ function equivalentActions(terms: ReadonlyMap<string, TermWeight>): readonly (re
   });
 }
 
-/** Tools of devices say the name of theirs in quotes; that is all that is known of devices of other hubs. */
+/** Tools of devices have the device's name in quotes; it is the only known name of a device of another hub. */
 function quotedName(description: string): string | undefined {
   return /"([^"]{1,64})"/.exec(description)?.[1];
 }
 
 function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTerm[] {
-  // What only computes tells nothing of the home.
+  // A tool that only computes reads nothing of the home.
   if (!execution.hasSideEffects) return metadata.category === 'computing' ? [] : [{ field: 'action', term: READ_TERM, weight: 1 }];
   const words = wordsOf(metadata.title);
   const { actions, places } = actionsOfTitle(words);
@@ -237,7 +237,7 @@ function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTer
   return [...deeds, { field: 'action', term: ACTING_TERM, weight: 1 }];
 }
 
-/** Tags say the names of clusters in parts as well, and a part alone is something else: a blind is no window. */
+/** Tags contain the parts of cluster names too, and a part alone means another thing: a blind is no window. */
 function tagText(tags: readonly string[]): string {
   const parts = new Set(tags.filter((tag) => PLAIN_TAGS[tag] !== undefined).flatMap((tag) => tag.split('-')));
   return tags.map((tag) => PLAIN_TAGS[tag] ?? (parts.has(tag) ? '' : tag)).join(' ');
@@ -245,7 +245,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Whether it is of one device, or for any device of a kind. */
+/** Marks a tool as one of a device, or as one for any device of a kind. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;
@@ -261,7 +261,7 @@ function unitTerms(definition: ToolDefinition): readonly ExtraTerm[] {
   return [...new Set(units)].map((term) => ({ field: 'value', term, weight: 1 }));
 }
 
-/** Names of parameters and the words that they may be set to. */
+/** Returns the names of parameters and their allowed words. */
 function parameterText(definition: ToolDefinition): string {
   return parametersOf(definition)
     .flatMap(([name, schema]) => [name, ...(Array.isArray(schema.enum) ? schema.enum.filter((one) => typeof one === 'string') : [])])

@@ -1,7 +1,6 @@
 /**
- * What people call the things of a home, written from knowledge of homes: each line is one meaning, its name first, then
- * the words for it in English, German, French, Spanish, Dutch and Italian. `_` joins words that belong together. A meaning
- * in brackets is a neighbour that is found too, less strongly.
+ * Words for the things of a home: each line is one meaning, its name first, then the words in English, German, French, Spanish, Dutch
+ * and Italian. `_` joins the words of a phrase. A meaning in brackets is a neighbour, which matches less strongly.
  */
 export const DEVICE_WORDS: readonly string[] = [
   'light: light lamp bulb lantern chandelier sconce luminaire lighting spotlight downlight uplight floodlight nightlight spot led candle fixture | licht lampe lampen leuchte beleuchtung strahler | lumiere eclairage ampoule lampadaire | luz luces lampara bombilla | verlichting | luce luci lampada',
@@ -50,7 +49,7 @@ export const DEVICE_WORDS: readonly string[] = [
   'pump: pump circulation_pump pool_pump | pumpe | pompe | bomba | pomp | pompa',
 ];
 
-/** The same for what things measure, play or tell: it says what somebody is after, rarely which thing. */
+/** The same for quantities that things measure, play or report; they rarely name the thing. */
 export const MEASURE_WORDS: readonly string[] = [
   'sensor: sensor detector probe meter gauge | fuhler melder messgerat | capteur detecteur | detector | sensore',
   'temperature: temperature temp warm warmer hot hotter cold colder cool cooler warmth degree celsius fahrenheit thermometer setpoint | temperatur grad warme | temperature degre | temperatura grado | temperatuur graden | gradi',
@@ -103,7 +102,7 @@ export const PLACE_WORDS: readonly string[] = [
   'downstairs: downstairs ground_floor ground lower_floor main_floor lower_level | erdgeschoss unten parterre | rez_de_chaussee en_bas | abajo planta_baja | beneden begane_grond | piano_terra',
 ];
 
-/** The same for what can be set or told, and for what a hub itself is about. */
+/** The same for settings and states, and for subjects of the hub itself. */
 export const QUALITY_WORDS: readonly string[] = [
   'brightness: brightness bright brighter dim dimmer darker dimming level intensity luminosity | helligkeit heller dunkler dimmen | luminosite tamiser | brillo | helderheid dimmen | luminosita',
   'color: color colour hue tint red green blue yellow orange purple violet pink white cyan magenta color_temperature | farbe rot grun blau gelb | couleur rouge vert bleu jaune | rojo verde azul amarillo | kleur rood groen blauw geel | colore rosso giallo',
@@ -136,8 +135,8 @@ export const QUALITY_WORDS: readonly string[] = [
 ];
 
 /**
- * What people say when something is to be done, and what titles of tools say: each line is what is meant (`on`, or several
- * with how surely), then the phrases in English, German, French, Spanish, Dutch and Italian. `_` joins words.
+ * Phrases of requests and of tool titles: each line is one action (`on`, or several with their certainty), then the phrases in English,
+ * German, French, Spanish, Dutch and Italian. `_` joins words.
  */
 export const ACTION_PHRASES: readonly string[] = [
   'on: turn_on turns_on switch_on put_on power_on power_up flip_on activate enable illuminate light_up energize enabled | einschalten anschalten anmachen anknipsen | allume allumer mets_en_marche | enciende encender prende activa conecta | aanzetten aandoen inschakelen | accendi accendere attiva',
@@ -166,7 +165,7 @@ export const ACTION_PHRASES: readonly string[] = [
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
-/** The same for what titles of tools say beside that, where it means more or less than the words alone. */
+/** The same for further phrases in tool titles that mean more or less than their words. */
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',
@@ -185,7 +184,7 @@ export const TITLE_PHRASES: readonly string[] = [
   'dock: go_home dock',
 ];
 
-/** What a wanted action is met by beside itself, and how well: a valve is opened by whoever turns the sprinkler on. */
+/** Further actions that meet a requested one, with their strength: to turn the sprinkler on opens a valve. */
 export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   on: { open: 0.5, start: 0.6, play: 0.45, toggle: 0.3, unmute: 0.25 },
   off: { close: 0.5, stop: 0.55, toggle: 0.3, pause: 0.35, mute: 0.25, dock: 0.25 },
@@ -204,7 +203,7 @@ export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, nu
   set: { open: 0.5, raise: 0.3, lower: 0.3 },
 };
 
-/** What undoes an action or keeps it from happening: no answer to whoever asked for it. */
+/** Actions that undo or prevent a requested one; their tools are no answers. */
 export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   on: ['off', 'close', 'stop', 'pause'],
   off: ['on', 'open', 'start', 'play'],
@@ -225,7 +224,7 @@ export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   dock: ['start', 'play'],
 };
 
-/** What tells the state that an action makes, and how well: `which windows are open` asks for contacts before positions. */
+/** Readings that show the state which an action makes, with their strength: for `which windows are open`, contacts rank above positions. */
 export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   open: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
   close: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
@@ -244,7 +243,7 @@ export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> 
   set: { position: 0.5 },
 };
 
-/** What an action that only such things know is about where nothing else says so: `next` is a song. */
+/** The kind of thing for an action that only this kind has: `next` is about music. */
 export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   play: 'media',
   pause: 'media',
@@ -257,11 +256,11 @@ export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   dock: 'vacuum',
 };
 
-/** Verbs whose meaning stands in a particle later in the sentence: `turn the lamp off`, `mach das Licht aus`. */
+/** Verbs whose meaning depends on a later particle: `turn the lamp off`, `mach das Licht aus`. */
 export const PARTICLE_VERBS =
   'turn turning turned switch switching put power flip get shut cut bring have want make click knock can | mach mache schalt schalte stell stelle dreh drehe knips | mets | zet doe draai schakel | fahr fahre zieh lass';
 
-/** What such a particle means. */
+/** The meanings of these particles. */
 export const PARTICLES: readonly string[] = [
   'on: on | an ein | aan',
   'off: off out | aus ab | uit',
@@ -269,11 +268,11 @@ export const PARTICLES: readonly string[] = [
   'lower close=0.6: down | runter herunter zu | omlaag dicht',
 ];
 
-/** Beginnings of sentences that ask instead of telling to do something. */
+/** First words of questions. */
 export const QUESTION_WORDS =
   'what whats which is are was were how who where when does did has any anybody anyone tell show check read report status query lookup find | was welche welcher welches ist sind wie wer wo wann zeig zeige sag | quel quelle quels quelles est combien montre | que cual cuanto esta estan dime muestra | hoe welke wat | che quale quanto mostra dimmi';
 
-/** Words that say nothing about what somebody looks for, by their text. */
+/** Words that a search ignores. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   [
     'make makes made making turn put get bring the a an to in of for and or is it its at please my me i you your our us we can could would will should shall with from by be been am are was were this that these those there here some so too just now right hey hi hello ok okay thanks thank want need like let get go do does did have has had if then than as into onto over on off up down out about hows whats what which who whom how when where why t s ll ve re d m im id lets gonna wanna kindly quickly again still very really bit little one ones any anything something currently today tonight don doesn didn isn aren wasn won shouldn couldn wouldn never',

@@ -4,7 +4,7 @@ import { oncePerText } from '../../core/lifecycle.ts';
 export interface Word {
   /** Lower case, without marks: `kuche` for `Küche`. */
   readonly text: string;
-  /** What the word is found by. */
+  /** The form in the index. */
   readonly stem: string;
   /** The same for the other spelling of its umlauts: `kuech` for `Küche`. */
   readonly variant?: string;
@@ -12,16 +12,16 @@ export interface Word {
 
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', æ: 'ae', œ: 'oe', ł: 'l', đ: 'd', ı: 'i', ð: 'd', þ: 'th' };
-/** Scripts that are written without spaces, or with particles that hang on the words. */
+/** Scripts without spaces, or with particles attached to the words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const PIECES = new RegExp(`[${UNSPACED}]+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]]+`, 'gv');
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
-/** Longer texts are cut: nobody asks that much, and a description's end adds nothing. */
+/** Longer texts are cut: no request is that long, and the end of a description adds nothing. */
 const MAX_TEXT = 2_000;
-/** Distinct words of which the forms are kept: the same words come again and again. */
+/** Size of the cache of word forms: the same words repeat. */
 const MAX_KNOWN = 8_192;
 
-/** The words of a text in its order; scripts without spaces as overlapping pairs of characters. */
+/** Returns the words of a text in order; scripts without spaces as overlapping pairs of characters. */
 export function wordsOf(text: string): readonly Word[] {
   const lower = text
     .slice(0, MAX_TEXT)
@@ -32,12 +32,12 @@ export function wordsOf(text: string): readonly Word[] {
   return (lower.match(PIECES) ?? []).flatMap((piece) => (IS_UNSPACED.test(piece) ? characterPairs(piece) : [wordOf(piece)]));
 }
 
-/** `DimmableLight` as the words that it is made of. */
+/** Splits `DimmableLight` into its words. */
 export function splitName(name: string): string {
   return name.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2').replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2');
 }
 
-/** A word that is written without any mark. */
+/** Returns a word without diacritics. */
 export function withoutMarks(text: string): string {
   const plain = text
     .normalize('NFD')
@@ -69,8 +69,8 @@ const DOUBLED = /([bdfgkmnprt])\1$/;
 const LONG_ENOUGH = 4;
 
 /**
- * A word without the endings that English gives it: `dimming`, `dims` and `dimmed` are `dim`. Light on purpose, and only for
- * plain Latin letters: words of other languages mostly stay as they are, and are changed alike wherever they stand.
+ * Returns a word without English endings: `dimming`, `dims` and `dimmed` become `dim`. It is a light stemmer for plain Latin letters:
+ * words of other languages mostly stay as they are, and change in the same way in queries and documents.
  */
 export function stem(word: string): string {
   if (word.length < LONG_ENOUGH || !/^[a-z]+$/.test(word)) return word;
