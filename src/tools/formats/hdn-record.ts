@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
 import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
-/** A tool as the HTTP tool service keeps it. Schemas are flat: name (`name?` when optional) to type word. */
+/** A tool in the form of the HTTP tool service. Schemas are flat: name (`name?` when optional) to type word. */
 export interface HdnRecord {
   readonly id: string;
   readonly name: string;
@@ -23,7 +23,7 @@ const WORD_TO_TYPE: Readonly<Record<string, string>> = { int: 'integer', float: 
 const JSON_TYPES: readonly string[] = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'any'];
 const TYPE_TO_WORD: Readonly<Record<string, string>> = { integer: 'int', boolean: 'bool' };
 
-/** The flat record of a definition; `createdAtMs` is ms since 1970. */
+/** Returns the flat record of a definition; `createdAtMs` is in milliseconds since 1970. */
 export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): HdnRecord {
   return {
     id: toolId(definition),
@@ -38,13 +38,13 @@ export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): Hd
   };
 }
 
-/** A record as it comes in: a schema may also be a JSON Schema with `type: object` and `properties`. */
+/** A record of a request: a schema can also be a JSON Schema with `type: object` and `properties`. */
 export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'created_at'> & {
   readonly input_schema: JsonObject;
   readonly output_schema: JsonObject;
 };
 
-/** The definition of a record. Side effects follow from its safety level: only `low` has none. A power in one word, such as `docker`, is `docker:use`. */
+/** Returns the definition of a record. Only the safety level `low` means no side effects. A power in one word, such as `docker`, becomes `docker:use`. */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)

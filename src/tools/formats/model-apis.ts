@@ -3,20 +3,20 @@ import { isDestructive, type ToolDefinition } from '../definition/tool-definitio
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { portableSchema, type SchemaUse, toStrictSchema } from './model-schemas.ts';
 
-/** A tool as OpenAI and LM Studio take it. */
+/** A tool in the form of OpenAI and LM Studio. */
 export interface OpenAiTool {
   readonly type: 'function';
   readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject; readonly strict?: boolean };
 }
 
-/** A tool as Anthropic takes it. */
+/** A tool in the form of Anthropic. */
 export interface AnthropicTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonObject;
 }
 
-/** A tool as MCP lists it, with all four annotations. */
+/** A tool in the form of MCP, with all four annotations. */
 export interface McpTool {
   readonly name: string;
   readonly title: string;
@@ -32,7 +32,7 @@ export interface McpTool {
   };
 }
 
-/** OpenAI refuses a whole request for one longer description. */
+/** OpenAI refuses a whole request when one description is longer. */
 const OPENAI_DESCRIPTION_CHARS = 1_024;
 
 /** `name` is the model-facing one, from the registry. */
@@ -41,7 +41,7 @@ export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
 }
 
-/** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters it cannot say. */
+/** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters the mode cannot express. */
 export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const tool = toOpenAi(definition, name);
   const parameters = toStrictSchema(tool.function.parameters);
@@ -53,7 +53,7 @@ export function toAnthropic(definition: ToolDefinition, name: string): Anthropic
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
 }
 
-/** MCP wants an object as output schema; tools that answer anything else have none, and answer text. */
+/** The output schema of MCP is an object; tools with another result have none, and return text. */
 export function toMcp(definition: ToolDefinition, name: string): McpTool {
   const { metadata, execution, requires, returns } = definition;
   return {
@@ -72,7 +72,7 @@ export function toMcp(definition: ToolDefinition, name: string): McpTool {
   };
 }
 
-/** Ends between two words where that is possible, and never within a character. */
+/** Cuts between two words where possible, and never within a character. */
 function shortened(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const cut = text.slice(0, maxChars - 1);

@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { isSchemaObject, mapSchema, propertiesOf, requiredOf, visitSchema } from '../schema/schema-walk.ts';
 
-/** What a schema is for: a model writes values for the one, and only reads those of the other. */
+/** The use of a schema: a model writes values of `input` and reads values of `output`. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const;
 type TypeName = (typeof TYPES)[number];
 
 const NUMBER_KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-/** Keywords that bound values of one type alone. */
+/** Keywords for values of one type. */
 const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   string: ['pattern', 'minLength', 'maxLength', 'format', 'contentEncoding', 'contentMediaType'],
   number: NUMBER_KEYWORDS,
@@ -19,30 +19,30 @@ const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   null: [],
 };
 const TYPE_KEYWORDS: ReadonlySet<string> = new Set(Object.values(KEYWORDS).flat());
-/** Keywords under which schemas of values stand. */
+/** Keywords that hold a schema of values. */
 const SINGLE_SCHEMA_KEYWORDS = ['items', 'additionalProperties'];
 const SCHEMA_LIST_KEYWORDS = ['anyOf', 'oneOf', 'prefixItems'];
 const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties'];
-/** Keywords that decide by other schemas, of which nothing can be said here. */
+/** Keywords that depend on other schemas; they cannot be expressed. */
 const COMPOSING_KEYWORDS = ['$ref', 'allOf', 'not', 'if'];
-/** What model servers refuse at the root of parameters; the hub holds calls against the whole schema all the same. */
+/** Keywords that model servers refuse at the root of parameters; the hub still checks calls against the whole schema. */
 const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else'];
 
 const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true };
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * A schema that every model server takes, without our own `x-` keywords: one type at each place, branches as `anyOf`, every list with
- * `items` and every object with `properties`. Several servers refuse a whole request for one schema that has a list of types, or a list
- * without items. Where nothing can be said in this form the schema becomes wider, never narrower, but for lists of lists of lists in
- * values of any type.
+ * Returns a schema that every model server accepts, without our own `x-` keywords: one type at each place, branches as `anyOf`, every
+ * list with `items` and every object with `properties`. Several servers refuse a whole request for one schema with a list of types, or
+ * with a list without items. A part that this form cannot express becomes wider, never narrower; only values of any type lose lists
+ * that are nested three deep.
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** The schema with all that it holds in portable form; conditions and what excludes stay, since wider there is narrower outside. */
+/** Returns the schema with its subschemas in portable form. Conditions and exclusions stay: a wider one would narrow the whole. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -72,7 +72,7 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const types = typesOf(schema);
   const [only] = types;
   if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
-  // A list of every type says what no list says.
+  // A list of all types means the same as no list.
   if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
     const { type: _, ...untyped } = schema;
     const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
@@ -91,8 +91,8 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
 }
 
 /**
- * Adapters that know no branches keep the members of objects among them, and refuse every other value then. An object that is no
- * branch itself but holds one is none to them, and the same to everybody else.
+ * Adapters without support for branches merge the members of their objects, and refuse all other values then. An object that contains
+ * the branches instead of being one is safe for them, and means the same to all others.
  */
 function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
   if (use === 'output' || branches.every(isObjectSchema)) return branches;
@@ -103,7 +103,7 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return type === 'object' || isSchemaObject(properties);
 }
 
-/** The part of a schema that is about values of one type; nothing where none of its values has that type. */
+/** Returns the part of a schema for values of one type; empty where it has no such values. */
 function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
   if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
@@ -111,13 +111,13 @@ function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   return values.length === 0 ? [] : [{ type, ...rules, ...(type !== 'null' && { enum: values }) }];
 }
 
-/** With the members that servers want of a list and of an object. */
+/** Adds the keywords that servers require for lists and objects. */
 function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   if (schema.type === 'array' && !isSchemaObject(schema.items)) {
     return { ...schema, items: use === 'input' ? { anyOf: anyValue(1) } : {} };
   }
   if (schema.type !== 'object') return schema;
-  // The form of names is one more keyword that not every server knows.
+  // Not every server knows `propertyNames`.
   const { additionalProperties: others, propertyNames: _, ...rest } = schema;
   const open = isSchemaObject(others) && Object.keys(withoutOwnKeywords(others)).length === 0 ? true : others;
   if (!isSchemaObject(schema.properties)) return { ...rest, properties: {}, additionalProperties: open ?? true };
@@ -125,13 +125,13 @@ function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return { ...rest, properties, ...(open !== undefined && { additionalProperties: open }) };
 }
 
-/** Any JSON, with so many lists within each other. */
+/** Returns branches for any JSON value, with this number of nested lists. */
 function anyValue(lists: number): readonly JsonSchema[] {
   const list = lists === 0 ? [] : [{ type: 'array', items: { anyOf: anyValue(lists - 1) } }];
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** The types that a schema names, or that its values and members show; none where it says nothing of the type. */
+/** Returns the types of a schema, from `type`, its values or its members; empty where it has none. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -160,7 +160,7 @@ function withoutKeywords(schema: JsonSchema, keywords: readonly string[]): JsonS
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword)));
 }
 
-/** Keywords that OpenAI's strict mode understands as they are. */
+/** Keywords that OpenAI's strict mode supports. */
 const STRICT_KEYWORDS = [
   'description',
   'pattern',
@@ -183,7 +183,7 @@ const STRICT_FORMATS: ReadonlySet<unknown> = new Set([
   'ipv6',
   'uuid',
 ]);
-/** What cannot be said in it. */
+/** Keywords that it does not support. */
 const UNSUPPORTED_KEYWORDS = [
   'allOf',
   'not',
@@ -197,12 +197,12 @@ const UNSUPPORTED_KEYWORDS = [
   '$ref',
 ];
 
-/** How large a schema may be for it: object properties in all, objects within objects, values of enums in all. */
+/** Its limits for a schema: properties in all, nested objects, enum values in all. */
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**
- * Parameters as OpenAI's strict mode wants them: every object closed, every member required, and what may be left out also
- * null. Undefined where that is not possible, such as for objects whose members are not known beforehand.
+ * Returns parameters in the form of OpenAI's strict mode: every object closed, every member required, optional ones also null. Undefined
+ * where that is not possible, such as for objects with free members.
  */
 export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   const strict = strictOf(schema);
@@ -210,8 +210,8 @@ export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
 }
 
 /**
- * Parameters without the nulls with which a model in strict mode says that it leaves something out: those of members that are
- * not required and whose schema takes no null.
+ * Removes the nulls by which a model in strict mode omits members: those of members that are optional and whose schema does not allow
+ * null.
  */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);
@@ -302,7 +302,7 @@ function depthOf(schema: JsonSchema): number {
   return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
 }
 
-/** Strict mode wants a type beside the values. */
+/** Strict mode requires a type beside enum values. */
 function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject {
   if (type !== undefined) return { type: type as Json };
   const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];

@@ -1,32 +1,32 @@
 import { compareText, editDistance, isWithinDistance, nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { oncePerObject } from '../../core/lifecycle.ts';
+import { oncePerObject, oncePerText } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { toolKey } from '../definition/tool-names.ts';
 import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../search/actions.ts';
 import { meaningsIn } from '../search/lexicon.ts';
 import { type Word, wordsOf } from '../search/words.ts';
 
-/** Letters that may be wrong: one of three, at most two. */
+/** Number of wrong letters: one of three, at most two. */
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
-/** Another action that meets a wanted one by less is not nearly it. */
+/** Least strength with which another action counts as similar. */
 const SAME_ACTION = 0.5;
-/** As many different titles, kinds and names of devices as a large home has. */
+/** Number of different titles, kinds and device names of a large home. */
 const MAX_PARSED = 8_192;
 
-/** What the titles of tools say is to be done: a home has thousands of tools and few different titles. */
-const titleActions = memoized((title) => actionsOfTitle(wordsOf(title)).actions);
-const thingsIn = memoized((text) => thingsOf(wordsOf(text)));
+/** Caches the actions in titles: a home has thousands of tools and few different titles. */
+const titleActions = oncePerText((title) => actionsOfTitle(wordsOf(title)).actions, { maxKept: MAX_PARSED });
+const thingsIn = oncePerText((text) => thingsOf(wordsOf(text)), { maxKept: MAX_PARSED });
 
-/** What a suggestion reads of a tool: definitions never change, so that each is read once. */
+/** The words of a tool; definitions never change, so that each is parsed once. */
 interface ParsedTool {
-  /** Of its name. */
+  /** The words of its name. */
   readonly pieces: readonly string[];
-  /** What its title says that it does. */
+  /** The actions in its title. */
   readonly actions: Actions;
-  /** What it is about, by its tags. */
+  /** The things in its tags. */
   readonly things: readonly string[];
 }
 
@@ -35,8 +35,8 @@ const parsedTool = oncePerObject(({ definition: { name, metadata } }: Registered
 });
 
 /**
- * TOOL_NOT_FOUND for a name that none of the tools has which the caller may know of, with the nearest ones. `hubs` are those that the
- * caller named. Suggested are bare names where one tool of the list has them, ids for an id: what is not in the list has no say in it.
+ * Returns TOOL_NOT_FOUND with the nearest names among the tools that the caller may see; other tools have no influence. `hubs` are those
+ * of the request. A suggestion is a bare name where it is unique in the list, else an id.
  */
 export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const keys = new Set(listed.map(toolKey));
@@ -54,8 +54,9 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Unversioned names like the wanted one. A name is mostly a device and what it does: tools of the same device come first, then those of
- * things of the same kind that do the same. A name that only looks alike starts another appliance, so letters count for the rest alone.
+ * Returns unversioned names similar to the wanted one. A name usually consists of a device and an action: tools of the same device come
+ * first, then those of the same kind with the same action. A name with similar letters may start another appliance, so letters decide
+ * only among the rest.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -76,26 +77,26 @@ function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readon
     .toArray();
 }
 
-/** By the words in which two names differ: a lock is unlocked, and a name that says `lock` alone never means that. */
+/** True when the words in which two names differ are opposites: `lock` never means `unlock`. */
 function isOpposite(wanted: string, name: string): boolean {
   const [asked, own] = [new Set(piecesOf(wanted)), new Set(piecesOf(name))];
   const others = own.difference(asked);
   return [...asked.difference(own)].some((piece) => OPPOSITES[actionOf(piece)]?.some((opposite) => others.has(opposite)));
 }
 
-/** The action that a word says, with one letter wrong at most. */
+/** Returns the action of a word with at most one wrong letter. */
 function actionOf(piece: string): string {
   if (piece in OPPOSITES || piece.length < 3) return piece;
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
 }
 
-/** What the names of each device's tools begin with. */
+/** Returns the common beginning of the tool names of each device. */
 function deviceNames(tools: readonly RegisteredTool[]): ReadonlyMap<string, readonly string[]> {
   const byDevice = Map.groupBy(tools, ({ definition }) => definition.metadata.device ?? '');
   return new Map([...byDevice].map(([device, own]) => [device, commonStart(device, own)]));
 }
 
-/** A device with one tool is called by its id. */
+/** Returns the common beginning of names; the id of the device for a single tool. */
 function commonStart(device: string, [first, ...others]: readonly RegisteredTool[]): readonly string[] {
   if (!first || others.length === 0) return piecesOf(device);
   const [{ pieces }, ...more] = [parsedTool(first), ...others.map((tool) => parsedTool(tool).pieces)] as const;
@@ -124,19 +125,19 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // What is to be done may be written wrong: then the nearest tells what it is, and its opposite is no guess.
+  // The action may have a typing mistake: then the nearest name has the action, and its opposite is no suggestion.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** `living_room_lamp…`, with at most so many letters wrong. */
+/** True for a name that begins with the device, such as `living_room_lamp…`, with at most this number of wrong letters. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
   return isWithinDistance(pieces.slice(0, name.length).join('_'), whole, Math.min(most, Math.floor(whole.length / 4)));
 }
 
-/** The beginning of a name before what is to be done: `robot_start` of `robot_vacuum`. */
+/** True for the beginning of a device name before an action: `robot_start` for `robot_vacuum`. */
 function isBeginning(pieces: readonly string[], name: readonly string[]): boolean {
   const shared = pieces.findIndex((piece, at) => name[at] !== piece);
   const rest = pieces.slice(shared);
@@ -148,7 +149,7 @@ function isOnlyAction(pieces: readonly string[]): boolean {
   return actionsOfTitle(words).places.size === words.length;
 }
 
-/** How much of what a name says is to be done a tool does: by meaning, then by letters; 0 where it does the opposite. */
+/** Returns the similarity of a tool's action to that of a name, by meaning, then by letters; 0 for an opposite. */
 function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLength: number): number {
   const own = piecesOf(definition.name).slice(nameLength).join(' ');
   const [asked, done] = [wordsOf(wanted), wordsOf(`${own} ${definition.metadata.title}`)];
@@ -160,7 +161,7 @@ function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLeng
   return 2 * deed + quality + 1 - editDistance(own, wanted.slice(0, 64)) / longest;
 }
 
-/** 0 to 1; -1 where one does the opposite of the other. */
+/** Returns 0 to 1; -1 for opposites. */
 function sharedActions(wanted: Actions, own: Actions): number {
   const best = Math.max(0, ...[...withRelatedActions(wanted)].map(([action, strength]) => strength * (own.get(action) ?? 0)));
   const isOpposite = [...wanted.keys()].some((action) =>
@@ -169,7 +170,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Things of the kind that the name says, which do what it says. */
+/** Returns tools of the same kind of thing with the same action. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -203,7 +204,7 @@ function conceptsOf(words: readonly Word[]): readonly string[] {
   return meaningsIn(words).flatMap(({ meanings }) => meanings.filter(({ strength }) => strength === 1).map(({ concept }) => concept));
 }
 
-/** Names by their letters: by the whole name, else by the part after the namespace, else by one word of it. */
+/** Returns names with similar letters: of the whole name, else of the part after the namespace, else of one word. */
 function nearNames(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
@@ -212,7 +213,7 @@ function nearNames(wanted: string, known: readonly string[]): readonly string[] 
   return near.length > 0 ? near.map((name) => byBareName.get(name) ?? name) : withNearWord(bareName(wanted), known);
 }
 
-/** Names that hold a word almost like the wanted one: `unlok` means `front_door_unlock`. */
+/** Returns names with a word similar to the wanted one: `unlok` means `front_door_unlock`. */
 function withNearWord(wanted: string, names: readonly string[]): readonly string[] {
   const isNear = (word: string) => word.length > NEAR_WORD_DISTANCE && isTypo(wanted.toLowerCase(), word);
   return names
@@ -222,7 +223,7 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/** Of a word of a few letters hardly one can be wrong: two of four make any other word of it. */
+/** A short word allows few wrong letters: two of four make it another word. */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }
@@ -236,17 +237,4 @@ function piecesOf(name: string): readonly string[] {
     .toLowerCase()
     .split(/[_.\s-]+/)
     .filter(Boolean);
-}
-
-/** The same answer for the same text, without reading it again. */
-function memoized<Read>(read: (text: string) => Read): (text: string) => Read {
-  const known = new Map<string, Read>();
-  return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    if (known.size >= MAX_PARSED) known.clear();
-    const made = read(text);
-    known.set(text, made);
-    return made;
-  };
 }

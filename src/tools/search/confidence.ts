@@ -3,54 +3,54 @@ import { type Alternative, type Need, type NeedRole, type QueryRequest, unitTerm
 import type { Ranked } from './ranking.ts';
 import type { Field, TermIndex } from './term-index.ts';
 
-/** An answer below this confidence is a guess: where none reaches it, the search says that it is unsure. */
+/** A match below this confidence is a guess: where none reaches it, the search reports that it is unsure. */
 export const CONFIDENT_FROM = 0.6;
-/** What is below this confidence is no answer at all. */
+/** Matches below this confidence are left out. */
 export const LISTED_FROM = 0.3;
 
-/** What each kind of word asks for, beside the others: a thing and a place are nearly all of a wish. */
+/** Weight of each role of a word: thing and place are most of a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
-/** A word in a description is rather mentioned than meant, above all where there is a device that has a name. */
+/** A word in a description counts less, above all for tools of a named device. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
-/** The most that is sure of a word that was written wrong, and of what was said not to be done. */
+/** Highest confidence of a match by a misspelt word, and of a match for a negated request. */
 const GUESS = CONFIDENT_FROM - 0.01;
-/** What is left where the thing that a wish is about is not there, where the place is not, and where a tool does something else. */
+/** Factors for a missing thing, a missing place, and another action. */
 const OTHER_THING = 0.35;
 const OTHER_PLACE = 0.5;
-/** A place that is met by less is another one. */
+/** A place with a lower fit is another place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** A thing may well know more than its kind tells. */
+/** A thing can have more actions than its kind. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** What the name of a thing alone is worth, and an action alone that many things know, and one that few know. */
+/** Factors for the name of a thing alone, for a common action alone, and for a rare action alone. */
 const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 const TELLING = 0.75;
-/** What is left where a number has a unit that a tool does not take: a lamp has no degrees. */
+/** Factor for a number with a unit that the tool does not have: a lamp has no degrees. */
 const OTHER_UNIT = 0.5;
 const DEGREES = unitTerm('°C');
 
-/** A need as one document meets it, 0 to 1. */
+/** The degree to which a document meets a need, 0 to 1. */
 interface Fit {
   readonly need: Need;
   readonly fit: number;
   readonly isNear: boolean;
 }
 
-/** How a document meets a wish, need by need. */
+/** The needs of a request with the degrees to which a document meets them. */
 interface NeedsMet {
   readonly wish: QueryRequest;
   readonly fits: readonly Fit[];
-  /** Of the words that tell something. */
+  /** The needs of words with a meaning. */
   readonly words: readonly Fit[];
-  /** How well a hint of this kind is met. */
+  /** Returns the degree to which a hint of this kind is met. */
   readonly hint: (of: Need['hint']) => number;
 }
 
 /**
- * How sure it is that a document is what a wish means, 0 to 1: the share of its words that the document meets, less where the thing,
- * the place or the action is another one. Comparable between queries, unlike a score.
+ * Returns the probability that a request means a document, 0 to 1: the share of its words that the document meets, less for another
+ * thing, place or action. Unlike a score it is comparable between queries.
  */
 export function confidenceOf<Item extends object>(
   index: TermIndex<Item>,
@@ -88,7 +88,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** The share of a wish's words that is met; where there is none, what its action or situation says by itself. */
+/** Returns the share of a request's words that is met; without words, the degree for its action or situation alone. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -124,27 +124,27 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
   return hint === 'value' && first?.term === DEGREES;
 }
 
-/** How much of a score rests on how sure it is. */
+/** Share of a score that depends on the confidence. */
 const CONFIDENCE_SHARE = 0.5;
 
-/** A score that what is surely meant does not lose to what merely shares rare words with a sentence. */
+/** Returns the score weighted by the confidence, so that a document with rare words in common does not beat the meant one. */
 export function weightedByConfidence(score: number, confidence: number): number {
   return Math.round(1000 * score * (1 - CONFIDENCE_SHARE + CONFIDENCE_SHARE * confidence)) / 1000;
 }
 
-/** Best first; what is as good stays in its order. */
+/** Sorts by score, the best first; equal ones keep their order. */
 export function sortedByScore<Match extends { readonly score: number }>(matches: readonly Match[]): readonly Match[] {
   return matches.toSorted((a, b) => b.score - a.score);
 }
 
-/** A need that was met, by what, and where it stands. */
+/** A met need, with the term and the field that met it. */
 interface MetNeed {
   readonly need: Need;
   readonly alternative: Alternative;
   readonly field: Field;
 }
 
-/** Why something was found, for people and models: `area: kitchen`, `type: lamp (light)`, `action: turn off`. */
+/** Returns the reasons of a match for people and models: `area: kitchen`, `type: lamp (light)`, `action: turn off`. */
 export function reasonsOf(met: readonly MetNeed[]): readonly string[] {
   return [...new Set(met.map(reason))];
 }
@@ -158,7 +158,7 @@ function reason({ need, alternative, field }: MetNeed): string {
   return `${field}: ${need.label}${need.alternatives.indexOf(alternative) > 0 ? ` (${term})` : ''}`;
 }
 
-/** The needs that a document meets, with what meets them. */
+/** Returns the needs that a document meets, with their terms. */
 export function metNeeds<Item extends object>(
   index: TermIndex<Item>,
   { document, metBy }: Ranked,

@@ -13,17 +13,17 @@ import { documentTerms, type ExtraTerm, type FieldText, TermIndex, type TermWeig
 import { splitName } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
-/** What is below this confidence shares a word with the sentence by chance. */
+/** Below this confidence a common word is chance. */
 const NAMED_FROM = 0.12;
-/** Beyond these, devices that are long gone are forgotten with the others. */
+/** Above this number of devices the cache is cleared, with the entries of removed devices. */
 const MOST_DEVICES = 10_000;
 
 /** Finds devices, areas and sensors with the same words, meanings and weights as tools. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
-  /** What was made of a device, for as long as all that is searched in it stays: a device is another object after each report. */
+  /** Entities of devices by their searched facts: each report makes a new device object. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
-  /** What was made of a sensor or area, for as long as it is the same. */
+  /** Entities of sensors, by the object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
   readonly #areas = new Map<string, Entity>();
 
@@ -113,7 +113,7 @@ function placeOf(entity: Entity | undefined): string | undefined {
   return entity.kind === 'area' ? entity.name : entity.area;
 }
 
-/** Something of a home that has a name. */
+/** A named thing of a home. */
 type Entity =
   | {
       readonly kind: 'device';
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** What can be done with things of a kind, and what of them can be set: `open the big one` rather means a door than a lamp. */
+/** Actions and settings by kind of thing: `open the big one` means a door rather than a lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',
@@ -158,7 +158,7 @@ const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
 };
 const ACTION_OF_KIND_WORTH = 0.7;
 
-/** The terms by which a device, area or sensor is found. */
+/** Returns the terms of a device, area or sensor. */
 function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, TermWeight> {
   if (entity.kind === 'area') return areaTerms(entity.name, names);
   const texts = [
@@ -169,7 +169,7 @@ function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, Term
   return entity.kind === 'device' ? new Map([...terms, ...actionsOfKind(terms)]) : terms;
 }
 
-/** Rooms by which devices are grouped, one entity for each, by the first device in it. */
+/** Returns one entity for each area of the devices, from its first device. */
 function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<SearchedDevice, 'node'> & { readonly name: string }> {
   const areas = new Map<string, Pick<SearchedDevice, 'node'> & { readonly name: string }>();
   for (const { area, node } of devices) {
@@ -179,7 +179,7 @@ function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<S
 }
 
 function deviceTexts({ id, name, deviceTypes, vendor, product, node }: SearchedDevice, names: HomeNames): readonly FieldText[] {
-  // What people call devices besides is known of those of this hub.
+  // Aliases are known for devices of this hub only.
   const aliases = node === undefined ? names.deviceAliases(id) : [];
   return [
     { field: 'device', text: name },
@@ -212,7 +212,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      // Its own name: a device in it has the same words, but they are not its name.
+      // The name of the area itself: a device in it has the same words in another field.
       { field: 'name', text: name },
       ...aliases.flatMap((text): readonly FieldText[] => [
         { field: 'alias', text },
