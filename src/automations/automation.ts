@@ -7,10 +7,18 @@ import { type AgentRecord, type AgentStore, isLiving } from './agent-store.ts';
 import { canObserve } from './automation-access.ts';
 import type { AutomationPlan, Condition, ReadingCondition, TimeCondition, Trigger } from './automation-schema.ts';
 import { localTimeAt, minutesOf } from './local-time.ts';
-import { ReadingWatch, readingMatches } from './reading-watch.ts';
 import { type Run, type RunOutcome, type RunPorts, runActions } from './run-actions.ts';
-import type { Firing, Watch, WatchPorts } from './trigger-watch.ts';
-import { DeviceEventWatch, IntervalWatch, ReachabilityWatch, TimeWatch } from './trigger-watch.ts';
+import {
+  DeviceEventWatch,
+  type Firing,
+  IntervalWatch,
+  ReachabilityWatch,
+  ReadingWatch,
+  readingMatches,
+  TimeWatch,
+  type Watch,
+  type WatchPorts,
+} from './trigger-watch.ts';
 
 /** A trigger that has to wait longer, for the run before or for the cooldown, is dropped: nothing runs late. */
 const MAX_WAIT_MS = 60_000;

@@ -1,3 +1,4 @@
+import { covers, NO_GROUPS, parseGrant, parsePermission } from '../core/auth/permission.ts';
 import { readSecret } from '../core/config/config-section.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -68,4 +69,15 @@ export function resultSchema(required: readonly string[], properties: Readonly<R
 /** The secret of a setting that may be absent. CONFIG_INVALID for a secret that cannot be read. */
 export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   return source === undefined ? undefined : readSecret(source, env);
+}
+
+/** True when grants cover a permission. A grant over a group of devices covers nothing here: connectors have no devices. */
+export function hasPermission(grants: readonly string[], permission: string): boolean {
+  const required = parsePermission(permission);
+  return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));
+}
+
+/** The names of which a caller may learn: it holds `permission` with the name. */
+export function permittedNames(grants: readonly string[], permission: string, names: readonly string[]): readonly string[] {
+  return names.filter((name) => hasPermission(grants, `${permission}:${name}`));
 }

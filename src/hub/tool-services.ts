@@ -15,7 +15,7 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { StallDetector } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import { configuredAreas } from '../sensors/sensor-config.ts';
-import { DatabaseCopies } from '../storage/backup/database-copies.ts';
+import { DatabaseCopies } from '../storage/backup/create-backup.ts';
 import type { HistoryStore } from '../storage/history/history-store.ts';
 import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';

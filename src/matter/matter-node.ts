@@ -24,7 +24,7 @@ import { type Logger, redact } from '../core/logger.ts';
 import type { FileAnchor } from '../core/storage/key-value-store.ts';
 import type { AdapterBle } from './ble/ble-central.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
-import { BatchStorageDriver } from './storage/storage-driver.ts';
+import { BatchStorageDriver } from './storage/matter-database.ts';
 
 // No certification checks the vendor id of a controller; the CSA reserves 0xFFF1 to 0xFFF4 for tests.
 const TEST_VENDOR = VendorId(0xfff1);

@@ -4,7 +4,7 @@ import { AtmoError } from '../core/errors.ts';
 import { attemptWrite, replaceFile, syncPath } from '../core/files/file-system.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER, RESTORE_NAMES } from './state-files.ts';
+import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER, RESTORE_NAMES } from './state-directory.ts';
 import { guardStorage } from './storage-error.ts';
 
 interface Marker {

@@ -5,7 +5,7 @@ import { AtmoError } from '../core/errors.ts';
 import { setAsideUnlessFile } from '../core/files/file-system.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { finishRestore, removeUnpackedRestore } from './pending-restore.ts';
-import { RESTORE_MARKER } from './state-files.ts';
+import { RESTORE_MARKER } from './state-directory.ts';
 import { guardStorage, isFull, isInUse, isOfContent, toStorageError } from './storage-error.ts';
 
 /**

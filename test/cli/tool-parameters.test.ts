@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fileCandidates } from '../../src/cli/completion-candidates.ts';
-import { typedParams, typedValue } from '../../src/cli/tool-parameters.ts';
+import { typedParams, typedValue } from '../../src/cli/tool-command.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { withDirectory } from './cli-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SimulatedAuthority } from '../../scripts/simulation/simulated-authority.ts';
-import { subscribedEventCodec } from '../../src/codec/messages/query.ts';
+import { subscribedEventCodec } from '../../src/codec/messages/call.ts';
 import { parseAnnouncement } from '../../src/connectors/atmosphere/remote-nodes.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { Json } from '../../src/core/json.ts';

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { Environment, LogFormat, Logger, LogLevel, StorageService } from '@matter/main';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
-import { BatchStorageDriver } from '../../src/matter/storage/storage-driver.ts';
+import { BatchStorageDriver } from '../../src/matter/storage/matter-database.ts';
 import { type Address, DeviceNode } from './device-node.ts';
 import type { ProcessSpec, Reply, Request } from './device-protocol.ts';
 import type { BridgedSpec } from './home-spec.ts';

@@ -1,14 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Connection } from '@libp2p/interface';
 import { systemClock } from '../../src/core/clock.ts';
-import { RefusalCounter } from '../../src/mesh/transport/admission.ts';
-import { ConnectionAttempts } from '../../src/mesh/transport/connection-attempt.ts';
+import { ConnectionAttempts, RefusalCounter } from '../../src/mesh/transport/admission.ts';
 import { hubIdOfKey, toLibp2pKey } from '../../src/mesh/transport/libp2p-key.ts';
 import { createNode, type Libp2pNode } from '../../src/mesh/transport/libp2p-node.ts';
 import { Libp2pSockets } from '../../src/mesh/transport/libp2p-sockets.ts';
 import type { PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
 import { PeerTable } from '../../src/mesh/transport/peer-table.ts';
-import { InboundLimiter } from '../../src/mesh/transport/tcp-listener.ts';
+import { InboundLimiter } from '../../src/mesh/transport/tcp-connection.ts';
 import { openGate } from '../mesh/transport/engine-fixtures.ts';
 
 /** A member that passes the gate honestly and then says on its streams what the test wants. */

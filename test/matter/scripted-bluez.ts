@@ -1,4 +1,4 @@
-import type { BleAdapter, GattLink } from '../../src/matter/ble/ble-adapter.ts';
+import type { BleAdapter, GattLink } from '../../src/matter/ble/ble-central.ts';
 import { DbusConnection } from '../../src/matter/ble/dbus-connection.ts';
 import type { DbusMessage, DbusValue, DbusVariant } from '../../src/matter/ble/dbus-message.ts';
 

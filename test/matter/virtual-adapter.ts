@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { BleAdapter, BleAdvertisement, GattLink } from '../../src/matter/ble/ble-adapter.ts';
+import type { BleAdapter, BleAdvertisement, GattLink } from '../../src/matter/ble/ble-central.ts';
 import { onFrames, sendFrame } from './radio-frames.ts';
 
 /** The hub's side of the virtual radio: devices are unix sockets, an address is a socket's path. */

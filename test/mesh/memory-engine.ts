@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES, RefusalCounter } from '../../src/mesh/transport/admission.ts';
-import { TimeLimit } from '../../src/mesh/transport/connection-attempt.ts';
+import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES, RefusalCounter, TimeLimit } from '../../src/mesh/transport/admission.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectionGate,

@@ -7,8 +7,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from './rule-file.ts';
 import { type Rule, RuleSet } from './rule-set.ts';
-import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf } from './rule-terms.ts';
-import { ZoneClock } from './rule-time.ts';
+import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf, ZoneClock } from './rule-terms.ts';
 
 /** A compiled rules file. */
 export interface CompiledRules {

@@ -7,14 +7,15 @@ import { type Json, present, valueAt } from '../../core/json.ts';
 import {
   compares,
   comparisonText,
+  type MinuteOfWeek,
   matches,
   type NamePattern,
   plainName,
   type RuleTerms,
+  shownMinute,
   toolSegments,
   type ValueTerm,
 } from './rule-terms.ts';
-import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
 
 /** A rule with its parsed conditions. */
 export interface Rule extends ListedRule {

@@ -13,7 +13,7 @@ import { recordNote } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type CompiledRules, compileRules, lintRules, noRules } from './rule-compiler.ts';
 import { readRulesFile, rulesSignature } from './rule-file.ts';
-import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
+import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
 /** A check costs some microseconds. Watching the directory would wake the hub with every line of its log there. */
 const CHECK_AGAIN_MS = 1_000;

@@ -9,8 +9,7 @@ import { errorOf, withQuery } from '../hub/hub-client.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
-import { progressLine, requestCommand } from '../tool-command.ts';
-import { typedParams } from '../tool-parameters.ts';
+import { progressLine, requestCommand, typedParams } from '../tool-command.ts';
 
 export const call: Command = {
   name: 'call',

@@ -10,8 +10,7 @@ import type { HubClient } from '../hub/hub-client.ts';
 import { stateDirs } from '../identity/credential.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
-import { requestCommand } from '../tool-command.ts';
-import { typedParams } from '../tool-parameters.ts';
+import { requestCommand, typedParams } from '../tool-command.ts';
 
 const REFUSED = 3;
 const WRONG = 2;

@@ -3,7 +3,7 @@ import type { Client, QueryArrayResult } from 'pg';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
-import { certificateFailure, connectionCode } from '../http-client/connection-failure.ts';
+import { certificateFailure, connectionCode } from '../http-client/http-request.ts';
 import {
   answerTooLarge,
   type Database,

@@ -1,7 +1,6 @@
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { certificateFailure } from './connection-failure.ts';
-import { headersOf, readDecodedBody, sendRequest } from './http-request.ts';
+import { certificateFailure, headersOf, readDecodedBody, sendRequest } from './http-request.ts';
 
 /** A request to an address that the owner configured; it may be in the owner's own network. */
 export interface EndpointCall {

@@ -4,8 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { permittedNames } from '../caller-permissions.ts';
-import { type Connector, type ConnectorContext, resultSchema, toolOver } from '../connector.ts';
+import { type Connector, type ConnectorContext, permittedNames, resultSchema, toolOver } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { GpsdAddress, LocationConfig, PositionSource } from './location-config.ts';
 

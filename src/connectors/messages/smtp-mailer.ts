@@ -7,7 +7,7 @@ import { readSecret } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import type { ConnectorContext } from '../connector.ts';
-import { certificateFailure } from '../http-client/connection-failure.ts';
+import { certificateFailure } from '../http-client/http-request.ts';
 import { type EmailConfig, requireAllowedTargets } from './messages-config.ts';
 
 /** A file that goes with a mail. */

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import { p } from '../../tools/definition/define-tool.ts';
 import type { ToolContext } from '../../tools/definition/tool-definition.ts';
-import { hasPermission } from '../caller-permissions.ts';
+import { hasPermission } from '../connector.ts';
 import { type MediaType, mediaTypeOf } from '../media-type.ts';
 import type { FetchPublic } from '../web/public-fetch.ts';
 

@@ -3,7 +3,7 @@ import type { IClientOptions, MqttClient, Packet } from 'mqtt';
 import { AtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
-import { certificateFailure } from '../http-client/connection-failure.ts';
+import { certificateFailure } from '../http-client/http-request.ts';
 
 /** A received message. */
 export interface MqttMessage {

@@ -5,8 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type Json, present } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { hasPermission } from '../caller-permissions.ts';
-import { type Connector, type ConnectorContext, resultSchema } from '../connector.ts';
+import { type Connector, type ConnectorContext, hasPermission, resultSchema } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { StorageConfig } from './storage-config.ts';
 

@@ -4,8 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { orAborted } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { certificateFailure, connectionCode } from '../http-client/connection-failure.ts';
-import { headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
+import { certificateFailure, connectionCode, headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
 import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
 
 /** A request to an address that an agent chose. */

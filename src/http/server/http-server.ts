@@ -4,8 +4,8 @@ import { type AddressInfo, createServer as createListener, isIP, type Server as 
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { type Clock, repeat } from '../../core/clock.ts';
 import { AtmoError, systemCode, toAtmoError } from '../../core/errors.ts';
-import type { ServedCertificate } from '../tls/certificate-source.ts';
-import { isWildcard } from '../tls/tls-names.ts';
+import type { ServedCertificate } from '../tls/certificate-manager.ts';
+import { isWildcard } from '../tls/x509.ts';
 import { isLoopback, sourceOf } from './addresses.ts';
 import { problem, refuseSocket, refuseUnparsed } from './answer.ts';
 import type { HttpApp } from './http-app.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { AtmoError } from '../../core/errors.ts';
-import type { ServedCertificate } from '../tls/certificate-source.ts';
+import type { ServedCertificate } from '../tls/certificate-manager.ts';
 import { isLoopback } from './addresses.ts';
 import { refuseSocket } from './answer.ts';
 

@@ -3,9 +3,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { type OnRepaired, RecoverableFile } from '../../core/files/recoverable-file.ts';
-import type { CertificateSource, ServedCertificate } from './certificate-source.ts';
-import { namesIn } from './tls-names.ts';
-import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, permits } from './x509.ts';
+import type { CertificateSource, ServedCertificate } from './certificate-manager.ts';
+import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, namesIn, permits } from './x509.ts';
 
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;

@@ -3,8 +3,7 @@ import { MatterBle } from '@matter/main/protocol';
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { BleAdapter, BleAdvertisement, GattLink } from './ble-adapter.ts';
-import { AdapterBle } from './ble-central.ts';
+import { AdapterBle, type BleAdapter, type BleAdvertisement, type GattLink } from './ble-central.ts';
 import { DbusConnection, MESSAGE_BUS } from './dbus-connection.ts';
 import type { DbusValue, DbusVariant } from './dbus-message.ts';
 

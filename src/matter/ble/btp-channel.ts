@@ -1,7 +1,7 @@
 import '../matter-platform.ts';
 import { Bytes, type Transport } from '@matter/main';
 import { BleChannel, BleChannelClosedError, BleError, BtpCodec, BtpSessionHandler, MatterBle } from '@matter/main/protocol';
-import type { GattLink } from './ble-adapter.ts';
+import type { GattLink } from './ble-central.ts';
 
 /** Segments that we accept before an acknowledgement (Core §4.19.4.3). */
 const WINDOW_SIZE = 4;

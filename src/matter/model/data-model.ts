@@ -21,8 +21,8 @@ import type {
 } from '../../core/devices/device-model.ts';
 import { present } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
-import { concentrationUnit } from './units.ts';
 import { type LiveState, schemaOf } from './value-json.ts';
+import { concentrationUnit } from './value-limits.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
 /** Ids of the elements in the global attributes of a device; absent = all elements of the model. */

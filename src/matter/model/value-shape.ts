@@ -10,8 +10,7 @@ import {
   type ValueModel,
 } from '@matter/model';
 import { present } from '../../core/json.ts';
-import { type Unit, unitOf } from './units.ts';
-import { boundOf, type IntegerRange, integerRange, proseLimits } from './value-limits.ts';
+import { boundOf, type IntegerRange, integerRange, proseLimits, type Unit, unitOf } from './value-limits.ts';
 
 interface ShapeBase extends Partial<Unit> {
   readonly description?: string;

@@ -1,8 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ServiceInstance, ServiceListener } from './discovery.ts';
 import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeDnsMessage, isPlainName, isSameName } from './dns-message.ts';
-import type { DiscoveryDrops, LinkObserver, MulticastLink } from './multicast-links.ts';
-import { MDNS_PORT, type MessageSource } from './multicast-socket.ts';
+import { type DiscoveryDrops, type LinkObserver, MDNS_PORT, type MessageSource, type MulticastLink } from './multicast-links.ts';
 import { isLinkLocal } from './network-interfaces.ts';
 import { RecordCache } from './record-cache.ts';
 

@@ -1,11 +1,21 @@
 import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { TokenBucket } from '../rate-limit.ts';
-import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeDnsMessage, isSameName, recordKey } from './dns-message.ts';
-import type { DiscoveryDrops, LinkObserver, MulticastLink } from './multicast-links.ts';
-import { MDNS_PORT, type MessageSource } from './multicast-socket.ts';
+import {
+  announcedRecords,
+  answerTo,
+  type DnsMessage,
+  type DnsQuestion,
+  type DnsRecord,
+  encodeDnsMessage,
+  isSameName,
+  type LocalService,
+  recordKey,
+  type ServiceRecords,
+  serviceRecords,
+} from './dns-message.ts';
+import { type DiscoveryDrops, type LinkObserver, MDNS_PORT, type MessageSource, type MulticastLink } from './multicast-links.ts';
 import type { NetworkInterface } from './network-interfaces.ts';
-import { announcedRecords, answerTo, type LocalService, type ServiceRecords, serviceRecords } from './service-records.ts';
 
 const DEFEND_EVERY_MS = 10_000;
 

@@ -1,4 +1,4 @@
-import { blobRequestCodec, decodeBlobAnswer, encodeBlobAnswer } from '../../codec/messages/blobs.ts';
+import { blobRequestCodec, decodeBlobAnswer, encodeBlobAnswer } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';

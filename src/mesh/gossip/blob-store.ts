@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../codec/hashes.ts';
-import { MAX_BLOB_BYTES } from '../../codec/messages/blobs.ts';
+import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { HubId } from '../../core/ids.ts';
 
 const MAX_STORE_BYTES = 16 * 1_048_576;

@@ -6,9 +6,8 @@ import type { HubId } from '../../core/ids.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
-import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
 import { GONE_MS, STALE_MS } from './gossip-limits.ts';
-import type { HubRecord } from './hub-record.ts';
+import { type AnnouncementVersion, type HubRecord, isNewer } from './hub-record.ts';
 import type { DirectoryChange, KnownHub } from './known-hub.ts';
 
 /** The inputs of the freshness of a hub. */

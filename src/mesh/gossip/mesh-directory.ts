@@ -3,10 +3,16 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { GossipVerdict } from '../transport/mesh-engine.ts';
 import { AnnouncementValidator, type MemberCertificates, type OpenEnvelope, type ValidAnnouncement } from './announcement-validator.ts';
-import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
 import { type BlobStore, shortName } from './blob-store.ts';
 import { type DropCounter, type DropReason, GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
-import { type AnnouncementEffect, HubRecord, STATE_TRANSITIONS, type StateTransitions } from './hub-record.ts';
+import {
+  type AnnouncementEffect,
+  type AnnouncementVersion,
+  HubRecord,
+  isNewer,
+  STATE_TRANSITIONS,
+  type StateTransitions,
+} from './hub-record.ts';
 import { HubRecords, type RecordsCollaborators } from './hub-records.ts';
 import type { DirectoryChange, HubDirectory, KnownHub } from './known-hub.ts';
 

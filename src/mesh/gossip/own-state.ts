@@ -12,7 +12,7 @@ import {
   OFFLINE,
   PROTOCOL_FEATURES,
 } from '../../codec/messages/announced-state.ts';
-import { MAX_BLOB_BYTES } from '../../codec/messages/blobs.ts';
+import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { announcedType } from '../../core/devices/device-names.ts';

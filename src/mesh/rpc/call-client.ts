@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../calls/pipeline-context.ts';
-import { type SignedInvoke, signToolInvoke, type ToolResponse } from '../../codec/messages/call.ts';
-import { meshQueryCodec, toolChunkCodec } from '../../codec/messages/query.ts';
+import { meshQueryCodec, type SignedInvoke, signToolInvoke, type ToolResponse, toolChunkCodec } from '../../codec/messages/call.ts';
 import { pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';

@@ -1,6 +1,5 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
-import type { ToolInvoke } from '../../codec/messages/call.ts';
-import { toolChunkCodec } from '../../codec/messages/query.ts';
+import { type ToolInvoke, toolChunkCodec } from '../../codec/messages/call.ts';
 import { foreignAgentId, type Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';

@@ -1,5 +1,5 @@
 import type { RemoteEvents, RemoteSubscription } from '../../calls/mesh-ports.ts';
-import { subscribedEventCodec } from '../../codec/messages/query.ts';
+import { subscribedEventCodec } from '../../codec/messages/call.ts';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { EVENT_TYPES, type EventListener, type EventType, type HubEvent } from '../../core/events.ts';

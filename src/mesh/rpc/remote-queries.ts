@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RemoteJobCaller, RemoteJobs } from '../../calls/jobs/job-directory.ts';
 import { parseJobView } from '../../calls/jobs/job-store.ts';
 import type { JobView } from '../../calls/request-and-answer.ts';
-import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
+import { type MeshQuery, meshQueryCodec } from '../../codec/messages/call.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';

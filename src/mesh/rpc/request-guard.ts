@@ -1,6 +1,12 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { type ForwardedRequest, forwardedRequestCodec, openToolInvoke, type ToolInvoke } from '../../codec/messages/call.ts';
-import { type MeshQuery, meshQueryCodec } from '../../codec/messages/query.ts';
+import {
+  type ForwardedRequest,
+  forwardedRequestCodec,
+  type MeshQuery,
+  meshQueryCodec,
+  openToolInvoke,
+  type ToolInvoke,
+} from '../../codec/messages/call.ts';
 import type { Principal, TokenAuthority } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';

@@ -1,6 +1,6 @@
 import type { JobStore } from '../../calls/jobs/job-store.ts';
 import type { ToolCaller } from '../../calls/request-and-answer.ts';
-import type { CallStatusQuery, JobQuery, MeshQuery } from '../../codec/messages/query.ts';
+import type { CallStatusQuery, JobQuery, MeshQuery } from '../../codec/messages/call.ts';
 import type { Authenticator, Principal, TokenAuthority } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';

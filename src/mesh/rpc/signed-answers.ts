@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openToolResponse, signToolResponse, type ToolResponse } from '../../codec/messages/call.ts';
-import { partCodec, type ResponsePart } from '../../codec/messages/query.ts';
+import { openToolResponse, partCodec, type ResponsePart, signToolResponse, type ToolResponse } from '../../codec/messages/call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';

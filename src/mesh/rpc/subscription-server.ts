@@ -1,4 +1,4 @@
-import { type MeshQuery, type Subscribe, subscribedEventCodec } from '../../codec/messages/query.ts';
+import { type MeshQuery, type Subscribe, subscribedEventCodec } from '../../codec/messages/call.ts';
 import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';

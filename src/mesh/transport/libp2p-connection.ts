@@ -1,8 +1,7 @@
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface';
 import { StreamState, YamuxStream } from '@libp2p/yamux/stream';
 import { AtmoError } from '../../core/errors.ts';
-import type { RefusalCounter } from './admission.ts';
-import type { PassedPeer } from './connection-attempt.ts';
+import type { PassedPeer, RefusalCounter } from './admission.ts';
 import {
   type ArrivalCheck,
   type EnginePeer,

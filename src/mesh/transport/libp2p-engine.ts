@@ -3,8 +3,7 @@ import type { Connection, Stream } from '@libp2p/interface';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { RefusalCounter } from './admission.ts';
-import { ConnectionAttempts, TimeLimit } from './connection-attempt.ts';
+import { ConnectionAttempts, RefusalCounter, TimeLimit } from './admission.ts';
 import { LostAddressWatch, SilentGossipWatch } from './dead-connections.ts';
 import { Libp2pGossip } from './gossipsub.ts';
 import { Libp2pConnection, Libp2pStream } from './libp2p-connection.ts';
@@ -25,7 +24,7 @@ import {
   type PeerAddress,
 } from './mesh-engine.ts';
 import { PeerTable } from './peer-table.ts';
-import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-listener.ts';
+import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-connection.ts';
 
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
 /** How long libp2p keeps its records of a hub that has left, milliseconds: it still reads them at the end of a connection. */

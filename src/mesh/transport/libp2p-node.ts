@@ -16,8 +16,15 @@ import { type LengthPrefixedStream, lpStream } from '@libp2p/utils';
 import { yamux } from '@libp2p/yamux';
 import { createLibp2p } from 'libp2p';
 import { AtmoError } from '../../core/errors.ts';
-import { type AdmissionPolicy, admit, GATE_TIMEOUT_MS, type GateTransport, MAX_GATE_TRANSPORT_BYTES } from './admission.ts';
-import type { ConnectionAttempt, ConnectionAttempts } from './connection-attempt.ts';
+import {
+  type AdmissionPolicy,
+  admit,
+  type ConnectionAttempt,
+  type ConnectionAttempts,
+  GATE_TIMEOUT_MS,
+  type GateTransport,
+  MAX_GATE_TRANSPORT_BYTES,
+} from './admission.ts';
 import { meshGossipsub } from './gossipsub.ts';
 import { hubOf } from './libp2p-key.ts';
 import type { GatePeer } from './mesh-engine.ts';

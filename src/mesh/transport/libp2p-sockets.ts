@@ -2,11 +2,9 @@ import type { Socket } from 'node:net';
 import type { Upgrader } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { RefusalCounter } from './admission.ts';
-import type { ConnectionAttempt, ConnectionAttempts } from './connection-attempt.ts';
+import type { ConnectionAttempt, ConnectionAttempts, RefusalCounter } from './admission.ts';
 import { type ConnectionGate, formatHostPort, type PeerAddress, unmappedAddress } from './mesh-engine.ts';
-import { dialTcp, endsOf, TcpConnection, toMultiaddr, unreachable } from './tcp-connection.ts';
-import type { InboundLimiter } from './tcp-listener.ts';
+import { dialTcp, endsOf, type InboundLimiter, TcpConnection, toMultiaddr, unreachable } from './tcp-connection.ts';
 
 interface Libp2pSocketsCollaborators {
   readonly upgrader: Upgrader;

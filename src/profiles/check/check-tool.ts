@@ -4,13 +4,12 @@ import { snakeCase } from '../../core/devices/matter-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
-import { fieldAt } from '../compile/cluster-view.ts';
-import { chooseConverter } from '../compile/compile-value.ts';
+import { chooseConverter, fieldAt } from '../compile/cluster-view.ts';
 import type { CapabilityFile, ChoicesEntry, ParamEntry, ToolEntry, ValueEntry } from '../files/profile-format.ts';
 import { RECIPES } from '../recipes/recipes.ts';
 import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from '../values/converter.ts';
+import { reasonableBounds } from '../values/human-schema.ts';
 import { type Shorthand, schemaOfShorthand } from '../values/parameter-shorthand.ts';
-import { reasonableBounds } from '../values/reasonable-bounds.ts';
 import type { CheckReport, StandardClusterModel } from './profile-problem.ts';
 
 /** Verbs: the name of a tool starts with one of them. */

@@ -6,9 +6,8 @@ import { RECIPES } from '../recipes/recipes.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { emptyFields, withSecretsMarked, withValueAt } from '../values/human-schema.ts';
 import { inCelsius, takesTemperature, withUnitChoice } from '../values/temperature-unit.ts';
-import { type ClusterView, fieldAt } from './cluster-view.ts';
+import { type ClusterView, type CompiledValue, compileValue, fieldAt } from './cluster-view.ts';
 import { type CompiledParam, compileParam, exampleOf, parametersOf } from './compile-parameter.ts';
-import { type CompiledValue, compileValue } from './compile-value.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint, write } from './compiled-device.ts';
 
 const TIME_UNITS = new Set(['s', 'min', 'h']);

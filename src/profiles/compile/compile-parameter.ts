@@ -2,11 +2,9 @@ import { snakeCase } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import type { OfferedEntry, ParamEntry } from '../files/profile-format.ts';
 import type { ConversionContext } from '../values/converter.ts';
-import { sampleOf } from '../values/human-schema.ts';
+import { type Bounds, sampleOf, withinReason } from '../values/human-schema.ts';
 import { narrowed } from '../values/parameter-shorthand.ts';
-import { type Bounds, withinReason } from '../values/reasonable-bounds.ts';
-import type { ClusterView } from './cluster-view.ts';
-import { chooseConverter } from './compile-value.ts';
+import { type ClusterView, chooseConverter } from './cluster-view.ts';
 
 /** A raw field or attribute that a parameter may fill. */
 export interface RawSlot {

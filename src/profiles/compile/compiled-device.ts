@@ -4,9 +4,8 @@ import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { EventEntry } from '../files/profile-format.ts';
 import { propertiesOf } from '../values/converter.ts';
-import type { Bounds } from '../values/reasonable-bounds.ts';
-import type { ClusterView, LiveValues } from './cluster-view.ts';
-import type { CompiledValue } from './compile-value.ts';
+import type { Bounds } from '../values/human-schema.ts';
+import type { ClusterView, CompiledValue, LiveValues } from './cluster-view.ts';
 
 /** A tool of a device, with its final action. */
 export interface DeviceTool extends ToolBlueprint {

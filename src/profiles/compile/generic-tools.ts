@@ -2,9 +2,8 @@ import type { AttributeDescription, ClusterDescription, CommandDescription } fro
 import { joinNames, readableName, readableWords, snakeCase } from '../../core/devices/matter-names.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
-import { orNullSchema, rawDescription, withDescriptions, withSecretsMarked } from '../values/human-schema.ts';
-import { rawWithinReason } from '../values/reasonable-bounds.ts';
-import type { CompiledValue } from './compile-value.ts';
+import { orNullSchema, rawDescription, rawWithinReason, withDescriptions, withSecretsMarked } from '../values/human-schema.ts';
+import type { CompiledValue } from './cluster-view.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
 import { privilegeRisk } from './element-risk.ts';
 

@@ -1,8 +1,7 @@
 import type { Effect } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type AttributeChanges, KNOWN_CHANGES, TouchedCluster } from './attribute-changes.ts';
-import type { LiveValues } from './cluster-view.ts';
-import type { CompiledValue } from './compile-value.ts';
+import type { CompiledValue, LiveValues } from './cluster-view.ts';
 import type { CompiledDevice, DeviceStep } from './compiled-device.ts';
 
 /** The values that a step sets, by the names of the device's values in human units, and those that it may change besides. */

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ClusterView } from '../compile/cluster-view.ts';
 import { type DevicePlan, invoke, write } from '../compile/compiled-device.ts';
-import type { Bounds } from '../values/reasonable-bounds.ts';
+import type { Bounds } from '../values/human-schema.ts';
 import { celsiusRange, celsiusToFahrenheit, fahrenheitToCelsius } from '../values/temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 

@@ -5,10 +5,9 @@ import { attemptWrite } from '../../core/files/file-system.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
-import type { GpioChip } from './gpio-chip.ts';
+import { GPIO_DEVICE, type GpioChip, type GpioLine, offsetOf, problemOf } from './gpio-chip.ts';
 import { checkGpioConfig, type GpioConfig, type GpioInputConfig } from './gpio-config.ts';
 import { PulseInput, StateInput } from './gpio-inputs.ts';
-import { GPIO_DEVICE, type GpioLine, offsetOf, problemOf } from './gpio-line.ts';
 import { OutputLine, outputTools } from './gpio-outputs.ts';
 
 /** Tests bring their own chip and end of the process. */

@@ -1,9 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest } from './gpio-chip.ts';
+import { type GpioChip, type GpioEdge, type GpioInput, type GpioInputRequest, GpioLine, offsetOf } from './gpio-chip.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
-import { GpioLine, offsetOf } from './gpio-line.ts';
 
 interface InputCollaborators {
   readonly clock: Clock;

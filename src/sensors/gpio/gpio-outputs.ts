@@ -3,9 +3,8 @@ import { AtmoError } from '../../core/errors.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { GpioChip, GpioOutput } from './gpio-chip.ts';
+import { type GpioChip, GpioLine, type GpioOutput, offsetOf } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';
-import { GpioLine, offsetOf } from './gpio-line.ts';
 
 /** An output: tools set it, and it goes to its safe state when the hub stops or a time is over. */
 export class OutputLine extends GpioLine<GpioOutput> {

@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { objectOf, tryParseJson } from '../../core/json.ts';
-import { RESTORE_NAMES } from '../state-files.ts';
+import { RESTORE_NAMES } from '../state-directory.ts';
 import { ByteQueue } from './archive-encryption.ts';
 
 const LENGTH_BYTES = 4;

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { makePrivateFolder } from '../../core/files/file-system.ts';
 import { quickCheck } from '../checked-database.ts';
 import { moveRestoreIntoPlace, removeUnpackedRestore } from '../pending-restore.ts';
-import { RESTORE_FOLDER } from '../state-files.ts';
+import { RESTORE_FOLDER } from '../state-directory.ts';
 import { StateLock } from '../state-lock.ts';
 import { guardStorage, toStorageError } from '../storage-error.ts';
 import { type ArchiveTable, unpackContent, unusableBackup } from './archive-content.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shownMinute, ZoneClock } from '../../../src/auth/rules/rule-time.ts';
+import { shownMinute, ZoneClock } from '../../../src/auth/rules/rule-terms.ts';
 
 const berlin = new ZoneClock('Europe/Berlin');
 const at = (iso: string): string => shownMinute(berlin.at(Date.parse(iso)));

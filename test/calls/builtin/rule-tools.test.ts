@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compileRules, lintRules } from '../../../src/auth/rules/rule-compiler.ts';
-import { shownMinute } from '../../../src/auth/rules/rule-time.ts';
+import { shownMinute } from '../../../src/auth/rules/rule-terms.ts';
 import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
 import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { RuleAdministration } from '../../../src/core/auth/rules.ts';

@@ -1,10 +1,9 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { type HubState, stateDigest } from '../../../src/codec/messages/announced-state.ts';
 import { type Announcement, paginate } from '../../../src/codec/messages/announcement.ts';
-import type { ToolInvoke, ToolResponse } from '../../../src/codec/messages/call.ts';
+import type { MeshQuery, ToolInvoke, ToolResponse } from '../../../src/codec/messages/call.ts';
 import type { Frame, HandshakeMessage } from '../../../src/codec/messages/connection.ts';
 import type { CertificateClaims, Invite, memberRevocationCodec } from '../../../src/codec/messages/membership.ts';
-import type { MeshQuery } from '../../../src/codec/messages/query.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 
 /** The key of RFC 8032 §7.1, test 1: everybody can make the same signatures. */

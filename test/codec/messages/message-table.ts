@@ -1,12 +1,13 @@
 import type { SignedCodec } from '../../../src/codec/message-schema.ts';
 import { openAnnouncement, signAnnouncement } from '../../../src/codec/messages/announcement.ts';
-import { blobRequestCodec, decodeBlobAnswer, encodeBlobAnswer } from '../../../src/codec/messages/blobs.ts';
 import {
   forwardedRequestCodec,
+  meshQueryCodec,
   openToolInvoke,
   openToolResponse,
   signToolInvoke,
   signToolResponse,
+  subscribedEventCodec,
 } from '../../../src/codec/messages/call.ts';
 import { frameCodec, handshakeCodec } from '../../../src/codec/messages/connection.ts';
 import {
@@ -17,8 +18,15 @@ import {
   parseInvite,
   revocationStatementCodec,
 } from '../../../src/codec/messages/membership.ts';
-import { meshQueryCodec, subscribedEventCodec } from '../../../src/codec/messages/query.ts';
-import { statementAnswerCodec, statementRequestCodec, syncAnswerCodec, syncRequestCodec } from '../../../src/codec/messages/sync.ts';
+import {
+  blobRequestCodec,
+  decodeBlobAnswer,
+  encodeBlobAnswer,
+  statementAnswerCodec,
+  statementRequestCodec,
+  syncAnswerCodec,
+  syncRequestCodec,
+} from '../../../src/codec/messages/sync.ts';
 import {
   ANNOUNCEMENTS,
   CLAIMS,

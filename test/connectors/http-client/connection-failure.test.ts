@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certificateFailure } from '../../../src/connectors/http-client/connection-failure.ts';
+import { certificateFailure } from '../../../src/connectors/http-client/http-request.ts';
 
 test.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', /ca_file/],

@@ -7,8 +7,16 @@ import { HubProblems } from '../../../src/core/health.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { CertificateManager } from '../../../src/http/tls/certificate-manager.ts';
 import { OwnCertificates, TlsFiles } from '../../../src/http/tls/own-certificates.ts';
-import { covers, namesIn, namesOf } from '../../../src/http/tls/tls-names.ts';
-import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, permits } from '../../../src/http/tls/x509.ts';
+import {
+  covers,
+  makeAuthority,
+  makeServerCertificate,
+  nameScopeFor,
+  nameScopeOf,
+  namesIn,
+  namesOf,
+  permits,
+} from '../../../src/http/tls/x509.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 const DAY_MS = 86_400_000;

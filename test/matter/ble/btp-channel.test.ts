@@ -2,7 +2,7 @@ import { Bytes } from '@matter/main';
 import { BtpSessionHandler } from '@matter/main/protocol';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/core/logger.ts';
-import type { GattLink } from '../../../src/matter/ble/ble-adapter.ts';
+import type { GattLink } from '../../../src/matter/ble/ble-central.ts';
 import { BtpChannel } from '../../../src/matter/ble/btp-channel.ts';
 import { routeMatterLog } from '../../../src/matter/matter-node.ts';
 

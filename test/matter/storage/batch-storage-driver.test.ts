@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openMatterDatabase } from '../../../src/matter/storage/matter-database.ts';
-import { BatchStorageDriver } from '../../../src/matter/storage/storage-driver.ts';
+import { BatchStorageDriver, openMatterDatabase } from '../../../src/matter/storage/matter-database.ts';
 
 let dir: string;
 let driver: BatchStorageDriver;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DnsRecord } from '../../../src/mesh/discovery/dns-message.ts';
-import { answerTo, serviceRecords } from '../../../src/mesh/discovery/service-records.ts';
+import { answerTo, type DnsRecord, serviceRecords } from '../../../src/mesh/discovery/dns-message.ts';
 
 const TYPE = '_atmosphere-edge._tcp.local';
 const NAME = `hub-a.${TYPE}`;

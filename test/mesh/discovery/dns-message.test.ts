@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeDnsMessage, encodeDnsMessage, isPlainName } from '../../../src/mesh/discovery/dns-message.ts';
-import { announcedRecords, serviceRecords } from '../../../src/mesh/discovery/service-records.ts';
+import {
+  announcedRecords,
+  decodeDnsMessage,
+  encodeDnsMessage,
+  isPlainName,
+  serviceRecords,
+} from '../../../src/mesh/discovery/dns-message.ts';
 
 const HUB = { name: 'hub-00112233aabbccdd', type: '_atmosphere-edge._tcp', port: 8082, txt: { v: '1' }, host: 'hub-00112233aabbccdd' };
 const records = serviceRecords(HUB, ['10.0.0.1', 'fe80::1']);

@@ -2,7 +2,7 @@ import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { createLogger, type Logger } from '../../../src/core/logger.ts';
 import { type DnsMessage, decodeDnsMessage, encodeDnsMessage } from '../../../src/mesh/discovery/dns-message.ts';
 import { DnsSd } from '../../../src/mesh/discovery/dns-sd.ts';
-import type { MessageSource, OpenMulticastSocket, SocketListener, SocketTarget } from '../../../src/mesh/discovery/multicast-socket.ts';
+import type { MessageSource, OpenMulticastSocket, SocketListener, SocketTarget } from '../../../src/mesh/discovery/multicast-links.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/network-interfaces.ts';
 import { ManualClock } from '../../manual-clock.ts';
 

@@ -4,8 +4,8 @@ import type { HubState } from '../../../src/codec/messages/announced-state.ts';
 import { type Announcement, openAnnouncement } from '../../../src/codec/messages/announcement.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { isSameChain } from '../../../src/mesh/gossip/announcement-validator.ts';
-import { AnnouncedEpoch } from '../../../src/mesh/gossip/announcement-version.ts';
 import { Announcer } from '../../../src/mesh/gossip/announcer.ts';
+import { AnnouncedEpoch } from '../../../src/mesh/gossip/hub-record.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeDirectory, namedTools } from './gossip-fixture.ts';
 

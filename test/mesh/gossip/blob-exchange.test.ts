@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blobRequestCodec, encodeBlobAnswer } from '../../../src/codec/messages/blobs.ts';
+import { blobRequestCodec, encodeBlobAnswer } from '../../../src/codec/messages/sync.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { blobRequestCodec } from '../../../src/codec/messages/blobs.ts';
+import { blobRequestCodec } from '../../../src/codec/messages/sync.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { MAX_BLOB_BYTES } from '../../../src/codec/messages/blobs.ts';
+import { MAX_BLOB_BYTES } from '../../../src/codec/messages/sync.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
 

@@ -2,12 +2,13 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   type ForwardedRequest,
   forwardedRequestCodec,
+  type MeshQuery,
+  meshQueryCodec,
   signToolInvoke,
   signToolResponse,
   type ToolInvoke,
 } from '../../../src/codec/messages/call.ts';
 import { frameCodec } from '../../../src/codec/messages/connection.ts';
-import { type MeshQuery, meshQueryCodec } from '../../../src/codec/messages/query.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { RequestKind } from '../../../src/mesh/rpc/peer-link.ts';

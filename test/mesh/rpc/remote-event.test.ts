@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { subscribedEventCodec } from '../../../src/codec/messages/query.ts';
+import { subscribedEventCodec } from '../../../src/codec/messages/call.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { parseRemoteEvent } from '../../../src/mesh/rpc/remote-events.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { InboundLimiter } from '../../../src/mesh/transport/tcp-listener.ts';
+import { InboundLimiter } from '../../../src/mesh/transport/tcp-connection.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 test('an address that knocks too often waits for the next second, others do not', () => {

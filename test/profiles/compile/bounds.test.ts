@@ -7,7 +7,7 @@ import type { DeviceTool } from '../../../src/profiles/compile/compiled-device.t
 import { genericTools } from '../../../src/profiles/compile/generic-tools.ts';
 import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
-import { reasonableBounds } from '../../../src/profiles/values/reasonable-bounds.ts';
+import { reasonableBounds } from '../../../src/profiles/values/human-schema.ts';
 import { visitSchema } from '../../../src/tools/schema/schema-walk.ts';
 import { described, homeWith, profiles, runTool, toolOf } from '../device-fixtures.ts';
 import { ToolHarness } from '../tool-harness.ts';

@@ -9,7 +9,7 @@ import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { DeviceStep, DeviceTool } from '../../../src/profiles/compile/compiled-device.ts';
 import { isAdministrative } from '../../../src/profiles/files/administrative-clusters.ts';
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
-import { reasonableBounds } from '../../../src/profiles/values/reasonable-bounds.ts';
+import { reasonableBounds } from '../../../src/profiles/values/human-schema.ts';
 import { anyValueOf } from '../../matter/model/arbitrary-value.ts';
 import { described, validator } from '../device-fixtures.ts';
 
