@@ -80,7 +80,7 @@ class Histogram {
   }
 }
 
-/** Metric families in the order of their registration, told as Prometheus text (exposition format 0.0.4). */
+/** Metric families in the order of their registration, written as Prometheus text (exposition format 0.0.4). */
 export class MetricRegistry {
   readonly #families: Family[] = [];
 
@@ -96,12 +96,12 @@ export class MetricRegistry {
     return histogram;
   }
 
-  /** A value that is looked up when somebody asks: one number, or one for each set of labels. */
+  /** A value that is computed at each request: one number, or one for each set of labels. */
   gauge(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'gauge' }, collect);
   }
 
-  /** As `gauge`, for counts that somebody else keeps. */
+  /** As `gauge`, for counts that other parts hold. */
   observedCounter(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'counter' }, collect);
   }
@@ -144,11 +144,11 @@ interface HubMetricSources {
   readonly feed: EventFeed;
 }
 
-/** Sees the jobs of everyone, to count them. */
+/** Can see the jobs of all callers, to count them. */
 const METRICS_PRINCIPAL: Principal = { id: 'metrics', kind: 'owner', permissions: [] };
 const DURATION_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Registers the figures of the home and of the process; the answer stops the watching. */
+/** Registers the metrics of the home and of the process. The returned function stops the measurements. */
 export function registerHubMetrics(metrics: MetricRegistry, watched: HubMetricSources): () => void {
   const stopCalls = observeCalls(metrics, watched);
   registerHomeMetrics(metrics, watched);
@@ -202,7 +202,7 @@ function countBy(label: string, values: readonly string[]): readonly (readonly [
 }
 
 function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): () => void {
-  // 10 looks a second in native code: cheap enough for an idle board.
+  // 10 samples a second in native code: cheap enough for an idle board.
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
   const { nodeId, version, startedAtMs } = health.health();
@@ -224,11 +224,11 @@ function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): 
 
 interface MeshMetricSources {
   readonly view: MeshView;
-  /** What was dropped or refused since the start, by reason. */
+  /** Returns the counts of dropped and refused messages since the start, by reason. */
   readonly drops: () => Readonly<Record<string, number>>;
 }
 
-/** Registers the figures of the other hubs, and of what they sent that was not taken. */
+/** Registers the metrics of the other hubs, and of their messages that were dropped. */
 export function registerMeshMetrics(metrics: MetricRegistry, { view, drops }: MeshMetricSources): void {
   metrics.gauge('atmo_mesh_member', 'Whether this hub is in a mesh', () => (view.meshId === undefined ? 0 : 1));
   metrics.gauge('atmo_mesh_peers', 'Other hubs of the mesh by state of their news', () =>

@@ -28,7 +28,7 @@ const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
 const INVALID_REQUEST = -32_600;
 const PARSE_ERROR = -32_700;
-/** What may wait for a client that reads slowly. */
+/** Limit of pending bytes for a slow client. */
 const MAX_PENDING_BYTES = 1_048_576;
 /** Requests that open no stream receive no change notifications. */
 const NO_CHANGES = { publish: () => {}, subscribe: () => () => {} };
@@ -110,7 +110,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   #routesOf(path: string, viewOf: ViewOf): readonly Route[] {
-    const served = (request: RouteRequest, serve: (guest: McpRequester) => Promise<Answer>) => this.#served(request, viewOf, serve);
+    const served = (request: RouteRequest, serve: (requester: McpRequester) => Promise<Answer>) => this.#served(request, viewOf, serve);
     const shared = { path, hasResourceMetadata: true, query: VIEW_QUERY } as const;
     return [
       defineRoute({
@@ -123,31 +123,31 @@ export class McpEndpoint implements AsyncDisposable {
         maxBodyBytes: ({ principal }) => this.#catalogue.maxBodyBytes(principal),
         answers: { 200: 'JSON-RPC answer, as JSON or as text/event-stream', 202: 'accepted' },
         refuseBody: unreadableBody,
-        handle: (request) => served(request, (guest) => this.#post(request, guest)),
+        handle: (request) => served(request, (requester) => this.#post(request, requester)),
       }),
       defineRoute({
         ...shared,
         method: 'GET',
         summary: 'Model Context Protocol: what the server tells a session by itself',
         answers: { 200: 'text/event-stream' },
-        handle: (request) => served(request, (guest) => this.#ofSession(request, guest)),
+        handle: (request) => served(request, (requester) => this.#ofSession(request, requester)),
       }),
       defineRoute({
         ...shared,
         method: 'DELETE',
         summary: 'Model Context Protocol: ends a session',
         answers: { 200: 'ended' },
-        handle: (request) => served(request, (guest) => this.#ofSession(request, guest)),
+        handle: (request) => served(request, (requester) => this.#ofSession(request, requester)),
       }),
     ];
   }
 
-  /** Who asks at an address that shows nothing is told what there is. */
-  async #served(request: RouteRequest, viewOf: ViewOf, serve: (guest: McpRequester) => Promise<Answer>): Promise<Answer> {
+  /** Refuses an address without a view, with a list of the views. */
+  async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
     let view: McpView;
     try {
-      // What opened now would only hold up the end.
+      // A new session would only delay the stop.
       if (this.#isClosed) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping; try again when it is back');
       this.#takeReads(request);
       view = viewOf(request, this.#areas);
@@ -157,7 +157,7 @@ export class McpEndpoint implements AsyncDisposable {
     return serve({ principal, trace, view });
   }
 
-  /** Each message of a client counts, but for calls of tools, which have rate limits of their own, and for its answers. */
+  /** Charges each message of a client, except tool calls, which have rate limits of their own, and responses. */
   #takeReads({ principal, list, body }: RouteRequest): void {
     for (const message of list ?? [body]) {
       const { method } = isJsonObject(message) ? message : {};
@@ -165,46 +165,46 @@ export class McpEndpoint implements AsyncDisposable {
     }
   }
 
-  async #post(request: RouteRequest, guest: McpRequester): Promise<Answer> {
+  async #post(request: RouteRequest, requester: McpRequester): Promise<Answer> {
     const { sdk, offer } = await this.#server();
-    if (await sdk.isOfSession(request.request, request.list ?? request.body)) return this.#ofSession(request, guest);
-    if (request.body.method === 'subscriptions/listen') return this.#listen(request, guest);
-    const exchange = sdk.serveModern(offer, { guest, request: request.request, body: request.body, bus: NO_CHANGES });
+    if (await sdk.isOfSession(request.request, request.list ?? request.body)) return this.#ofSession(request, requester);
+    if (request.body.method === 'subscriptions/listen') return this.#listen(request, requester);
+    const exchange = sdk.serveModern(offer, { requester, request: request.request, body: request.body, bus: NO_CHANGES });
     return answerOfResponse(await exchange.response);
   }
 
-  /** A stream of changes counts as what stays open, and ends with the token. */
-  async #listen(request: RouteRequest, guest: McpRequester): Promise<Answer> {
+  /** Opens a stream of changes. It counts as an open channel, and ends with the token. */
+  async #listen(request: RouteRequest, requester: McpRequester): Promise<Answer> {
     const { sdk, offer } = await this.#server();
-    const refusal = refusedSubscription(offer.features, request.body, guest);
-    // An error of the request alone, which clients read where the answer itself is fine.
+    const refusal = refusedSubscription(offer.features, request.body, requester);
+    // Clients read an error of the request in a response with status 200.
     if (refusal) return { ...rpcError(refusal, request.body.id), status: 200 };
-    const line = new SubscriptionStream(guest);
-    this.#channels.add(line);
-    const exchange = sdk.serveModern(offer, { guest, request: request.request, body: request.body, bus: line });
-    line.onClose = exchange.close;
-    return this.#relay(await exchange.response, line.id, () => this.#channels.end(line.id));
+    const channel = new SubscriptionStream(requester);
+    this.#channels.add(channel);
+    const exchange = sdk.serveModern(offer, { requester, request: request.request, body: request.body, bus: channel });
+    channel.onClose = exchange.close;
+    return this.#relay(await exchange.response, channel.id, () => this.#channels.end(channel.id));
   }
 
-  async #ofSession(request: RouteRequest, guest: McpRequester): Promise<Answer> {
-    const session = await this.#sessionOf(request, guest);
+  async #ofSession(request: RouteRequest, requester: McpRequester): Promise<Answer> {
+    const session = await this.#sessionOf(request, requester);
     if (!session) return noSession(request.header(SESSION_HEADER));
     const { method } = request.request;
     const body = method === 'POST' ? (request.list ?? request.body) : undefined;
-    const response = await session.handle(guest, request.request, body);
+    const response = await session.handle(requester, request.request, body);
     const isOver = method === 'DELETE' ? response.ok : body !== undefined && !session.isInitialized;
     if (isOver) this.#channels.end(session.id);
     return this.#relay(response, session.id);
   }
 
-  /** While somebody reads a stream of a line, the line is in use. */
-  async #relay(response: Response, lineId: string, onEnd = () => {}): Promise<Answer> {
+  /** Relays a stream; its channel counts as used while the client reads. */
+  async #relay(response: Response, channelId: string, onEnd = () => {}): Promise<Answer> {
     const answer = await answerOfResponse(response);
     if (!(answer.body instanceof ReadableStream)) {
       onEnd();
       return answer;
     }
-    const stopReading = this.#channels.reading(lineId);
+    const stopReading = this.#channels.reading(channelId);
     const body = relayStream(answer.body, {
       maxPendingBytes: MAX_PENDING_BYTES,
       onEnd: () => {
@@ -215,34 +215,34 @@ export class McpEndpoint implements AsyncDisposable {
     return { ...answer, body };
   }
 
-  async #sessionOf(request: RouteRequest, guest: McpRequester): Promise<ServerSession | undefined> {
+  async #sessionOf(request: RouteRequest, requester: McpRequester): Promise<ServerSession | undefined> {
     const { sdk, offer } = await this.#server();
     const id = request.header(SESSION_HEADER);
     if (id !== undefined) {
-      const line = this.#channels.find(id, guest.principal) ?? (await this.#resumed(id, guest));
-      return line instanceof sdk.ServerSession && isSameView(line.view, guest.view) ? line : undefined;
+      const channel = this.#channels.find(id, requester.principal) ?? (await this.#resumed(id, requester));
+      return channel instanceof sdk.ServerSession && isSameView(channel.view, requester.view) ? channel : undefined;
     }
     if (request.body.method !== 'initialize') return undefined;
-    const session = new sdk.ServerSession(offer, guest, { onChange: (changed) => this.#keep(changed) });
+    const session = new sdk.ServerSession(offer, requester, { onChange: (changed) => this.#keep(changed) });
     this.#channels.add(session);
     await session.open();
     return session;
   }
 
-  /** Resumes a session from before the hub's last start, for the token that began it. */
-  async #resumed(id: string, guest: McpRequester): Promise<ServerSession | undefined> {
-    const facts = this.#sessions.find(id, guest.principal);
-    if (!facts || !isSameView(facts.view, guest.view)) return undefined;
-    const pending = this.#resuming.get(id) ?? this.#resume(id, guest, facts).finally(() => this.#resuming.delete(id));
+  /** Resumes a session of an earlier process, for the token that began it. */
+  async #resumed(id: string, requester: McpRequester): Promise<ServerSession | undefined> {
+    const facts = this.#sessions.find(id, requester.principal);
+    if (!facts || !isSameView(facts.view, requester.view)) return undefined;
+    const pending = this.#resuming.get(id) ?? this.#resume(id, requester, facts).finally(() => this.#resuming.delete(id));
     this.#resuming.set(id, pending);
     return pending;
   }
 
-  /** Undefined for a session that this hub can no longer have, as after an update that ended its revision of the protocol. */
-  async #resume(id: string, guest: McpRequester, facts: SessionFacts): Promise<ServerSession | undefined> {
+  /** Resolves with undefined for a session that is no longer possible, as after an update without its version of the protocol. */
+  async #resume(id: string, requester: McpRequester, facts: SessionFacts): Promise<ServerSession | undefined> {
     const { sdk, offer } = await this.#server();
-    const session = new sdk.ServerSession(offer, guest, { id, onChange: (changed) => this.#keep(changed) });
-    await session.resume(guest, facts);
+    const session = new sdk.ServerSession(offer, requester, { id, onChange: (changed) => this.#keep(changed) });
+    await session.resume(requester, facts);
     if (!session.facts) {
       this.#sessions.drop(id);
       return undefined;
@@ -252,7 +252,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** One that lost its place meanwhile is over. */
+  /** A session that lost its channel meanwhile ends. */
   #keep(session: ServerSession): void {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }
@@ -260,7 +260,7 @@ export class McpEndpoint implements AsyncDisposable {
   async #openServer(): Promise<{ readonly sdk: Sdk; readonly offer: McpServerOptions }> {
     const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notifier)]);
     this.#features = features;
-    // The door closed while they were made.
+    // The endpoint was closed meanwhile.
     if (this.#isClosed) for (const feature of features) feature.close?.();
     const offer = {
       about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },
@@ -274,7 +274,7 @@ export class McpEndpoint implements AsyncDisposable {
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
-/** Loaded on demand: a hub without MCP clients starts faster and uses 30 MB less. */
+/** Loads the SDK on demand: a hub without MCP clients starts faster and uses 30 MB less. */
 async function loadSdk() {
   const { isOfSession, serveModern } = await import('./mcp-server.ts');
   const { ServerSession } = await import('./server-session.ts');
@@ -295,7 +295,7 @@ function noSession(id: string | undefined): Answer {
   return rpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session, or it has ended; begin a new one with initialize');
 }
 
-/** A response of the MCP server as the door sends answers: text whole, a stream as it comes. */
+/** Returns a response of the SDK for the HTTP server: text whole, a stream as it arrives. */
 async function answerOfResponse(response: Response): Promise<Answer> {
   const headers = Object.fromEntries(response.headers);
   // Hop-by-hop headers belong to the HTTP server.
@@ -323,13 +323,13 @@ function rpcError(error: AtmoError, id: Json | undefined): Answer {
 }
 
 interface RelayOptions {
-  /** So many bytes may wait for a slow reader. */
+  /** Limit of pending bytes for a slow reader. */
   readonly maxPendingBytes: number;
-  /** Told once: the stream has ended, its reader went away, or too much waited for it. */
+  /** Is called once: when the stream has ended, its reader has disconnected, or too much was pending. */
   onEnd(): void;
 }
 
-/** Passes a stream on at the pace at which it comes, so that nothing piles up unseen; a reader that falls too far behind is cut off. */
+/** Relays a stream as it arrives, so that nothing accumulates unnoticed; a reader that falls too far behind is disconnected. */
 function relayStream(source: ReadableStream<Uint8Array>, { maxPendingBytes, onEnd }: RelayOptions): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   return new ReadableStream<Uint8Array>(
@@ -364,9 +364,9 @@ async function pump(
 }
 
 /**
- * How the MCP endpoints are protected (RFC 9728 §2): by a bearer token in the header, which the owner mints; there is no
- * authorization server. Public, as it says nothing of the home. `resource` is what the address was made from (§3.3): without a
- * path the whole hub.
+ * Returns the routes of the protected resource metadata (RFC 9728 §2): the MCP endpoints need a bearer token in the header, which the
+ * owner mints; there is no authorization server. They are public, since they contain nothing of the home. `resource` is derived from the
+ * requested address (§3.3): without a path the whole hub.
  */
 function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
   return ['', ...paths].map((path) =>
@@ -391,7 +391,7 @@ function originOf({ request }: RouteRequest): string {
   return new URL(request.url).origin;
 }
 
-/** As it was asked for, so that an area is spelled as in the address of its endpoint. */
+/** Returns the path as requested, so that an area has the spelling of its endpoint's address. */
 function resourcePath({ request }: RouteRequest): string {
   return new URL(request.url).pathname.slice(RESOURCE_METADATA.length);
 }

@@ -9,37 +9,37 @@ import type { RegisteredTool, ToolAnswer, ToolQuestion } from '../tools/definiti
 import { isAreaNamed, resolveArea } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 
-/** The two ways in which clients of today speak: with a handshake (2025-11-25 and before), or statement by statement (2026-07-28). */
+/** The two versions of the protocol: `legacy` with sessions (2025-11-25 and before), `modern` with independent requests (2026-07-28). */
 export type McpEra = 'legacy' | 'modern';
 
-/** Who asks, and what its client can do. */
+/** The sender of a request, with the capabilities of its client. */
 export interface McpCaller {
   readonly principal: Principal;
   readonly view: McpView;
   readonly era: McpEra;
-  /** `ClientCapabilities` as the client declared them. */
+  /** Declared `ClientCapabilities`. */
   readonly clientCapabilities: JsonObject;
   readonly trace: Trace;
-  /** Aborts when the client cancels or goes away. */
+  /** Aborts when the client cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** The session of the handshake era that the request is part of. */
+  /** The session of the request, for `legacy` clients. */
   readonly session?: McpSession;
-  /** What the client answered to the questions of an `input_required` result, by their keys; nothing of it is checked yet. */
+  /** Unchecked answers to the questions of an `input_required` result, by key. */
   readonly inputResponses: JsonObject;
-  /** The state that an `input_required` result gave the client, as it came back; nothing of it is checked yet. */
+  /** Unchecked state of an `input_required` result, as the client returns it. */
   readonly requestState?: string;
-  /** Tells how far the request is, 0 to 1; nothing happens where the client wants to hear none. */
+  /** Sends the progress of the request, 0 to 1, to clients that have requested it. */
   progress(fraction: number, message?: string): void;
-  /** Tells the client what a tool has to say; nothing happens where it wants to hear nothing as mild as that. */
+  /** Sends a message of a tool, if its severity reaches the level of the client. */
   sendMessage(message: ToolMessage): void;
   /**
-   * Asks the person at the client; absent where that cannot be. CANCELLED when the client does not put the question to anybody.
-   * The signal ends the question. What is answered is not checked yet.
+   * Asks the person at the client; absent where that is not possible. Rejects with CANCELLED when the client does not show the question.
+   * The signal ends the question. The answer is unchecked.
    */
   readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
 }
 
-/** What a session of the handshake era remembers. */
+/** The state of a session. */
 export interface McpSession {
   readonly id: string;
   /** URIs of `resources/subscribe`. */
@@ -48,38 +48,38 @@ export interface McpSession {
   unsubscribe(uri: string): void;
 }
 
-/** Answers one method; what it throws becomes a JSON-RPC error. */
+/** Handles one method; a thrown error becomes a JSON-RPC error. */
 export type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonObject>;
 
-/** A part of the server: what it declares, and the requests that it answers. */
+/** A part of the server: its capabilities and methods. */
 export interface McpFeature {
   /** Its part of `ServerCapabilities`. */
   readonly capabilities: JsonObject;
-  /** By method name, such as `resources/read`. */
+  /** Handlers by method name, such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
-  /** The schema of a tool of this name whose arguments a client repeats in headers; what does not agree is refused before the call. */
+  /** Returns the schema of a tool whose arguments clients repeat in headers; calls with other header values are refused. */
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
-  /** Throws where a client would never hear of one of these resources, or they are too many. */
+  /** Throws when the client could never receive a change of one of these resources, or they are too many. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
-  /** Lets go of what it listens to. */
+  /** Ends its event listeners. */
   close?(): void;
 }
 
-/** Somebody who is told of changes. */
+/** A receiver of change notifications. */
 export type McpListener = Pick<McpCaller, 'principal' | 'view'>;
 
-/** What open sessions and subscriptions are told of. */
+/** Sends change notifications to open sessions and subscriptions. */
 export interface McpNotifier {
-  /** Those whose list it is about; everybody where `concerns` is absent. */
+  /** Notifies those for whom `concerns` returns true; all when it is absent. */
   toolsChanged(concerns?: (listener: McpListener) => boolean): void;
   resourcesChanged(concerns?: (listener: McpListener) => boolean): void;
-  /** Only those hear it who asked for this very URI and of whom `mayRead` holds now; everybody where it is absent. */
+  /** Notifies subscribers of this URI for whom `mayRead` returns true; all subscribers when it is absent. */
   resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;
 }
 
 /**
- * What a client gets to see: by address only, so that a list never changes because of what was asked before. `isFull` shows the schemas
- * of answers and icons as well, which are much of a list of tools and which few models need.
+ * The view of a client, which depends only on the address, so that earlier requests never change a list. `isFull` adds output schemas and
+ * icons, a large part of a list of tools that few models need.
  */
 export type McpView =
   /** `/mcp`: a dozen tools that find and run all others. */
@@ -89,11 +89,11 @@ export type McpView =
   /** `/mcp/areas/{area}`: the same for one area. */
   | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
 
-/** What every address of the server may be asked with. */
+/** Query parameters of all addresses of the server. */
 export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']) };
 
 export type ViewOf = (request: RouteRequest, parts: AreaParts) => McpView;
-/** The views by the path that shows them. */
+/** The views by path. */
 export const VIEWS: Readonly<Record<string, ViewOf>> = {
   '/mcp': () => ({ kind: 'home' }),
   '/mcp/devices': ({ request }) => ({ kind: 'devices', ...fullness(request) }),
@@ -108,35 +108,35 @@ export function isSameView(a: McpView, b: McpView): boolean {
   return a.kind === b.kind && (a.kind !== 'area' || (b.kind === 'area' && a.area === b.area));
 }
 
-/** `?schemas=full` at the address asks for the schemas of answers and for icons. */
+/** Reads `?schemas=full`, which adds output schemas and icons. */
 function fullness({ url }: Request): { readonly isFull?: true } {
   return new URL(url).searchParams.get('schemas') === 'full' ? { isFull: true } : {};
 }
 
-/** What tells which areas there are, here and on other hubs. */
+/** The parts of the hub that know the areas, here and on other hubs. */
 export interface AreaParts {
   readonly home: VisibleHome;
   readonly tools: Pick<ToolDirectory, 'all'>;
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
 }
 
-/** The area that the address of a view names. NOT_FOUND and AMBIGUOUS_DEVICE with those that the caller knows of. */
+/** Returns the area in the address of a view. Throws NOT_FOUND or AMBIGUOUS_DEVICE with the areas that the caller may see. */
 function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
   const here = home.areas(principal);
   if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);
-  // Of other hubs only the tools are known.
+  // For other hubs only the tools are known.
   const isVisible = catalogue.visibleTo(principal);
   const elsewhere = tools.all().filter((tool) => tool.definition.metadata.area !== undefined && isVisible(tool));
   return resolveArea(text, [...here, ...elsewhere.map((tool) => tool.definition.metadata.area)], home.names);
 }
 
-/** A tool, and what to call it with. */
+/** A tool with the parameters of a call. */
 export interface ToolRun {
   readonly tool: RegisteredTool;
   readonly params: JsonObject;
-  /** `typed` where the client was given an output schema to hold the result against. */
+  /** `typed` when the client has an output schema for the result. */
   readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client and answers the `CallToolResult`, or what the client's era has instead of one. A failed call is a result too. */
+/** Runs a tool for a client and resolves with the `CallToolResult`, or its replacement in the client's version. A failed call is a result too. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

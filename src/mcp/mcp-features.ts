@@ -114,9 +114,9 @@ export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifie
   ];
 }
 
-/** Tools tell clients what they do (`notifications/message`); what waits for answers of clients ends with the server. */
+/** Declares messages of tools (`notifications/message`); calls that wait for answers end with the server. */
 function loggingFeature(interactive: InteractiveCalls): McpFeature {
-  // The SDK itself keeps the level that a session wants to hear (`logging/setLevel`), and each request of 2026-07-28 names its own.
+  // The SDK stores the level of a session (`logging/setLevel`); each request of 2026-07-28 has its own.
   return { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() };
 }
 
@@ -128,7 +128,7 @@ interface CompletionParts {
   readonly resources: readonly ResourceSource[];
 }
 
-/** `completion/complete`: what may stand for an argument of a prompt or for a variable of a resource template. */
+/** Returns `completion/complete`: values for an argument of a prompt or a variable of a resource template. */
 export function completionFeature(parts: CompletionParts): McpFeature {
   return {
     capabilities: { completions: {} },
@@ -147,11 +147,11 @@ export function completionFeature(parts: CompletionParts): McpFeature {
 
 interface CompletionTarget {
   readonly ref: JsonObject;
-  /** Of the argument or variable. */
+  /** Name of the argument or variable. */
   readonly name: string;
 }
 
-/** Those of the first source that knows the argument; VALIDATION_ERROR when none does. */
+/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR when none has it. */
 function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: CompletionTarget, caller: McpCaller): readonly string[] {
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const prompt = ref.name;

@@ -33,26 +33,26 @@ export interface McpServerOptions {
   readonly about: Implementation;
   readonly instructions: string;
   readonly features: readonly McpFeature[];
-  /** Hears what goes wrong between client and server; no error of a tool. */
+  /** Is called with errors of the protocol, not with those of tools. */
   onError(error: Error): void;
 }
 
 interface ServerScope {
   readonly era: McpEra;
   readonly session?: McpSession;
-  /** Only these methods; all when absent. */
+  /** The methods to register; all when absent. */
   readonly methods?: ReadonlySet<string>;
 }
 
-/** Takes params as they are: each feature checks its own, with messages of ours. */
+/** Accepts all params: each feature checks its own, with its own messages. */
 const UNCHECKED = { '~standard': { version: 1, vendor: 'atmosphere-edge', validate: (value: unknown) => ({ value }) } } as const;
 
-/** True for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if it had one. */
+/** True for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if any. */
 export function isOfSession(request: Request, body: unknown): Promise<boolean> {
   return isLegacyRequest(request, body);
 }
 
-/** A server over the features for one connection or one request. */
+/** Makes a server with the features for one connection or request. */
 export function makeServer(offer: McpServerOptions, use: ServerScope): Server {
   const server = new Server(offer.about, optionsOf(offer));
   registerHandlers(server, offer, use);
@@ -80,7 +80,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
   }
 }
 
-/** A server for a call of one tool whose arguments are repeated in headers: the SDK compares the two where it finds the schema here. */
+/** A server for a call whose arguments are repeated in headers: the SDK compares both by the schema of this server. */
 class MirroringServer extends McpServer {
   readonly #schema: JsonObject;
 
@@ -96,32 +96,32 @@ class MirroringServer extends McpServer {
 }
 
 interface ModernExchange {
-  readonly guest: McpRequester;
+  readonly requester: McpRequester;
   readonly request: Request;
   readonly body: JsonObject;
-  /** Where `subscriptions/listen` hears of changes. */
+  /** Source of changes for `subscriptions/listen`. */
   readonly bus: ServerEventBus;
 }
 
-/** Answers one request of 2026-07-28; `close` ends a stream that it opened. */
-export function serveModern(offer: McpServerOptions, { guest, request, body, bus }: ModernExchange) {
+/** Handles one request of 2026-07-28; `close` ends its stream. */
+export function serveModern(offer: McpServerOptions, { requester, request, body, bus }: ModernExchange) {
   const { method, params } = body;
-  // Handlers are made for each request anew: one is enough.
+  // Handlers are made for each request, so only the needed one is registered.
   const use = { era: 'modern', methods: new Set(typeof method === 'string' ? [method] : []) } as const;
   const { name } = objectOf(params);
   const isCall = method === 'tools/call' && typeof name === 'string';
-  const schema = isCall ? offer.features.map((feature) => feature.mirroredSchema?.(name, guest)).find(isJsonObject) : undefined;
+  const schema = isCall ? offer.features.map((feature) => feature.mirroredSchema?.(name, requester)).find(isJsonObject) : undefined;
   const handler = createMcpHandler(() => (schema ? new MirroringServer(offer, use, schema) : makeServer(offer, use)), {
     legacy: 'reject',
     onerror: offer.onError,
     bus,
   });
-  return { response: handler.fetch(request, { authInfo: authInfoOf(guest), parsedBody: body }), close: () => handler.close() };
+  return { response: handler.fetch(request, { authInfo: authInfoOf(requester), parsedBody: body }), close: () => handler.close() };
 }
 
-/** Carries the guest past the SDK to the handlers, which find it again in the context of their request. */
-export function authInfoOf(guest: McpRequester) {
-  return { token: '', clientId: guest.principal.id, scopes: [...guest.principal.permissions], extra: { guest } };
+/** Passes the requester through the SDK to the handlers, in the context of their request. */
+export function authInfoOf(requester: McpRequester) {
+  return { token: '', clientId: requester.principal.id, scopes: [...requester.principal.permissions], extra: { requester } };
 }
 
 interface RequestContext {
@@ -131,8 +131,8 @@ interface RequestContext {
 }
 
 function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: RequestContext): McpCaller {
-  // Only this file's `authInfoOf` makes these.
-  const guest = http?.authInfo?.extra?.guest as McpRequester;
+  // `authInfoOf` of this file made it.
+  const requester = http?.authInfo?.extra?.requester as McpRequester;
   const { requestState } = mcpReq;
   const state = requestState<unknown>();
   const token = mcpReq._meta?.progressToken;
@@ -140,7 +140,7 @@ function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Req
     era === 'modern' ? objectOf(mcpReq.envelope)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities(),
   );
   return {
-    ...guest,
+    ...requester,
     era,
     clientCapabilities,
     signal: mcpReq.signal,
@@ -154,7 +154,7 @@ function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Req
     progress(fraction, message) {
       if (token === undefined) return;
       const params = { progressToken: token, progress: fraction, total: 1, ...(message !== undefined && { message }) };
-      // A client that has gone hears nothing; its request is aborted by itself.
+      // A disconnected client receives nothing; its request is aborted separately.
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
   };
@@ -168,10 +168,10 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
   return features.reduce<ServerCapabilities>((all, { capabilities }) => mergeCapabilities(all, capabilities as ServerCapabilities), {});
 }
 
-/** What is wrong with the request is the client's to mend; the rest stays in the hub's log. */
+/** Returns mistakes of the request to the client; the log of the hub has all others. */
 function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   const { code, message, details } = error.toBody();
-  // The protocol looks for the URI of a resource that is not there beside the error's other data (SEP-2164).
+  // The protocol expects the URI of a missing resource in the error's data (SEP-2164).
   const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
   if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
   const requiredCapabilities = era === 'modern' ? neededCapabilities(error) : undefined;
@@ -179,10 +179,10 @@ function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }
 
-/** People take their time. */
+/** Time limit of a person's answer. */
 const ANSWER_LIMIT_MS = 10 * 60_000;
 
-/** Asks the client of a session on the stream of the request that it waits for. */
+/** Asks the client of a session on the stream of its present request. */
 function sessionQuestion({ send }: ServerContext['mcpReq']): NonNullable<McpCaller['ask']> {
   return async (question, signal) => {
     try {

@@ -14,7 +14,7 @@ export type McpNotification =
 /** An open channel to a client: a session or a stream of changes. */
 export interface NotificationChannel extends McpListener {
   readonly id: string;
-  notify(notice: McpNotification): void;
+  notify(notification: McpNotification): void;
   close(): Promise<void>;
 }
 
@@ -22,17 +22,17 @@ export interface NotificationChannel extends McpListener {
 export const CHANNEL_LIMITS = { each: 16, all: 128, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
 
 interface ChannelEntry {
-  readonly line: NotificationChannel;
+  readonly channel: NotificationChannel;
   readonly account: string;
   usedAtMs: number;
-  /** Streams that are being read now; while there is one, the line is not idle. */
+  /** Number of streams that clients read now; a channel with one is not idle. */
   readers: number;
 }
 
 interface ChannelCollaborators {
   readonly clock: Clock;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
-  /** A line has ended for good; not called for those that end with the hub. */
+  /** Is called when a channel has ended, but not at the stop of the hub. */
   readonly onEnd?: (id: string) => void;
 }
 
@@ -57,29 +57,29 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** RESOURCE_EXCEEDED when all places are taken, and nobody has more than who wants one more. */
-  add(line: NotificationChannel): void {
-    const account = accountOf(line.principal);
+  /** Throws RESOURCE_EXCEEDED at the total limit when no account has more channels than this one. */
+  add(channel: NotificationChannel): void {
+    const account = accountOf(channel.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
     if (own.length >= CHANNEL_LIMITS.each) this.#makeRoom(own);
     else if (this.#places.size >= CHANNEL_LIMITS.all) this.#makeRoom(this.#ofGreediest(own));
-    this.#places.set(line.id, { line, account, usedAtMs: this.#clock.monotonic(), readers: 0 });
+    this.#places.set(channel.id, { channel, account, usedAtMs: this.#clock.monotonic(), readers: 0 });
     this.#stopChecks ??= repeat(this.#clock, CHANNEL_LIMITS.checkMs, () => this.#check());
   }
 
-  /** The line of an id if this token began it; others cannot tell that it exists. */
+  /** Returns the channel of an id to the token that opened it; others cannot detect it. */
   find(id: string, principal: Principal): NotificationChannel | undefined {
     const place = this.#places.get(id);
-    if (!place || sessionOwner(place.line.principal) !== sessionOwner(principal)) return undefined;
+    if (!place || sessionOwner(place.channel.principal) !== sessionOwner(principal)) return undefined;
     place.usedAtMs = this.#clock.monotonic();
-    return place.line;
+    return place.channel;
   }
 
   has(id: string): boolean {
     return this.#places.has(id);
   }
 
-  /** Counts a stream of the line that is being read; the answer ends it. */
+  /** Counts a stream of the channel that a client reads; the returned function ends it. */
   reading(id: string): () => void {
     const place = this.#places.get(id);
     if (!place) return () => {};
@@ -90,7 +90,7 @@ export class NotificationChannels implements AsyncDisposable {
     };
   }
 
-  /** Closes a line that is there. */
+  /** Closes a channel, if it exists. */
   end(id: string): void {
     const place = this.#places.get(id);
     if (!place) return;
@@ -98,9 +98,9 @@ export class NotificationChannels implements AsyncDisposable {
     this.#close(place);
   }
 
-  /** Tells those that are concerned and whose token counts. */
-  notify(notice: McpNotification, concerns: (listener: McpListener) => boolean = () => true): void {
-    for (const { line } of this.#places.values()) if (this.#isValid(line) && concerns(line)) line.notify(notice);
+  /** Notifies the concerned channels with a valid token. */
+  notify(notification: McpNotification, concerns: (listener: McpListener) => boolean = () => true): void {
+    for (const { channel } of this.#places.values()) if (this.#isValid(channel) && concerns(channel)) channel.notify(notification);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,30 +108,30 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /** The lines of who has most: of the account itself only where nobody has more; of nobody where all have one. */
+  /** Returns the channels of the account with most: of this account only if no other has more, and none if all have one. */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);
     return most.length > Math.max(1, own.length) ? most : own;
   }
 
-  #close({ line }: ChannelEntry): void {
-    this.#places.delete(line.id);
+  #close({ channel }: ChannelEntry): void {
+    this.#places.delete(channel.id);
     if (this.#places.size === 0) this.#rest();
-    line.close().catch(() => {});
+    channel.close().catch(() => {});
   }
 
   #makeRoom(places: readonly ChannelEntry[]): void {
     const [oldest] = places.toSorted((a, b) => Number(a.readers > 0) - Number(b.readers > 0) || a.usedAtMs - b.usedAtMs);
     if (!oldest)
       throw new AtmoError('RESOURCE_EXCEEDED', 'All places for MCP sessions are taken; try again later', { sessions: CHANNEL_LIMITS.all });
-    this.end(oldest.line.id);
+    this.end(oldest.channel.id);
   }
 
   #check(): void {
     const idleSinceMs = this.#clock.monotonic() - CHANNEL_LIMITS.idleMs;
-    for (const { line, usedAtMs, readers } of [...this.#places.values()]) {
-      if (!this.#isValid(line) || (readers === 0 && usedAtMs <= idleSinceMs)) this.end(line.id);
+    for (const { channel, usedAtMs, readers } of [...this.#places.values()]) {
+      if (!this.#isValid(channel) || (readers === 0 && usedAtMs <= idleSinceMs)) this.end(channel.id);
     }
   }
 
@@ -150,14 +150,14 @@ function accountOf(principal: Principal): string {
   return rootAgentOf(principalKey(principal));
 }
 
-type NotificationListener = (notice: McpNotification) => void;
+type NotificationListener = (notification: McpNotification) => void;
 
-/** A stream of `subscriptions/listen` (2026-07-28): hears of changes as the bus that the SDK asks for one client. */
+/** A stream of `subscriptions/listen` (2026-07-28), as the event bus that the SDK uses for one client. */
 export class SubscriptionStream implements NotificationChannel {
   readonly id = randomUUID();
   readonly principal: Principal;
   readonly view: McpView;
-  /** Ends the stream; set once there is one. */
+  /** Ends the stream; set when it is open. */
   onClose: () => Promise<void> = async () => {};
   readonly #listeners = new Set<NotificationListener>();
 
@@ -174,8 +174,8 @@ export class SubscriptionStream implements NotificationChannel {
   /** Only the hub publishes, by `tell`. */
   publish(): void {}
 
-  notify(notice: McpNotification): void {
-    for (const listener of this.#listeners) listener(notice);
+  notify(notification: McpNotification): void {
+    for (const listener of this.#listeners) listener(notification);
   }
 
   close(): Promise<void> {
@@ -183,7 +183,7 @@ export class SubscriptionStream implements NotificationChannel {
   }
 }
 
-/** Why a stream of these resources would stay silent; undefined where all of them are told of. */
+/** Returns why a stream of these resources would never send a change; undefined when it would. */
 export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
   const { notifications } = isJsonObject(params) ? params : {};
   const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;

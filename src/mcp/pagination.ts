@@ -2,16 +2,16 @@ import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 
-/** How much of a list is told at once. */
+/** Items of one page. */
 const PER_PAGE = 100;
 const MAX_CHARS = 4_096;
 
-/** What a client sends back to go on with a list (MCP, pagination): opaque to it. */
+/** Returns the opaque cursor of a page (MCP, pagination). */
 function cursorOf(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** The groups of `form` in the text of a cursor. VALIDATION_ERROR for a cursor that the list did not give. */
+/** Returns the groups of `form` in a cursor. Throws VALIDATION_ERROR for an invalid cursor. */
 function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   const text = typeof cursor === 'string' && cursor.length <= MAX_CHARS ? Buffer.from(cursor, 'base64url').toString() : '';
   const match = form.exec(text);
@@ -19,7 +19,7 @@ function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
 }
 
-/** Where the page ended, and the key of its last item. */
+/** Position and key of the last item of a page. */
 const AFTER_ITEM = /^after:(\d{1,9}):(.+)$/s;
 
 interface ListPage<Item> {
@@ -29,8 +29,8 @@ interface ListPage<Item> {
 }
 
 /**
- * One page of a list in a fixed order. The cursor holds the key of the last item: what comes and goes between two pages makes
- * a client miss none of the others. VALIDATION_ERROR for a cursor that is none of ours.
+ * Returns one page of a list in a fixed order. The cursor contains the key of the last item, so that clients miss no item when others are
+ * added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
  */
 export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
   const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
@@ -40,7 +40,7 @@ export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => st
   return { items: page, nextCursor: cursorOf(`after:${start + PER_PAGE}:${keyOf(last)}`) };
 }
 
-/** After the item of the key; where that is gone, at its place. */
+/** Returns the position after the item of the key; its old position when it is gone. */
 function startAfter(keys: readonly string[], { key, place }: { readonly key: string; readonly place: number }): number {
   const at = keys.indexOf(key);
   return at === -1 ? Math.min(Math.max(0, place - 1), keys.length) : at + 1;
@@ -61,8 +61,8 @@ interface ToolListPage {
 }
 
 /**
- * One page of those tools that pass, in the order of their ids. The cursor holds the last id, so that tools which come and
- * go between two pages make a client miss none of the others. VALIDATION_ERROR for a cursor that is none of ours.
+ * Returns one page of the tools that pass, in the order of their ids. The cursor contains the last id, so that clients miss no tool when
+ * others are added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
  */
 export function toolListPage(
   tools: readonly RegisteredTool[],
@@ -80,7 +80,7 @@ export function toolListPage(
   return { tools: page };
 }
 
-/** The first tool after the cursor's, by halving: the list is in the order of ids. */
+/** Returns the first tool after that of the cursor, by binary search over the ids. */
 function startOf(tools: readonly RegisteredTool[], cursor: Json | undefined): number {
   if (cursor === undefined) return 0;
   const [after = ''] = cursorParts(cursor, TOOL_ID);

@@ -15,7 +15,7 @@ interface PromptFeatureParts {
   readonly interactive: InteractiveCalls;
 }
 
-/** `prompts/list` and `prompts/get`. */
+/** Returns `prompts/list` and `prompts/get`. */
 export function promptFeature({ sources, interactive }: PromptFeatureParts): McpFeature {
   return {
     capabilities: { prompts: {} },
@@ -70,7 +70,7 @@ interface PromptArgument {
   readonly required: boolean;
 }
 
-/** One line of `prompts/list`. */
+/** An entry of `prompts/list`. */
 interface PromptEntry {
   readonly name: string;
   readonly title: string;
@@ -78,22 +78,22 @@ interface PromptEntry {
   readonly arguments: readonly PromptArgument[];
 }
 
-/** A turn of the conversation that a prompt begins; `content` is a content block of MCP. */
+/** A message of a prompt; `content` is a content block of MCP. */
 interface PromptMessage {
   readonly role: 'user' | 'assistant';
   readonly content: JsonObject;
 }
 
-/** Arguments of a prompt by name, as the client gave them. */
+/** Unchecked arguments of a prompt by name. */
 type PromptArguments = Readonly<Record<string, string>>;
 
-/** Where prompts come from. To a caller that may not see one of them it does not exist. */
+/** Port: a source of prompts, limited to those that the caller may see. */
 export interface PromptSource {
-  /** In a fixed order. */
+  /** Returns the prompts in a fixed order. */
   list(caller: McpCaller): readonly PromptEntry[];
-  /** The messages of a prompt of its own that is listed, with all its required arguments; VALIDATION_ERROR for one that cannot be. */
+  /** Returns the messages of a listed prompt with all required arguments. Throws VALIDATION_ERROR for an invalid argument. */
   messages(name: string, given: PromptArguments, caller: McpCaller): Promise<readonly PromptMessage[]>;
-  /** Values for an argument; undefined for a prompt or an argument that is none of its own. */
+  /** Returns values for an argument; undefined for a prompt or argument of another source. */
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined;
 }
 
@@ -141,7 +141,7 @@ export class HomePrompts implements PromptSource {
     return kind && [];
   }
 
-  /** Quoted, so that no name can be taken for an instruction of ours. Areas and devices have to be there. */
+  /** Returns the name quoted, so that it cannot read as an instruction. Throws for an unknown area or device. */
   #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
     if (text === '') return '';
     if (kind === 'device') return JSON.stringify(this.#home.device(caller.principal, text).id);
@@ -150,7 +150,7 @@ export class HomePrompts implements PromptSource {
   }
 }
 
-/** The prompts that tools of plug-ins bring along, for who may call the tool. */
+/** The prompts of plug-ins, for callers that may call the tool. */
 export class PluginPrompts implements PromptSource {
   readonly #catalogue: Pick<ToolCatalogue, 'all'>;
 
@@ -185,7 +185,7 @@ export class PluginPrompts implements PromptSource {
   }
 }
 
-/** An argument of a chore, and where its values come from. */
+/** An argument of a chore, with the source of its values. */
 interface ChoreArgument extends PromptArgument {
   readonly of: 'area' | 'device' | 'time' | 'text';
 }
@@ -196,7 +196,7 @@ interface Chore {
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly ChoreArgument[];
-  /** What the model is asked; arguments come quoted, absent ones as an empty text. */
+  /** Returns the text for the model; arguments are quoted, absent ones empty. */
   text(given: Readonly<Record<string, string>>): string;
 }
 
@@ -206,7 +206,7 @@ const HOW =
   'never guess one. What waits for the approval of a person stays as it is until the person agrees: say so, and go on with the rest.';
 const where = (name: string | undefined): string => (name ? ` in ${name}` : ' at home');
 
-/** The chores, in the order in which they are listed. */
+/** The chores, in the order of lists. */
 const CHORES: readonly Chore[] = [
   {
     name: 'good_night',

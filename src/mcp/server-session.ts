@@ -74,32 +74,32 @@ export class ServerSession implements McpSession, NotificationChannel {
     if (this.#subscriptions.delete(uri)) this.#onChange();
   }
 
-  /** Readies it for its first request. */
+  /** Prepares the session for its first request. */
   async open(): Promise<void> {
     await this.#server.connect(this.#transport);
   }
 
-  /** Readies it as the session that a client began before the hub started: its handshake is done again, without the client. */
-  async resume(guest: McpRequester, { opening, subscriptions, level }: SessionFacts): Promise<void> {
+  /** Restores a session of an earlier process: repeats its handshake without the client. */
+  async resume(requester: McpRequester, { opening, subscriptions, level }: SessionFacts): Promise<void> {
     await this.open();
-    await this.#repeat(guest, { id: 0, method: 'initialize', params: opening });
-    await this.#repeat(guest, { method: 'notifications/initialized' });
-    if (level !== undefined) await this.#repeat(guest, { id: 1, method: 'logging/setLevel', params: { level } });
+    await this.#repeat(requester, { id: 0, method: 'initialize', params: opening });
+    await this.#repeat(requester, { method: 'notifications/initialized' });
+    if (level !== undefined) await this.#repeat(requester, { id: 1, method: 'logging/setLevel', params: { level } });
     for (const uri of subscriptions) this.#subscriptions.add(uri);
   }
 
-  /** Answers a POST with its parsed `body`, a GET or a DELETE. */
-  async handle(guest: McpRequester, request: Request, body?: unknown): Promise<Response> {
+  /** Resolves with the response to a POST with its parsed `body`, a GET or a DELETE. */
+  async handle(requester: McpRequester, request: Request, body?: unknown): Promise<Response> {
     const wasInitialized = this.isInitialized;
     if (isJsonObject(body as JsonObject)) this.#remember(body as JsonObject);
-    const options = { authInfo: authInfoOf(guest), ...(body !== undefined && { parsedBody: body }) };
+    const options = { authInfo: authInfoOf(requester), ...(body !== undefined && { parsedBody: body }) };
     const response = await this.#transport.handleRequest(request, options);
     if (!wasInitialized && this.facts) this.#onChange();
     return response;
   }
 
-  notify(notice: McpNotification): void {
-    this.#send(notice).catch(() => {});
+  notify(notification: McpNotification): void {
+    this.#send(notification).catch(() => {});
   }
 
   async close(): Promise<void> {
@@ -115,7 +115,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     this.#onChange();
   }
 
-  async #repeat(guest: McpRequester, message: JsonObject): Promise<void> {
+  async #repeat(requester: McpRequester, message: JsonObject): Promise<void> {
     const version = this.#opening?.protocolVersion;
     const headers = {
       accept: 'application/json, text/event-stream',
@@ -124,19 +124,19 @@ export class ServerSession implements McpSession, NotificationChannel {
       ...(this.isInitialized && typeof version === 'string' && { 'mcp-protocol-version': version }),
     };
     const request = new Request('http://hub.invalid/mcp', { method: 'POST', headers });
-    const response = await this.handle(guest, request, { jsonrpc: '2.0', ...message });
-    // The handshake is over when its answer has been written.
+    const response = await this.handle(requester, request, { jsonrpc: '2.0', ...message });
+    // The handshake ends when its response has been written.
     await response.text();
   }
 
-  async #send(notice: McpNotification): Promise<void> {
-    switch (notice.kind) {
+  async #send(notification: McpNotification): Promise<void> {
+    switch (notification.kind) {
       case 'tools_list_changed':
         return this.#server.sendToolListChanged();
       case 'resources_list_changed':
         return this.#server.sendResourceListChanged();
       case 'resource_updated':
-        if (this.subscriptions.has(notice.uri)) await this.#server.sendResourceUpdated({ uri: notice.uri });
+        if (this.subscriptions.has(notification.uri)) await this.#server.sendResourceUpdated({ uri: notification.uri });
     }
   }
 }
@@ -148,18 +148,18 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** How much one session keeps for a client that comes back, in messages and in characters of their JSON. */
+/** Limits of the messages that a session keeps for a client that reconnects: number, and characters of JSON. */
 const REPLAY_LIMITS = { events: 256, size: 131_072 } as const;
 
-/** What a session has told lately, so that a client whose connection was cut hears the rest of it (Last-Event-ID). */
+/** Keeps the latest messages of a session for a client that reconnects (Last-Event-ID). */
 export class SessionEvents implements EventStore {
-  #kept: StoredEvent[] = [];
+  #replay: StoredEvent[] = [];
   #size = 0;
   #next = 1;
 
   async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
     const event = { number: this.#next++, streamId, message, size: JSON.stringify(message).length };
-    // Where a stream begins, nothing is said but the id.
+    // The first event of a stream has only an id.
     const isEmpty = Object.keys(message).length === 0;
     if (!isEmpty && event.size <= REPLAY_LIMITS.size) this.#keep(event);
     return `${event.number}_${streamId}`;
@@ -174,16 +174,16 @@ export class SessionEvents implements EventStore {
     { send }: { readonly send: (eventId: string, message: JSONRPCMessage) => Promise<void> },
   ): Promise<string> {
     const { number: last, streamId } = parseEventId(lastEventId) ?? { number: Number.POSITIVE_INFINITY, streamId: '' };
-    for (const event of this.#kept) {
+    for (const event of this.#replay) {
       if (event.number > last && event.streamId === streamId) await send(`${event.number}_${streamId}`, event.message);
     }
     return streamId;
   }
 
   #keep(event: StoredEvent): void {
-    this.#kept.push(event);
+    this.#replay.push(event);
     this.#size += event.size;
-    while (this.#kept.length > REPLAY_LIMITS.events || this.#size > REPLAY_LIMITS.size) this.#size -= this.#kept.shift()?.size ?? 0;
+    while (this.#replay.length > REPLAY_LIMITS.events || this.#size > REPLAY_LIMITS.size) this.#size -= this.#replay.shift()?.size ?? 0;
   }
 }
 

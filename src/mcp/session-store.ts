@@ -7,52 +7,52 @@ import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { McpView } from './mcp-feature.ts';
 
-/** What makes a session again: what its client said of itself, and what it wants to hear. */
+/** The facts that restore a session: the client's `initialize` and its subscriptions. */
 export interface SessionFacts {
   /** Parameters of `initialize`. */
   readonly opening: JsonObject;
   readonly view: McpView;
   readonly subscriptions: readonly string[];
-  /** As of `logging/setLevel`. */
+  /** Level of `logging/setLevel`. */
   readonly level?: string;
 }
 
-/** A session that is open now. */
+/** An open session. */
 interface LiveSession {
   readonly id: string;
   readonly principal: Principal;
-  /** Undefined while no `initialize` has been understood. */
+  /** Undefined before `initialize`. */
   readonly facts: SessionFacts | undefined;
 }
 
-/** A session as it lies on the disk, where nobody finds an id that opens it. */
+/** A session on the disk, without the id, which would give access to it. */
 interface StoredSession extends SessionFacts {
   /** SHA-256 of the session's id. */
   readonly hash: string;
-  /** `sessionOwner` of who began it. */
+  /** `sessionOwner` of its principal. */
   readonly owner: string;
   readonly savedAtMs: number;
 }
 
-/** How sessions are kept: times in milliseconds, lengths in characters of JSON. */
+/** Limits of stored sessions: times in milliseconds, lengths in characters of JSON. */
 export const SESSION_RETENTION = {
-  /** How long a session may be taken up again after the hub stopped. */
+  /** Time within which a session can be resumed after the stop of the hub. */
   keptMs: 24 * 3_600_000,
-  /** The changes of this time are written together. */
+  /** Changes within this time are written together. */
   gatherMs: 1_000,
-  /** Between two writes; a hub that is cut off loses the changes of this time at most. */
+  /** Least time between two writes; a power cut loses the changes of this time. */
   writeEveryMs: 30_000,
-  /** So often open sessions are written without a change, since what is older than `keptMs` counts for nothing. */
+  /** Interval of writes without changes, since sessions older than `keptMs` are dropped. */
   renewEveryMs: 6 * 3_600_000,
-  /** One session that needs more does not outlive the hub. */
+  /** A larger session is not stored. */
   sessionLength: 65_536,
-  /** All that is written; who has most of it gives way. */
+  /** Limit of all stored sessions; those of the agent with most give way. */
   length: 262_144,
 } as const;
 const SPACE = 'mcp.sessions';
 const KEY = 'all';
 
-/** Whose a session is: of one token, since tokens of one agent may hold different grants, and one may end before the other. */
+/** Returns the owner of a session: one token, since tokens of one agent may have different grants and expiry. */
 export function sessionOwner(principal: Principal): string {
   const { token } = principal;
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
@@ -65,15 +65,15 @@ interface SessionStoreCollaborators {
 }
 
 /**
- * The sessions of the handshake era on the disk, so that they outlive a restart of the hub: most clients never begin a second one. All
- * are one entry of the store, which is written now and then and when the hub stops, however many sessions clients begin and end.
+ * Stores the sessions of clients of 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second
+ * one. All sessions are one entry of the store, which is written periodically and at the stop of the hub.
  */
 export class SessionStore implements Disposable {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #live = new Map<string, LiveSession>();
-  /** Those of before the hub started that nobody has taken up yet, by hash; read when they are first asked for. */
+  /** Sessions of the earlier process that no client has resumed yet, by hash; read at the first use. */
   #earlier: Map<string, StoredSession> | undefined;
   #isChanged = false;
   #writtenMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +86,7 @@ export class SessionStore implements Disposable {
     this.#logger = logger;
   }
 
-  /** A session was begun, taken up again, or has other facts than before. */
+  /** Notes that a session has begun, was resumed, or has changed its facts. */
   changed(session: LiveSession): void {
     if (this.#isClosed) return;
     this.#live.set(session.id, session);
@@ -94,20 +94,20 @@ export class SessionStore implements Disposable {
     this.#noteChange();
   }
 
-  /** The facts of a session of before the hub started, for the token that began it; for others there is none. */
+  /** Returns the facts of a session of the earlier process to the token that began it; undefined for others. */
   find(id: string, principal: Principal): SessionFacts | undefined {
-    const kept = this.#earlierOnes().get(sha256Hex(id));
-    return kept && this.#counts(kept) && kept.owner === sessionOwner(principal) ? kept : undefined;
+    const stored = this.#earlierOnes().get(sha256Hex(id));
+    return stored && this.#counts(stored) && stored.owner === sessionOwner(principal) ? stored : undefined;
   }
 
-  /** A session ended for good. */
+  /** Deletes a session that has ended. */
   drop(id: string): void {
     const wasLive = this.#live.delete(id);
     const wasKept = this.#earlier?.delete(sha256Hex(id)) ?? false;
     if (wasLive || wasKept) this.#noteChange();
   }
 
-  /** Writes what is there when the hub stops. */
+  /** Writes pending changes at the stop of the hub. */
   [Symbol.dispose](): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -130,7 +130,7 @@ export class SessionStore implements Disposable {
     });
   }
 
-  /** What cannot be written is logged, and tried again with the next change: the requests themselves were answered. */
+  /** Logs a failed write, which the next change repeats: the requests themselves have succeeded. */
   #write(): void {
     this.#isChanged = false;
     this.#writtenMs = this.#clock.monotonic();
@@ -139,7 +139,7 @@ export class SessionStore implements Disposable {
       facts ? [{ hash: sha256Hex(id), owner: sessionOwner(principal), ...facts, savedAtMs }] : [],
     );
     try {
-      const earlier = [...this.#earlierOnes().values()].filter((kept) => this.#counts(kept));
+      const earlier = [...this.#earlierOnes().values()].filter((stored) => this.#counts(stored));
       if (live.length + earlier.length === 0) this.#store.delete(SPACE, KEY);
       else
         this.#store.set(SPACE, KEY, { sessions: withinBounds([...live, ...earlier]).map(storedForm) }, { ttlMs: SESSION_RETENTION.keptMs });
@@ -153,7 +153,7 @@ export class SessionStore implements Disposable {
   }
 
   #earlierOnes(): Map<string, StoredSession> {
-    this.#earlier ??= new Map(this.#read().map((kept) => [kept.hash, kept]));
+    this.#earlier ??= new Map(this.#read().map((stored) => [stored.hash, stored]));
     return this.#earlier;
   }
 
@@ -164,12 +164,12 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** As many as there is room for: of who has most the oldest goes, until all fit. */
+/** Removes sessions until all fit: the oldest one of the agent with most. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
-    .map((kept) => ({ kept, account: accountOf(kept), length: JSON.stringify(storedForm(kept)).length }))
+    .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))
     .filter(({ length }) => length <= SESSION_RETENTION.sessionLength)
-    .toSorted((a, b) => a.kept.savedAtMs - b.kept.savedAtMs);
+    .toSorted((a, b) => a.stored.savedAtMs - b.stored.savedAtMs);
   const lengths = new Map<string, number>();
   for (const { account, length } of measured) lengths.set(account, (lengths.get(account) ?? 0) + length);
   let total = measured.reduce((sum, { length }) => sum + length, 0);
@@ -183,10 +183,10 @@ function withinBounds(sessions: readonly StoredSession[]): readonly StoredSessio
     total -= gone.length;
     lengths.set(gone.account, (lengths.get(gone.account) ?? 0) - gone.length);
   }
-  return measured.map(({ kept }) => kept);
+  return measured.map(({ stored }) => stored);
 }
 
-/** An agent and all that come from it share their room. */
+/** An agent and its descendants share a quota. */
 function accountOf({ owner }: StoredSession): string {
   return rootAgentOf(owner.split(' ', 1)[0] ?? owner);
 }

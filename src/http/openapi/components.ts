@@ -3,7 +3,7 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { CALL_SCHEMAS, HOME_SCHEMAS, TOOL_SCHEMAS } from './schemas.ts';
 
-/** A schema for other programs, made once for each: without the keywords `x-…` that only the hub reads. */
+/** Returns a schema for other programs, without the `x-…` keywords of the hub. */
 export const publicSchema = oncePerObject(
   (schema: JsonSchema): JsonSchema =>
     mapSchema(schema, (child) => ({
@@ -12,7 +12,7 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/** It is what JSON Schema says of it anyway; generators of clients take an object without members for one that has none. */
+/** Adds what JSON Schema means anyway: generators of clients take an object schema without members for an empty object. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }
@@ -24,7 +24,7 @@ const TOKEN = {
     'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
 };
 
-/** Headers that routes understand; the first are for every one. */
+/** Headers of requests; the first ones are for all routes. */
 const HEADERS = {
   traceparent: header('traceparent', 'Trace of the caller (W3C Trace Context); it goes on to the journal and to other hubs', {
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** A status with which a request can be refused. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** In which form a refusal comes: a problem alone, or the envelope of a call too, where the call was what failed. Both have `error`. */
+/** Form of a refusal: a problem alone, or also the envelope of a call that failed. Both have `error`. */
 export type RefusalForm = 'Refused' | 'RefusedCall';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,
@@ -64,7 +64,7 @@ const CONTENTS: Readonly<Record<RefusalForm, object>> = {
 };
 const OTHERWISE = 'Refused or failed; the status is that of the code';
 
-/** Everything that the document refers to. */
+/** All components of the document. */
 export const COMPONENTS = {
   securitySchemes: { token: TOKEN },
   parameters: HEADERS,
@@ -78,12 +78,12 @@ export const COMPONENTS = {
   ),
 };
 
-/** References to headers. */
+/** Returns references to headers. */
 export function headerRefs(names: readonly HeaderName[]): readonly object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** Responses for refusals, and for every other failure. */
+/** Returns the responses for refusals, and for all other failures. */
 export function refusalRefs(statuses: readonly RefusalStatus[], form: RefusalForm = 'Refused'): Readonly<Record<string, object>> {
   const refer = (name: string | number) => ({ $ref: `#/components/responses/${form}${name}` });
   return { ...Object.fromEntries(statuses.map((status) => [String(status), refer(status)])), default: refer('Otherwise') };

@@ -5,9 +5,9 @@ import { COMPONENTS, type HeaderName, headerRefs, publicSchema, type RefusalStat
 
 interface OpenApiSources {
   readonly routes: readonly Route[];
-  /** Each gets a path of its own. */
+  /** Tools that get paths of their own. */
   readonly tools: readonly DescribedTool[];
-  /** The tool that a route calls, by the name that the route has for it. */
+  /** Returns the tool of a route by its name. */
   readonly definitionOf: (name: string) => ToolDefinition | undefined;
   readonly version: string;
   readonly url: string;
@@ -19,7 +19,7 @@ Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryabl
 the envelope of the call (\`FailedCall\`) where a call of a tool failed. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
-/** OpenAPI 3.1 of the routes, and of tools where they are wanted. */
+/** Returns an OpenAPI 3.1 document of the routes and of these tools. */
 export function openApiDocument({ routes, tools, definitionOf, version, url }: OpenApiSources): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -52,17 +52,17 @@ const STREAM_EXAMPLES: Readonly<Record<string, string>> = {
 };
 const COMMON_HEADERS: readonly HeaderName[] = ['traceparent', 'requestId'];
 const CALL_HEADERS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
-/** Routes that answer a call in its envelope. */
+/** Routes whose response is the envelope of a call. */
 const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke', '/api/v1/commission']);
-/** The same, and those that call tools in the words of a model. */
+/** The same, and routes with calls in the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
-/** A path as OpenAPI writes it. */
+/** Returns a path in the form of OpenAPI. */
 function openApiPath({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
 }
 
-/** What one line of the route table says of itself; `tool` is the one that it calls, if it does. */
+/** Returns the operation of a route; `tool` is the one that it calls, if any. */
 function routeOperation(route: Route, tool: ToolDefinition | undefined): object {
   const body = bodySchema(route, tool);
   return {
@@ -95,7 +95,7 @@ function successes(route: Route, tool: ToolDefinition | undefined): Readonly<Rec
   return { ...Object.fromEntries(shapes), ...unchanged };
 }
 
-/** A call that waits for people is a problem with a status of success: it may be asked again. */
+/** A call that waits for approval is a problem with a status of success: it can be repeated. */
 const APPROVAL_PENDING = { media: 'application/problem+json', schema: { $ref: '#/components/schemas/Problem' } };
 
 function response({ description, media, schema, example }: AnswerShape): object {
@@ -107,7 +107,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
   return { description, content: Object.fromEntries(content) };
 }
 
-/** A stream is text, a picture or a certificate bytes: neither is JSON, whatever its parts are. */
+/** A stream is text, a picture or certificate is bytes: neither is JSON. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
   if (/[/+]json$/.test(type)) return { schema: publicSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
@@ -140,14 +140,14 @@ function queryParameters(route: Route): readonly object[] {
   return Object.entries(route.query).map(([name, { description, schema }]) => ({ name, in: 'query', description, schema }));
 }
 
-/** A tool as the document shows it. */
+/** A tool in the document. */
 export interface DescribedTool {
   readonly id: string;
   readonly definition: ToolDefinition;
   readonly modelName: string;
 }
 
-/** The call of one tool, with the schemas of its definition. */
+/** Returns the operation that calls one tool, with the schemas of its definition. */
 function toolOperation({ definition, modelName }: DescribedTool): object {
   const { description, parameters, returns, metadata } = definition;
   const examples = metadata.examples.map((example, index): [string, object] => [
@@ -181,8 +181,8 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
 }
 
 /**
- * What a client that was made from the document calls each operation. They stay: programs of strangers are written against them. A
- * route that is not in the list gets a name of its method and path.
+ * Operation ids, by which generated clients name their functions. They never change, since programs depend on them. Other routes get a
+ * name from method and path.
  */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
@@ -265,7 +265,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /.well-known/oauth-protected-resource/mcp/areas/{area}': 'getAreaMcpResource',
 };
 
-/** `POST /api/v1/tools/{id}/invoke` is `invokeTool`; the path is written as OpenAPI does. */
+/** Returns the operation id: `invokeTool` for `POST /api/v1/tools/{id}/invoke`. */
 function operationName(method: string, path: string): string {
   return NAMES[`${method} ${path}`] ?? nameOfPath(method, path);
 }
@@ -305,7 +305,7 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   '': 'monitor',
 };
 
-/** The group of a path. */
+/** Returns the group of a path. */
 function tagOf(path: string): Tag {
   if (path.startsWith('/api/') && !path.startsWith('/api/v1/')) return 'monitor';
   const part = path.replace(/^\/api\/v1/, '').split('/')[1] ?? '';
@@ -313,5 +313,5 @@ function tagOf(path: string): Tag {
   return own ?? BY_PART[part] ?? 'hub';
 }
 
-/** All groups, as the document lists them. */
+/** All groups in the form of the document. */
 const TAG_LIST: readonly object[] = Object.entries(TAGS).map(([name, description]) => ({ name, description }));

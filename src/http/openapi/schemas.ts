@@ -7,13 +7,13 @@ import { DETERMINISMS, TOOL_CATEGORIES } from '../../tools/definition/tool-defin
 /** Schemas of the OpenAPI document by name. */
 type NamedSchemas = Readonly<Record<string, JsonSchema>>;
 
-/** A text, said in words. */
+/** A text with a description. */
 const text = (description?: string): JsonSchema => ({ type: 'string', ...(description !== undefined && { description }) });
 /** A list of texts. */
 const texts: JsonSchema = { type: 'array', items: { type: 'string' } };
 /** An instant in UTC. */
 const instant: JsonSchema = { type: 'string', format: 'date-time' };
-/** The same where it may never have been. */
+/** An instant, or null for never. */
 const instantOrNever: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
 /** Any JSON value. */
 const anything = (description: string): JsonSchema => ({ description });
@@ -22,7 +22,7 @@ const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${nam
 /** A list of one kind. */
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
-/** An object of which the members named in `required` are always there; a client has to bear more than these. */
+/** An object with the members of `required`; clients must accept further members. */
 function record(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
   return { type: 'object', ...(required.length > 0 && { required }), properties };
 }
@@ -31,7 +31,7 @@ const CODE = { type: 'string', enum: Object.keys(ERROR_CODES) };
 const DETAILS = { type: 'object', description: 'What belongs to the code, such as candidates, problems or approval_id' };
 const RETRYABLE = { type: 'boolean', description: 'Whether the same request may work later' };
 
-/** What the envelope of a call has whatever came of it. */
+/** Members of every envelope of a call. */
 const ENVELOPE = {
   id: text('Id of this answer'),
   request_id: text('X-Request-ID, or one that the hub made up'),
@@ -310,7 +310,7 @@ const ENTITY_MATCH = record(
   ['id', 'name', 'score', 'confidence', 'reasons'],
 );
 const CANDIDATE = record({ tool: text(), title: text(), device: text(), area: { type: ['string', 'null'] }, confidence: CONFIDENCE });
-/** What a search says beside its matches. */
+/** Members of a search result beside its matches. */
 const SEARCH_NOTES = {
   unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough to be called without asking' },
   which_one: record({ question: text(), candidates: listOf(CANDIDATE) }),
@@ -347,7 +347,7 @@ const TOOL_RECORD = {
   available: FLAG,
 };
 
-/** Tools in every form in which they are listed, and how they were used. */
+/** Tools in all forms of lists, and their usage. */
 export const TOOL_SCHEMAS: NamedSchemas = {
   Tool: record(TOOL, TOOL_REQUIRED),
   ToolMatch: TOOL_MATCH,

@@ -27,7 +27,7 @@ const AUDIT_QUERY = {
   limit: field.integer('at most this many rows', 1, 1_000),
 };
 
-/** What the owner administers over HTTP: each route is the call of a hub tool. */
+/** Administration over HTTP: each route calls one tool of the hub. */
 const ADMIN_ROUTES = [
   toolRoute({
     method: 'POST',
@@ -100,7 +100,7 @@ const ADMIN_ROUTES = [
   }),
 ];
 
-/** The routes of administration over the pipeline. */
+/** Returns the routes of administration. */
 export function adminRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return ADMIN_ROUTES.map((route) => route(pipeline));
 }
@@ -171,7 +171,7 @@ const APPROVAL_ROUTES = [
   }),
 ];
 
-/** Approvals and approvers: each route is a call of the tool that does it. */
+/** Returns the routes of approvals and approvers; each calls one tool. */
 export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return APPROVAL_ROUTES.map((route) => route(pipeline));
 }
@@ -185,8 +185,8 @@ interface PreviewCollaborators {
 }
 
 /**
- * What an agent would be shown, before anybody makes it a token: judged as a call of such an agent would be, and never more than
- * whoever asks is shown.
+ * Returns the routes that preview the tools of an agent before its token is made: judged as for that agent, and never more than the caller
+ * itself can see.
  */
 export function previewRoutes({ catalogue, home }: PreviewCollaborators): readonly Route[] {
   return [

@@ -6,7 +6,7 @@ import { type Answer, json, problem } from '../server/answer.ts';
 import { field, type QueryOf, type QuerySpec } from '../server/query.ts';
 import { defineRoute, type Route, type RouteRequest, type Scope } from '../server/route.ts';
 
-/** Query parameters of every route that calls a tool of the caller's choice. */
+/** Query parameters of the routes that call any tool. */
 export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
   stream: field.flag('tell partial results while it runs, as the header Accept: text/event-stream or application/x-ndjson does'),
@@ -19,7 +19,7 @@ export const CALL_QUERY = {
 const MAX_NODES = 32;
 const ID = /^[\x21-\x7e]{1,128}$/;
 
-/** What to call with what. */
+/** The tool and its parameters. */
 interface CallDraft {
   readonly tool: string;
   readonly params: JsonObject;
@@ -29,7 +29,7 @@ interface CallDraft {
 
 type RoutingQuery = Pick<QueryOf<typeof CALL_QUERY>, 'only_nodes' | 'prefer_nodes' | 'exclude_nodes' | 'hop_limit'>;
 
-/** Where the query wants a call to run; undefined when it says nothing. VALIDATION_ERROR for too many hubs. */
+/** Returns the routing preferences of the query; undefined without any. Throws VALIDATION_ERROR for too many hubs. */
 export function routingOf({
   only_nodes: only,
   prefer_nodes: prefer,
@@ -44,7 +44,7 @@ export function routingOf({
   };
 }
 
-/** The call that a request stands for, with its trace and the headers Idempotency-Key, X-Session-Id, X-Timeout-Ms and X-Hub. VALIDATION_ERROR when one is malformed. */
+/** Returns the call of a request, with its trace and the headers Idempotency-Key, X-Session-Id, X-Timeout-Ms and X-Hub. Throws VALIDATION_ERROR for a malformed one. */
 export function callOf(request: RouteRequest, { tool, params, timeoutMs: wishedMs, routing: wishedRoute = {} }: CallDraft): CallRequest {
   const hubs = request.header('x-hub');
   const routing = hubs === undefined ? wishedRoute : { only_nodes: nodesIn(hubs, 'X-Hub'), ...wishedRoute };
@@ -88,9 +88,9 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly method: Route['method'];
   readonly path: string;
   readonly summary: string;
-  /** The tool that does it, such as `hub:list_rules`. */
+  /** The tool of the route, such as `hub:list_rules`. */
   readonly tool: string;
-  /** `read_registry` for GET and `invoke_tool` otherwise, unless said here. */
+  /** By default `read_registry` for GET and `invoke_tool` otherwise. */
   readonly scope?: Scope;
   readonly query?: Spec;
   readonly body?: JsonSchema;
@@ -101,8 +101,8 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
 }
 
 /**
- * A route that is one call of a tool, so that permission, rules, approval and journal are those of every door. It answers
- * the bare result as JSON, or problem details: 202 with APPROVAL_REQUIRED while people have to agree.
+ * Returns a route that is one call of a tool, so that permission, rules, approval and audit apply as for every call. Its response is the
+ * bare result as JSON, or problem details: 202 with APPROVAL_REQUIRED while people have to approve.
  */
 export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
   draft: ToolRouteDraft<Spec>,
@@ -126,7 +126,7 @@ export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: RouteReq
   return pipeline.call({ ...callOf(request, wish), signal: request.signal });
 }
 
-/** The bare result of a call, or problem details. */
+/** Returns the bare result of a call, or problem details. */
 export function bareAnswer(answer: CallAnswer, { trace }: RouteRequest, status = 200): Answer {
   if (answer.status === 'success') return json(answer.result, status);
   const { code, message, details } = answer.error;

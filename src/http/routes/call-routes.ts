@@ -25,7 +25,7 @@ const INVOKE_ANSWERS = {
   202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
 
-/** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */
+/** Returns the routes of tool calls, and of commissioning, which calls `hub:commission_device`. */
 export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, 'maxBodyBytes'>): readonly Route[] {
   return [
     defineRoute({
@@ -64,7 +64,7 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, wish: Invok
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
-  // A client that goes away ends its call; a job lives on.
+  // A client that disconnects ends its call; a job goes on.
   if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
   if (started.kind === 'refused') return envelope(started.answer);
@@ -72,7 +72,7 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, wish: Invok
   return { ...answer, headers: { ...answer.headers, location: `/api/v1/jobs/${started.job.job_id}` } };
 }
 
-/** The invoke envelope with the HTTP status of its error. */
+/** Returns the envelope with the HTTP status of its error. */
 function envelope(answer: CallAnswer): Answer {
   if (answer.status === 'success') return json(answer);
   const status = ERROR_CODES[answer.error.code].httpStatus;
@@ -80,7 +80,7 @@ function envelope(answer: CallAnswer): Answer {
   return { ...rest, headers: { ...headers, ...problemHeaders(answer.error, status) } };
 }
 
-/** Media types in which a call is told while it runs, and how a frame is written in each. */
+/** Media types of streamed calls, with the encoding of a frame. */
 const STREAM_FORMATS = {
   'text/event-stream': (type: string, data: object) => sseMessage(type, data),
   'application/x-ndjson': (type: string, data: object) => `${JSON.stringify({ type, ...data })}\n`,
@@ -88,10 +88,10 @@ const STREAM_FORMATS = {
 /** A media type of the list. */
 export type StreamFormat = keyof typeof STREAM_FORMATS;
 
-/** Bytes of chunks that may wait for a slow client; what comes then is left out, the answer has all of it. */
+/** Limit of pending chunks for a slow client, in bytes; further chunks are left out, since the response has everything. */
 const MAX_PENDING_BYTES = 262_144;
 
-/** The media type of a stream that a client asks for with its Accept header; one that takes JSON as well gets that. */
+/** Returns the media type of the stream that an Accept header requests; a client that accepts JSON too gets JSON. */
 function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
   const wanted = accept?.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
   if (wanted?.some((range) => range === 'application/json' || range === '*/*')) return undefined;
@@ -99,8 +99,8 @@ function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
 }
 
 /**
- * Runs a call and tells of it while it runs: frames `tool_chunk` with `sequence`, `fraction`, `note` and `partial`, and last one
- * `tool_response` with the envelope, success or not. A call that is refused is answered by `whole`, with the status of its error.
+ * Runs a call and streams its progress: frames `tool_chunk` with `sequence`, `fraction`, `note` and `partial`, and last a frame
+ * `tool_response` with the envelope. The response of a refused call is `whole`, with the status of its error.
  */
 async function streamedCall(
   pipeline: Pick<CallPort, 'call'>,
@@ -136,7 +136,7 @@ const MODEL_CALL = { $ref: '#/components/schemas/ModelCall' };
 const MODEL_CALL_RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
-  /** The tool of a name for a caller, and the schema of its parameters. Throws where there is none. */
+  /** Returns the tool of a name for a caller, and the schema of its parameters. Throws TOOL_NOT_FOUND. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
     whole(principal: Principal, name: string): Promise<void> | undefined;
@@ -147,7 +147,7 @@ interface ToolCallCollaborators {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Calls in the words of a model: what its API handed out goes in, what its API wants back comes out. */
+/** Returns the route for calls in the formats of model APIs, with results in the same format. */
 export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly Route[] {
   return [
     defineRoute({
@@ -168,10 +168,10 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
         const { list, body } = request;
         if (!list) return json(await runModelCall(parseToolCall(body), request, collaborators));
         if (list.length > MAX_CALLS) throw new AtmoError('VALIDATION_ERROR', `At most ${MAX_CALLS} calls at once, not ${list.length}`);
-        // All are read before the first one acts.
+        // All calls are parsed before the first one runs.
         const calls = list.map(parseToolCall);
         const results: JsonObject[] = [];
-        // One after the other: a model that wants a lamp on and then dim means it in this order.
+        // The calls run in order: a model may switch a lamp on and then dim it.
         for (const call of calls) results.push(await runModelCall(call, request, collaborators));
         return json(results);
       },
@@ -196,13 +196,13 @@ async function runModelCall(
     params: await givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
-    // The header is about the whole request, a key about one call.
+    // The header is for the whole request, a key for one call.
     ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
   });
   return toolCallResult(call, answer);
 }
 
-/** A tool that cannot be found is the pipeline's to refuse. */
+/** The pipeline refuses an unknown tool. */
 async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,
@@ -217,7 +217,7 @@ async function givenParams(
   }
 }
 
-/** Calls that run as jobs. */
+/** Returns the routes of jobs. */
 export function jobRoutes(jobs: JobPort): readonly Route[] {
   return [
     defineRoute({

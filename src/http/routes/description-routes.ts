@@ -12,13 +12,13 @@ interface DescriptionCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly registry: ToolRegistry;
   readonly health: HealthSource;
-  /** All routes of the door, these among them. */
+  /** Returns all routes of the API, with these. */
   routes(): readonly Route[];
-  /** Where the hub answers. */
+  /** Returns the address of the hub. */
   url(): string;
 }
 
-/** What the API says of itself, for programs and for models. */
+/** Returns the routes that describe the API, for programs and for models. */
 export function descriptionRoutes(collaborators: DescriptionCollaborators): readonly Route[] {
   return [llmsRoute(), openApiRoute(collaborators)];
 }
@@ -52,7 +52,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** What writes the document is loaded when somebody asks for it, as most hubs are never asked. */
+/** The generator is loaded at the first request, since most hubs never get one. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');
@@ -73,12 +73,12 @@ function documentWriter({ catalogue, registry, health, routes, url }: Descriptio
 }
 
 interface DocumentSource {
-  /** Another list after every change of what the document tells of. */
+  /** Returns another list object after each change of the described tools. */
   readonly tools: () => readonly unknown[];
   readonly make: () => JsonObject;
 }
 
-/** The text of a large document that everybody with a token may ask for: it is written once, and again when tools came or went. */
+/** Caches the text of a large document until the tools change. */
 export class CachedDocument {
   readonly #source: DocumentSource;
   #kept: { readonly tools: readonly unknown[]; readonly text: string } | undefined;
@@ -94,7 +94,7 @@ export class CachedDocument {
   }
 }
 
-/** How to use the API, for a model that was given nothing but the address. It is public, so nothing of this home is in it. */
+/** Instructions for a model that knows only the address. They are public and contain nothing of this home. */
 const LLMS_TEXT = `# atmosphere-edge
 
 > A hub that turns devices of a home into typed tools which people and agents call by name, and keeps the readings of its sensors.

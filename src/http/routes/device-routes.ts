@@ -28,7 +28,7 @@ interface DeviceCollaborators {
 
 const DEFAULT_MATCHES = 20;
 
-/** Devices with what they have and say. */
+/** Returns the routes of devices with their composition and readings. */
 export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
   return [deviceListRoute(collaborators), deviceRoute(collaborators)];
 }
@@ -108,7 +108,7 @@ function viewContext({ home, clock, homeNames: names }: DeviceCollaborators, pri
   return { nowMs: clock.now(), names, maySee: (device: DeviceId) => home.maySee(principal, device) };
 }
 
-/** Areas with their floors and other names, and the devices there. */
+/** Returns the route of areas, with their floors, other names and devices. */
 export function areaRoutes({ home }: { readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({
@@ -183,7 +183,7 @@ const DEVICE_NAME_ROUTES = [
   }),
 ];
 
-/** Names of devices and rooms, and devices that were here before. */
+/** Returns the routes of names of devices and rooms, and of removed devices. */
 export function deviceNameRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return DEVICE_NAME_ROUTES.map((route) => route(pipeline));
 }

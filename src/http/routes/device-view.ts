@@ -4,20 +4,20 @@ import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.t
 import type { Reading } from '../../core/devices/sensor-readings.ts';
 import type { DeviceId } from '../../core/ids.ts';
 
-/** A time as the API tells it; null for "never". */
+/** Returns a time in the form of the API; null for "never". */
 export function timeText(atMs: number): string | null {
   return atMs === 0 ? null : isoTime(atMs);
 }
 
 interface DeviceViewContext {
   readonly nowMs: number;
-  /** Whether the caller may know of the bridge that the device is behind. */
+  /** Returns whether the caller may see the bridge of the device. */
   readonly maySee: (device: DeviceId) => boolean;
-  /** Other names of devices, and floors; told where somebody knows them. */
+  /** Other names of devices, and floors; absent when unknown. */
   readonly names?: HomeNames;
 }
 
-/** A device in the API's form. `matter_node_id` is the device's number in the fabric, `node_id` elsewhere always means a hub. */
+/** Returns a device in the form of the API. `matter_node_id` is its number in the fabric; `node_id` always means a hub. */
 export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAMES }: DeviceViewContext) {
   return {
     id: device.id,
@@ -42,7 +42,7 @@ export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAME
   };
 }
 
-/** What an endpoint has, by name; the schemas are in the tools. */
+/** Returns the names in an endpoint; the schemas are in the tools. */
 export function endpointView(endpoint: EndpointDescription) {
   return {
     endpoint: endpoint.endpoint,
@@ -64,7 +64,7 @@ function clusterView(cluster: ClusterDescription) {
   };
 }
 
-/** A sensor with its present value and that value's age. */
+/** Returns a sensor with its present value and the value's age. */
 export function readingView({ sensor, value, atMs, reachability }: Reading, nowMs: number) {
   return {
     id: sensor.id,

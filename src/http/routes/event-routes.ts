@@ -10,12 +10,12 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Bytes that may wait for a slow listener before it is let go; what a board can spare for all listeners together. */
+/** Limit of pending bytes for a slow listener before it is disconnected, small enough for a board with all listeners. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
-/** So that one agent and its children leave places for others. */
+/** Limit for one agent with its children, which leaves streams for others. */
 const MAX_LISTENERS_EACH = 8;
-/** Kept for whoever hears nothing yet: a few busy agents must not keep the owner's page from hearing. */
+/** Streams that are reserved for principals without one: a few busy agents cannot lock out the owner's page. */
 const FIRST_LISTENERS = 32;
 
 interface EventRouteCollaborators {
@@ -26,7 +26,7 @@ interface EventRouteCollaborators {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** The stream of those of the hub's events that are for the caller. */
+/** Returns the route of the event stream, with the events that the caller may see. */
 export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: EventRouteCollaborators): readonly Route[] {
   return [
     defineRoute({

@@ -84,7 +84,7 @@ const MESH_ROUTES = [
   }),
 ];
 
-/** The mesh as this hub sees it, and what its owner does with it. */
+/** Returns the routes of the mesh and its administration. */
 export function meshRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return [overviewRoute(pipeline), ...MESH_ROUTES.map((route) => route(pipeline))];
 }
@@ -108,7 +108,7 @@ function overviewRoute(pipeline: Pick<CallPort, 'call'>): Route {
   });
 }
 
-/** `id` is what lists of this API call the id of what they list. */
+/** Renames `hub_id` to `id`, as in all lists of this API. */
 function peerView({ hub_id: id, ...peer }: JsonObject): JsonObject {
   return { ...(id !== undefined && { id }), ...peer };
 }

@@ -20,12 +20,12 @@ interface MonitorCollaborators {
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
 }
 
-/** The two lists that a monitor shows: the tools and their usage. */
+/** Returns the routes of a monitor: the tools and their usage. */
 export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
   return [toolsRoute(collaborators), usageRoute(collaborators)];
 }
 
-/** What the hub brings is as old as its run. */
+/** Tools of the hub itself count as created at its start. */
 function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
@@ -39,7 +39,7 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
       return json({
         tools: tools.map((tool) => {
           const { createdAtMs = startedAtMs, exec } = registrations.record(tool.id) ?? {};
-          // A command line may name what only its maker knows of this machine.
+          // A command line may reveal details of this machine that only its author knows.
           const program = exec && registrations.isManagedBy(request.principal, tool.id) && { exec };
           return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...program });
         }),
@@ -70,7 +70,7 @@ function usageRoute({ usage, authorizer }: MonitorCollaborators): Route {
   });
 }
 
-/** What these calls alone come to: the counters of the hub would tell how busy others are. */
+/** Counts these calls alone: the counters of the hub would reveal the activity of others. */
 function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
     toolId,
@@ -82,7 +82,7 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-/** What the record of a tool has beside its definition, so that a monitor can sort by it. */
+/** Members of the record of a tool beside its definition, by which a monitor sorts. */
 interface RecordStatus {
   readonly createdAtMs: number;
   readonly isAvailable: boolean;
@@ -98,7 +98,7 @@ function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsag
   return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
 }
 
-/** One call in the form of the HTTP tool service: `{ts, type, tool}` and what else is known. */
+/** Returns a call in the form of the HTTP tool service: `{ts, type, tool}` and further members. */
 function usageView({ toolId, agentId, atMs, durationMs, error }: UsageRecord) {
   return {
     ts: timeText(atMs),

@@ -5,7 +5,7 @@ import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { Answer } from '../server/answer.ts';
 import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
 
-/** The page loads nothing but its own files, runs no text as code and cannot be framed. */
+/** The page loads only its own files, runs no text as code and cannot be framed. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,7 @@ const SHELL_HEADERS = {
 /** An asset's name holds the hash of its content. */
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** The monitor page: public, since it holds nothing of the home; what it shows it asks the API for, with a token. */
+/** Returns the routes of the page. It is public and contains nothing of the home; it reads everything from the API with a token. */
 export function pageRoutes(files: PageFiles): readonly Route[] {
   return [
     defineRoute({
@@ -80,15 +80,15 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** Codings with a ready file beside each one, the smaller first, with the ending of that file. */
+/** Codings with precompressed files, the smaller first, with their file endings. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
-/** What the build makes: a name, a hash, an ending. Nothing else is looked for on the disk. */
+/** File names of the build: a name, a hash, an ending. Other files are never read. */
 const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
 
-/** One file as it goes to a browser. */
+/** A file for a browser. */
 interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
@@ -104,14 +104,14 @@ export class PageFiles {
     this.#dir = dir;
   }
 
-  /** The page itself. NOT_CONFIGURED when it was never built. */
+  /** Resolves with the page. Rejects with NOT_CONFIGURED when it was never built. */
   async shell(acceptEncoding: string | undefined): Promise<PageFile> {
     const file = await this.#read('index.html', acceptEncoding);
     if (file) return file;
     throw new AtmoError('NOT_CONFIGURED', 'The monitor page is not built; run scripts/setup in the checkout, or install a release');
   }
 
-  /** A file that the page names. NOT_FOUND for every other name. */
+  /** Resolves with a file of the page. Rejects with NOT_FOUND for any other name. */
   async asset(name: string, acceptEncoding: string | undefined): Promise<PageFile> {
     const file = ASSET.test(name) ? await this.#read(join('assets', name), acceptEncoding) : undefined;
     if (file) return file;
@@ -130,7 +130,7 @@ export class PageFiles {
   }
 }
 
-/** Whether an Accept-Encoding names the coding without forbidding it by `q=0` (RFC 9110 §12.5.3). */
+/** Returns whether an Accept-Encoding allows the coding; `q=0` forbids it (RFC 9110 §12.5.3). */
 function accepts(header: string | undefined, coding: string): boolean {
   const ranges = header?.toLowerCase().split(',') ?? [];
   return ranges.some((range) => {

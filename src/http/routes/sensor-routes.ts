@@ -17,7 +17,7 @@ interface SensorCollaborators {
   readonly clock: Clock;
 }
 
-/** Sensors now and their history. */
+/** Returns the routes of sensors and their history. */
 export function sensorRoutes(collaborators: SensorCollaborators): readonly Route[] {
   return [listRoute(collaborators), historyRoute(collaborators)];
 }
@@ -49,7 +49,7 @@ function listRoute({ home, clock }: SensorCollaborators): Route {
 function historyRoute(collaborators: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
-    // Sensor ids hold a slash; it may come as %2F or as it is.
+    // Sensor ids contain a slash; requests may write it as %2F.
     path: '/api/v1/sensors/:id{.+}/readings',
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
@@ -58,7 +58,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
   });
 }
 
-/** What has sensors of its own needs to be no device of the home. */
+/** Requires a device, or a source of sensors that is no device of the home. */
 function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
   const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
   return hasSensors ? text : home.device(principal, text).id;
@@ -70,7 +70,7 @@ function equalsIgnoringCase(value: string | undefined, wanted: string | undefine
 
 const DAY_MS = 86_400_000;
 
-/** How a history is asked for. */
+/** Query parameters of a history. */
 export const HISTORY_QUERY = {
   since: field.time('begin of the range, 24 h ago by default'),
   until: field.time('end of the range, now by default'),
@@ -91,7 +91,7 @@ interface HistoryRequest {
   readonly query: QueryOf<typeof HISTORY_QUERY>;
 }
 
-/** The history of a sensor, oldest point first. SENSOR_NOT_FOUND also for one that the caller may not read; VALIDATION_ERROR. */
+/** Returns the history of a sensor, the oldest point first. Throws SENSOR_NOT_FOUND, also for one that the caller may not read, or VALIDATION_ERROR. */
 export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
   if (!home.mayRead(principal, id)) throw sensorNotFound(id, home.readings(principal));
@@ -108,7 +108,7 @@ export function historyView({ readings, home, clock }: HistoryCollaborators, pri
   };
 }
 
-/** None for a sensor that the store never heard of: it tells that in words of its own. */
+/** Returns no points for a sensor without stored readings, which the store reports as an error. */
 function pointsOf(readings: ReadingStore, query: HistoryQuery): readonly HistoryPoint[] {
   try {
     return readings.history(query);
@@ -128,13 +128,13 @@ function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, no
   };
 }
 
-/** The time between `since` and `until`. VALIDATION_ERROR when it ends before it begins. */
+/** Returns the range from `since` to `until`. Throws VALIDATION_ERROR when it ends before it begins. */
 export function timeRange(startMs: number, endMs: number): { readonly startMs: number; readonly endMs: number } {
   if (startMs <= endMs) return { startMs, endMs };
   throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
 }
 
-/** The same for a sensor that is not there and for one that the caller may not read. */
+/** Returns the same error for a missing sensor and for one that the caller may not read. */
 function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
   const near = nearestTexts(
     id,

@@ -27,7 +27,7 @@ const CHALLENGE_FIELD: QueryField<string> = {
   parse: (text) => (CHALLENGE.test(text) ? text : undefined),
 };
 
-/** Health, metrics, and what proves which hub this is. */
+/** Returns the routes of health, with the proof of the hub's key, and of metrics. */
 export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
   const { metrics, authorizer } = collaborators;
   return [
@@ -69,13 +69,13 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 }
 
 interface TlsCollaborators {
-  /** Absent where the door speaks plain HTTP on a loopback address. */
+  /** Absent for plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
-  /** Where clients reach the hub. */
+  /** Returns the address of the hub for clients. */
   url(): string;
 }
 
-/** What clients have to trust, and how people compare it. */
+/** Returns the routes of the certificate that clients trust, with its fingerprint for people. */
 export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({

@@ -16,21 +16,21 @@ import type { ToolCatalogue } from '../tool-catalogue.ts';
 import type { VisibleHome } from '../visible-home.ts';
 import { answerOfTool, bareAnswer, toolRoute } from './call-request.ts';
 
-/** Forms of other systems in which tools can be listed. */
+/** Formats of other systems for lists of tools. */
 const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
-/** One of them, or OpenAI's with parameters for its strict mode. */
+/** One of them, or OpenAI's strict mode. */
 type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
 
-/** What a list says of a tool beside its definition. */
+/** Status of a tool in a list, beside its definition. */
 interface ToolStatus {
   readonly modelName: string;
-  /** Why no call would run now. */
+  /** The reason why no call would run now. */
   readonly obstacle: string | undefined;
 }
 
-/** A tool as the API describes it: its public definition with its id, the name for models, whether it can be called now or why not, what to configure first, and the hubs that have it where this one has not. */
+/** Returns a tool in the form of the API: its public definition with id, name for models, availability, missing setting, and the other hubs that have it. */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
   const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();
@@ -45,7 +45,7 @@ function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): Js
   };
 }
 
-/** A tool in the form that a model API takes. */
+/** Returns a tool in the format of a model API. */
 function exportedTool(tool: RegisteredTool, modelName: string, format: ToolFormat): object {
   return EXPORTERS[format](tool.definition, modelName);
 }
@@ -72,13 +72,13 @@ const LIST_QUERY = {
 };
 type ListQuery = QueryOf<typeof LIST_QUERY>;
 
-/** What lists of tools are made from. */
+/** The parts of the hub that lists of tools need. */
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly home: VisibleHome;
 }
 
-/** The registry: list, search and describe. */
+/** Returns the routes that list, search and describe tools. */
 export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
   const { catalogue } = collaborators;
   return [
@@ -116,7 +116,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
   ];
 }
 
-/** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
+/** An unknown device is an error: an empty list would hide a typing mistake. */
 function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
   const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
@@ -129,7 +129,7 @@ function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteReques
   };
 }
 
-/** What fits the sentence `q` best, with scores and why, and what almost does. */
+/** Returns the best tools for the sentence `q` with scores and reasons, and near misses. */
 function rankedTools(collaborators: ToolRouteCollaborators, request: RouteRequest, query: ListQuery): object {
   const { catalogue } = collaborators;
   const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
@@ -158,7 +158,7 @@ function rankedTools(collaborators: ToolRouteCollaborators, request: RouteReques
   };
 }
 
-/** What is said beside the matches: which of several devices may be meant, and that a language is not known. */
+/** Returns the notes beside the matches: the possible devices of an ambiguous sentence, and an unknown language. */
 function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 'whichOne' | 'isForAll' | 'note'>) {
   const candidate = ({ tool: { id, definition }, confidence }: ToolMatch) => {
     const { title, device = '', area = null } = definition.metadata;
@@ -168,7 +168,7 @@ function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 
   return { ...(whichOne.length > 1 && { which_one: which }), ...(note !== undefined && { note }) };
 }
 
-/** A device, reading or area that a sentence is about. */
+/** Returns a device, reading or area of a sentence. */
 export function entityView({ id, name, area, node, score, confidence, reasons }: EntityMatch) {
   return { id, name, ...(area !== undefined && { area }), ...(node !== undefined && { node }), score, confidence, reasons: [...reasons] };
 }
@@ -215,8 +215,8 @@ interface DiscoverCollaborators extends ToolRouteCollaborators {
 }
 
 /**
- * Finds tools of the whole mesh from a sentence. Without a sentence it registers what the
- * hub brings and finds on its board, which is a call of `hub:discover_tools`.
+ * Returns the route that finds tools of the whole mesh for a sentence. Without a sentence it calls `hub:discover_tools`, which registers
+ * the tools of the hub and its board.
  */
 export function discoverRoutes(collaborators: DiscoverCollaborators): readonly Route[] {
   return [
@@ -319,7 +319,7 @@ const REGISTRATION_ROUTES = [
   }),
 ];
 
-/** Registers and removes tools over HTTP: calls of the tools that do it. */
+/** Returns the routes that register and remove tools; each calls one tool. */
 export function registrationRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return REGISTRATION_ROUTES.map((route) => route(pipeline));
 }
@@ -330,7 +330,7 @@ interface CapabilityCollaborators {
   readonly catalogue: ToolCatalogue;
 }
 
-/** What this hub has, apart from what it can do. */
+/** Returns the route of this hub's capabilities. */
 export function capabilityRoutes({ capabilities, home, catalogue }: CapabilityCollaborators): readonly Route[] {
   return [
     defineRoute({

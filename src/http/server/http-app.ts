@@ -16,25 +16,25 @@ import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
 import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requireContent } from './request-body.ts';
 import { RESOURCE_METADATA, type RequestHead, type Route, type RouteRequest, type Scope, type Trace, traceOf } from './route.ts';
 
-/** What the door asks and tells. */
+/** The parts of the hub that the HTTP application needs. */
 export interface HttpAppCollaborators {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly guesses: TokenGuessLockout;
   readonly reads: ReadRateLimiter;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Hears every answer, for the metrics. `route` is the pattern, never the caller's text. */
+  /** Is called with every response, for metrics. `route` is the pattern, never the text of the caller. */
   onAnswer(method: string, route: string, status: number): void;
-  /** The port that clients have to name in Host and Origin. */
+  /** Returns the port that Host and Origin must contain. */
   port(): number;
   /** True for the names and addresses, without brackets, under which the hub is reached over TLS. */
   isOwnName(name: string): boolean;
 }
 
-/** Of a request that came over a socket; tests without one have none. */
+/** Bindings of a request over a socket; tests without a socket have none. */
 type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
 type HonoContext = Context<HonoEnvironment>;
-/** The application of the door. */
+/** The HTTP application. */
 export type HttpApp = Hono<HonoEnvironment>;
 
 const NOBODY: Authenticated = { principal: { id: 'nobody', kind: 'agent', permissions: [] } };
@@ -64,7 +64,7 @@ export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCo
   return app;
 }
 
-/** A route, and the media types of its answers. */
+/** A route with the media types of its responses. */
 interface ServedRoute {
   readonly route: Route;
   readonly media: readonly string[];
@@ -107,7 +107,7 @@ class RouteDispatcher {
     }
   }
 
-  /** What the path can do (RFC 9110 §9.3.7), or 405. */
+  /** Returns the methods of the path (RFC 9110 §9.3.7), or 405. */
   wrongMethod(path: string, context: HonoContext): Response {
     const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
     const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
@@ -129,14 +129,14 @@ class RouteDispatcher {
 
   async #run(route: Route, context: HonoContext, { trace, media }: RunContext): Promise<Answer> {
     const request = context.req.raw;
-    // Before the body is read: who has no token costs no more than its headers.
+    // Authenticates before it reads the body: a request without a token costs only its headers.
     const { principal, contentSha256 } = await this.#authenticate(route, context);
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
     if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const path = context.req.param();
-    // A large body counts until its request is answered.
+    // A large body holds its place until the response.
     using place = new DisposableStack();
     const largeBound = () => this.#largeBound(route, { principal, path }, place);
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
@@ -148,7 +148,7 @@ class RouteDispatcher {
       ...parsed,
       trace,
       request,
-      // A getter: the adaptor makes an AbortController only for those who ask.
+      // A getter, since the adaptor makes the AbortController at its first use.
       get signal() {
         return request.signal;
       },
@@ -157,7 +157,7 @@ class RouteDispatcher {
     return await route.handle(doorRequest, query);
   }
 
-  /** How long a body may be that is above the common bound; takes a place for it. */
+  /** Returns the limit of a body above the common one, and reserves a place for it. */
   #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
     const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
     if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
@@ -172,7 +172,7 @@ class RouteDispatcher {
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
     const lock = this.#lockOn(source, bearer);
-    // All programs of this machine are one source: a wrong one may not keep out those who have just been given a token.
+    // All programs of this machine are one source: one with a wrong token must not lock out those with a new one.
     if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
@@ -184,7 +184,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Why a source is locked out; undefined where it is not. */
+  /** Returns why a source is locked out; undefined otherwise. */
   #lockOn(source: string, bearer: string): AtmoError | undefined {
     try {
       this.#collaborators.guesses.admit(source, bearer);
@@ -210,7 +210,7 @@ class RouteDispatcher {
     const { method } = context.req;
     this.#collaborators.onAnswer(method, route, answer.status);
     const { status, body, headers } = method === 'HEAD' ? withoutBody(answer) : answer;
-    // A plain header object keeps the adaptor on its short path: no Headers, no stream.
+    // With a plain header object the adaptor uses its fast path, without Headers and stream.
     return new Response(status === 304 || status === 204 ? null : body, {
       status,
       headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
@@ -218,13 +218,13 @@ class RouteDispatcher {
   }
 }
 
-/** Between host and path (RFC 9728 §3.1). */
+/** Inserts the well-known path between host and path (RFC 9728 §3.1). */
 function metadataOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
-/** The connection tells, not the request: a whole URL as its target can claim any scheme. */
+/** Reads it from the connection: an absolute URL as request target can claim any scheme. */
 function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: string): boolean {
   return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
@@ -236,7 +236,7 @@ interface RunContext {
 
 const NO_CONTENT: Answer = { status: 204, headers: {}, body: '' };
 
-/** As long as the answer would be (RFC 9110 §9.3.2); a stream ends before it begins. */
+/** Returns the headers of the response with its length (RFC 9110 §9.3.2); ends a stream at once. */
 function withoutBody({ status, headers, body }: Answer): Answer {
   if (body instanceof ReadableStream) {
     void body.cancel();
@@ -246,8 +246,8 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 }
 
 /**
- * CANCELLED where the client has gone already. A request and the end of its connection may have come long ago, while the hub stood
- * still: Node tells of the request first, and would let it run.
+ * Rejects with CANCELLED when the client has disconnected. Request and disconnection may both have arrived while the process was
+ * suspended; Node emits the request first, which would run it.
  */
 async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
   if (!incoming) return;
@@ -268,7 +268,7 @@ async function bodyOf(route: Route, request: Request, context: BodyContext): Pro
   return { body: {} };
 }
 
-/** PERMISSION_DENIED when X-Caller-Scopes leaves out what is needed. */
+/** Throws PERMISSION_DENIED when X-Caller-Scopes lacks the scope. */
 export function requireScope(header: string | null | undefined, needed: Scope): void {
   if (header === null || header === undefined) return;
   const scopes = header.split(',').map((scope) => scope.trim());
@@ -281,7 +281,7 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
-/** Base64url of at most 2 KiB; a chain of tokens and a proof fit well. */
+/** A bearer token of at most 4,096 characters, enough for a chain of tokens. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
 const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
 
@@ -289,8 +289,8 @@ const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
 const PROOF_HEADER = 'atmo-proof';
 
 /**
- * What a request brought to show who sends it. UNAUTHENTICATED for another scheme than Bearer (RFC 6750 §2.1; a token in
- * the query or body never counts), TOKEN_INVALID for a proof that cannot be one.
+ * Returns the credentials of a request. Throws UNAUTHENTICATED for another scheme than Bearer (RFC 6750 §2.1; tokens in query or body
+ * are ignored), TOKEN_INVALID for a malformed proof.
  */
 function credentialsOf({ method, url, headers }: Request): Credentials {
   const operation = `${method} ${targetOf(url)}`;
@@ -304,7 +304,7 @@ function credentialsOf({ method, url, headers }: Request): Credentials {
   throw new AtmoError('TOKEN_INVALID', `The ${PROOF_HEADER} header has to be a COSE_Sign1 in base64url of at most 2048 characters`);
 }
 
-/** Path and query as they were sent, percent signs included: a proof is about these very characters. */
+/** Returns path and query as sent, with percent signs: a proof covers these characters. */
 function targetOf(url: string): string {
   return url.slice(url.indexOf('/', url.indexOf('//') + 2));
 }
@@ -312,13 +312,13 @@ function targetOf(url: string): string {
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
 
-/** The media types in which a route can answer: JSON, and what its successful answers name. */
+/** Returns the media types of a route's responses: JSON, and those of its successful ones. */
 export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
   const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
 }
 
-/** True when one of the types suits an Accept header (RFC 9110 §12.5.1); one that cannot be read suits everything. */
+/** True when one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all. */
 export function isAcceptable(accept: string | null, types: readonly string[]): boolean {
   if (accept === null || accept.includes('*/*') || accept.includes(JSON_TYPE)) return true;
   const ranges = accept.split(',').map(parseRange);
@@ -338,7 +338,7 @@ function matches(type: string, range: string): boolean {
   return range.endsWith('/*') ? type.startsWith(range.slice(0, -1)) : type === range;
 }
 
-/** Shorter ones are not worth it. */
+/** Shorter responses are not compressed. */
 const MIN_COMPRESSED_BYTES = 1_400;
 const CACHING = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' };
 const compressors = {
@@ -347,8 +347,8 @@ const compressors = {
 };
 
 /**
- * A list or document as the caller wants it: not again when he has it (RFC 9110 §13.1.2), and compressed. Only for answers
- * without secrets: their size tells something of what is in them, and callers may keep them.
+ * Returns a list or document, compressed, or 304 when the caller has it (RFC 9110 §13.1.2). Only for responses without secrets: a
+ * compressed size reveals something of the content, and callers may cache it.
  */
 async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
   if (answer.status !== 200 || typeof answer.body !== 'string') return answer;

@@ -11,22 +11,22 @@ import { problem, refuseSocket, refuseUnparsed } from './answer.ts';
 import type { HttpApp } from './http-app.ts';
 import { PortMultiplexer } from './port-multiplexer.ts';
 
-/** Where the door listens. */
+/** The listening address. */
 export interface HttpAddress {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
-/** Where certificates come from; absent for plain HTTP on a loopback address. */
+/** The source of certificates; absent for plain HTTP on a loopback address. */
 interface Certificates {
   readonly served: ServedCertificate;
   onChange(listener: (served: ServedCertificate) => void): void;
 }
 
-/** What brings requests to the application. */
+/** Port: passes requests to the application. */
 export interface HttpListener extends AsyncDisposable {
-  /** Answers the port. CONFIG_INVALID when the address cannot be listened on. */
+  /** Resolves with the port. Rejects with CONFIG_INVALID for an address that cannot be listened on. */
   listen(address: HttpAddress): Promise<number>;
 }
 
@@ -38,21 +38,21 @@ interface ServerCollaborators {
   readonly certificates: Certificates | undefined;
 }
 
-/** Bounds against clients that are slow on purpose. */
+/** Timeouts against clients that are slow on purpose. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * How much longer a connection lives than the 5 s that clients are told. A client on a busy machine sends late on one that it takes for
- * living; with the second that Node adds, its call was lost and it could not know whether it ran.
+ * Time that a connection lives beyond the 5 s in the header. A client on a busy machine sends late on a connection that it believes open;
+ * with the second that Node adds, its call would be lost without a response.
  */
 const KEEP_ALIVE_BUFFER_MS = 10_000;
-/** How long a client may leave an answer unread; looked at so often, since a timer for each socket costs each request. */
+/** Time after which a client with an unread response is disconnected; checked periodically, since a timer for each socket would slow each request. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 
-/** The listening sockets of the door: TLS, bounds and timeouts against slow clients, a drain at the end. */
+/** The listening sockets: TLS, limits and timeouts against slow clients, and a drain at the end. */
 export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -61,7 +61,7 @@ export class HttpServer implements HttpListener {
   readonly #serveHttp: (socket: Socket) => void;
   #stopLooking = () => {};
   #hall: PortMultiplexer | undefined;
-  /** For this machine, where the door listens on one address of the network. */
+  /** The loopback listener, where the other one listens on one address of the network. */
   #local: Listener | undefined;
 
   constructor(app: HttpApp, { clock, certificates }: ServerCollaborators) {
@@ -86,7 +86,7 @@ export class HttpServer implements HttpListener {
     this.#server.on('connection', (socket: Socket) => this.#enter(socket));
   }
 
-  /** Answers the port. CONFIG_INVALID when the address cannot be listened on. */
+  /** Resolves with the port. Rejects with CONFIG_INVALID for an address that cannot be listened on. */
   async listen({ host, port }: HttpAddress): Promise<number> {
     if (this.#certificates) {
       const hall = new PortMultiplexer({ serve: (socket, raw) => this.#serve(socket, raw) }, this.#certificates.served);
@@ -101,14 +101,14 @@ export class HttpServer implements HttpListener {
     return taken;
   }
 
-  /** Takes no new connection, lets running requests end, cuts what is left after 10 s. */
+  /** Accepts no new connections, waits for running requests, and closes the remaining connections after 10 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#server.listening) return;
     const closed = Promise.all([closeOf(this.#server), this.#local && closeOf(this.#local)]);
     this.#hall?.close();
     const stopCut = this.#clock.after(DRAIN_MS, () => this.#server.closeAllConnections());
     let stopSweep = () => {};
-    // Connections kept alive would hold the server open after their last answer.
+    // Idle keep-alive connections would keep the server open.
     const sweep = () => {
       this.#server.closeIdleConnections();
       stopSweep = this.#clock.after(50, sweep);
@@ -125,7 +125,7 @@ export class HttpServer implements HttpListener {
       socket.destroy();
       return;
     }
-    // Node takes its own listener away from a socket that it hands out; without one a reset would end the process.
+    // Node removes its own listener from a socket that it passes on; without a listener a reset would end the process.
     socket.on('error', ignored);
     if (this.#hall) this.#hall.accept(socket);
     else this.#serve(socket, socket);
@@ -172,7 +172,7 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
       { cause: error },
     );
   }
-  // A connection that cannot be taken, where files have run out for one, is the loss of its caller alone.
+  // A connection that cannot be accepted, such as for lack of file descriptors, affects only its client.
   server.on('error', ignored);
   return (server.address() as AddressInfo).port;
 }
@@ -182,7 +182,7 @@ function closeOf(server: Listener): Promise<void> {
 }
 
 function ignored(): void {
-  // A connection that breaks concerns nobody but its requests, which are told by its end.
+  // A broken connection affects only its own requests, which end with it.
 }
 
 function refuseExpectation(response: ServerResponse): void {
@@ -194,7 +194,7 @@ function sendProblem(response: ServerResponse, status: number, error: AtmoError)
   response.writeHead(status, { ...headers, connection: 'close' }).end(body);
 }
 
-/** What the adaptor could not even read as a request. */
+/** Returns the response to a request that the adaptor could not parse. */
 function malformedRequest(thrown: unknown): Response {
   const error =
     thrown instanceof RequestError
@@ -204,32 +204,32 @@ function malformedRequest(thrown: unknown): Response {
   return new Response(answer.body, { status: answer.status, headers: answer.headers });
 }
 
-/** One connection and what runs on it. */
+/** A connection with its running requests. */
 interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly source: string;
   running: number;
-  /** Bytes that waited for the reader at the last look. */
+  /** Unread bytes at the last check. */
   unread: number;
 }
 
 interface ConnectionLimits {
   readonly connections: number;
-  /** Of one other machine. */
+  /** Limit for one other machine. */
   readonly perSource: number;
-  /** Requests that run at once on one connection: one, unless a client sends the next before the answer. */
+  /** Limit of concurrent requests on one connection: more than one run when a client pipelines. */
   readonly running: number;
 }
 
 const CONNECTION_LIMITS: ConnectionLimits = { connections: 1_024, perSource: 128, running: 16 };
 
 /**
- * Bounds how many connections there are in all and from one source. When all places are taken, the one on which nothing
- * has run for longest has to go: who opens sockets and says nothing pushes out his own, not an honest client.
+ * Limits the number of connections, in total and for each source. At the limit the connection that was idle for longest is closed, so that
+ * a client which opens silent sockets loses its own.
  */
 export class ConnectionLimiter {
   readonly #limits: ConnectionLimits;
-  /** The one that was silent for longest is first. */
+  /** The connection that was idle for longest is first. */
   readonly #connections = new Map<object, Connection>();
 
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
@@ -240,7 +240,7 @@ export class ConnectionLimiter {
     return this.#connections.size;
   }
 
-  /** False when there is no place for it. */
+  /** Returns false when the limit is reached. */
   admit(socket: Pick<Socket, 'destroy' | 'remoteAddress'>): boolean {
     const source = sourceOf(socket.remoteAddress);
     if (!this.#makeRoom(source)) return false;
@@ -248,7 +248,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** The same connection goes on under another socket, such as after the handshake of TLS. */
+  /** Moves a connection to another socket, such as after the TLS handshake. */
   replace(socket: object, by: object): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -260,7 +260,7 @@ export class ConnectionLimiter {
     this.#connections.delete(socket);
   }
 
-  /** False when too much runs on this connection already. */
+  /** Returns false when too many requests run on this connection. */
   begin(socket: object): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
@@ -277,7 +277,7 @@ export class ConnectionLimiter {
     this.#connections.set(socket, connection);
   }
 
-  /** Cuts those whose reader has taken nothing since the last look, although something waited. */
+  /** Closes connections whose client has read nothing since the last check although bytes were pending. */
   cutStalled(): void {
     for (const [key, connection] of this.#connections) {
       const unread = 'writableLength' in key && typeof key.writableLength === 'number' ? key.writableLength : 0;
@@ -305,18 +305,18 @@ export class ConnectionLimiter {
   }
 }
 
-/** Where clients reach a door that listens on all interfaces: by the best of the names that its certificate is about. */
+/** Returns the address for clients; for a server on all interfaces with the best name of its certificate. */
 export function serverUrl({ host, port }: HttpAddress, certified: readonly string[] | undefined): string {
   const name = certified !== undefined && isWildcard(host) ? bestName(certified) : host;
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** An address is reached by everybody in the network; whether a name is depends on who answers for it there. */
+/** Prefers an address, which all machines of the network reach; a name depends on their name resolution. */
 function bestName(names: readonly string[]): string {
   return names.find((name) => isIP(name) !== 0 && !isLoopback(name)) ?? names[0] ?? 'localhost';
 }
 
-/** Refuses (CONFIG_INVALID) to listen where others on the network could call without TLS. */
+/** Throws CONFIG_INVALID for an address at which other machines could call without TLS. */
 export function requireTls(host: string): void {
   if (isLoopback(host)) return;
   throw new AtmoError(

@@ -11,11 +11,11 @@ import type { Logger } from '../../core/logger.ts';
 import { OwnCertificates, TlsFiles } from './own-certificates.ts';
 import { covers, type MachineNames, namesIn, namesOf } from './x509.ts';
 
-/** What the owner wants of TLS. */
+/** The TLS options of the owner. */
 export interface TlsOptions {
   /** Folder for the hub's own authority and certificate. */
   readonly directory: string;
-  /** More names under which clients reach the hub. */
+  /** Further names under which clients reach the hub. */
   readonly names: readonly string[];
   /** The owner's own certificate, instead of one of the hub's authority. */
   readonly files?: CertificateFiles;
@@ -23,7 +23,7 @@ export interface TlsOptions {
 
 interface CertificateManagerCollaborators {
   readonly clock: Clock;
-  /** Milliseconds since 1970, never before what is known to have passed. */
+  /** Milliseconds since 1970, never behind a time that is known to have passed. */
   readonly time: { now(): number };
   readonly logger: Logger;
   readonly events: Pick<EventBus, 'emit'>;
@@ -31,22 +31,22 @@ interface CertificateManagerCollaborators {
   readonly machine?: () => MachineNames;
 }
 
-/** What people and clients may know of the hub's certificate. */
+/** Public facts about the hub's certificate. */
 export interface CertificateFacts {
-  /** Whose certificate it is: one of the hub's own authority, or the owner's. */
+  /** The origin: the hub's own authority, or files of the owner. */
   readonly source: 'own-authority' | 'files';
   /** SHA-256 of the authority's certificate, or of the owner's own, as AA:BB:…. */
   readonly fingerprint: string;
   readonly names: readonly string[];
   readonly certificateEndsAtMs: number;
-  /** PEM, and when it ends; absent with the owner's own certificate. */
+  /** PEM and expiry; absent with the owner's own certificate. */
   readonly authority?: { readonly pem: string; readonly endsAtMs: number };
 }
 
-/** New addresses and new files count after this long at the latest. */
+/** New addresses and files take effect within this time. */
 const CHECK_MS = 60_000;
 
-/** Keeps the hub's certificate right while it runs: names, time and files are looked at every minute. */
+/** Keeps the served certificate up to date: checks names, time and files every minute. */
 export class CertificateManager implements Service {
   readonly #parts: CertificateManagerCollaborators;
   readonly #options: TlsOptions;
@@ -56,7 +56,7 @@ export class CertificateManager implements Service {
   #stop = () => {};
   #tell: (served: ServedCertificate) => void = () => {};
 
-  /** `host`: where the door listens. */
+  /** `host` is the listening address. */
   constructor(collaborators: CertificateManagerCollaborators, options: TlsOptions & { readonly host: string }) {
     this.#parts = collaborators;
     this.#options = options;
@@ -68,7 +68,7 @@ export class CertificateManager implements Service {
       : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
   }
 
-  /** CONFIG_INVALID or STORAGE_FAILED when there is no certificate to serve. */
+  /** Rejects with CONFIG_INVALID or STORAGE_FAILED when there is no certificate. */
   async start(): Promise<void> {
     this.#serve(this.#source.current(this.#parts.time.now()));
     this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
@@ -78,18 +78,18 @@ export class CertificateManager implements Service {
     this.#stop();
   }
 
-  /** What is served now. CONFLICT before the start. */
+  /** The present certificate. Throws CONFLICT before the start. */
   get served(): ServedCertificate {
     if (this.#served) return this.#served;
     throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
   }
 
-  /** Hears of every other certificate that is served from then on. */
+  /** Calls the listener with each new certificate. */
   onChange(listener: (served: ServedCertificate) => void): void {
     this.#tell = listener;
   }
 
-  /** True for names and addresses, without brackets, that the certificate or the owner says are the hub's. */
+  /** True for names and addresses, without brackets, in the certificate or the configuration. */
   isOwnName(name: string): boolean {
     return covers(this.served.names, name) || covers(this.#options.names, name);
   }
@@ -107,7 +107,7 @@ export class CertificateManager implements Service {
     };
   }
 
-  /** What cannot be read now is served on as it was. */
+  /** After a failure the present certificate stays. */
   #check(): void {
     try {
       const served = this.#source.current(this.#parts.time.now());
@@ -132,7 +132,7 @@ export class CertificateManager implements Service {
     }
   }
 
-  /** Once for each problem. */
+  /** Reports each problem once. */
   #warn(message: string): void {
     if (this.#problem === message) return;
     this.#problem = message;
@@ -146,35 +146,35 @@ function thisMachine(): MachineNames {
   return { hostName: hostname(), addresses };
 }
 
-/** What the hub shows in a handshake. */
+/** A certificate for handshakes. */
 export interface ServedCertificate {
-  /** PEM, the server's own first, then those between it and the root. */
+  /** PEM, the server's certificate first, then the intermediate ones. */
   readonly chain: string;
   /** PEM. */
   readonly key: string;
-  /** PEM of the hub's own authority; absent for a certificate that the owner brought. */
+  /** PEM of the hub's own authority; absent for a certificate of the owner. */
   readonly authority?: string;
-  /** DNS names and addresses that it is about. */
+  /** DNS names and addresses of the certificate. */
   readonly names: readonly string[];
-  /** Why it was made now; absent when it was there already. */
+  /** The reason for a new certificate; absent for an existing one. */
   readonly madeBecause?: string;
 }
 
-/** Port: where the certificate comes from. */
+/** Port: a source of certificates. */
 export interface CertificateSource {
-  /** As it should be served at this time, milliseconds since 1970. CONFIG_INVALID or STORAGE_FAILED when there is none. */
+  /** Returns the certificate for this time, in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED when there is none. */
   current(nowMs: number): ServedCertificate;
 }
 
-/** Files of a certificate that the owner got elsewhere. */
+/** Files of the owner's own certificate. */
 interface CertificateFiles {
-  /** PEM, the server's own first, then the chain. */
+  /** PEM, the server's certificate first, then the chain. */
   readonly certificateFile: string;
   /** PEM. */
   readonly keyFile: string;
 }
 
-/** The owner's own certificate; who renews it replaces the files. */
+/** The owner's own certificate, which is renewed by replacing its files. */
 class CertificateFromFiles implements CertificateSource {
   readonly #files: CertificateFiles;
 
@@ -182,7 +182,7 @@ class CertificateFromFiles implements CertificateSource {
     this.#files = files;
   }
 
-  /** CONFIG_INVALID when a file cannot be read, is no certificate or no key, or both do not belong together. */
+  /** Throws CONFIG_INVALID when a file cannot be read or parsed, or certificate and key do not match. */
   current(): ServedCertificate {
     const { certificateFile, keyFile } = this.#files;
     const chain = readText(certificateFile, 'http.tls.certificate_file');
@@ -205,7 +205,7 @@ function readText(path: string, setting: string): string {
   }
 }
 
-/** The parser's own reason is left out: it could quote a key. */
+/** The reason of the parser is left out, since it could quote a key. */
 function parsed<Value>(path: string, what: string, parse: () => Value): Value {
   try {
     return parse();

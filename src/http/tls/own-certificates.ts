@@ -8,10 +8,10 @@ import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, namesI
 
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
-/** What browsers accept of a server (CA/Browser Forum BR §6.3.2). */
+/** Longest validity that browsers accept (CA/Browser Forum BR §6.3.2). */
 const SERVER_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
-/** A board without a clock may wake in the past: what people have to trust by hand counts from a time that has surely passed. */
+/** A board without a clock may start in the past, so the authority, which people trust by hand, is valid from a time that has surely passed. */
 const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
 
 interface Authority {
@@ -19,15 +19,15 @@ interface Authority {
   readonly key: KeyObject;
 }
 
-/** Under which names clients reach the hub. */
+/** The names under which clients reach the hub. */
 interface HubNames {
-  /** All of them, the best one first. */
+  /** Returns all names, the best one first. */
   readonly all: () => readonly string[];
-  /** Those that the owner gave it: an authority that may not vouch for one of them gives way to another. */
+  /** Names in the configuration; an authority whose constraints exclude one of them is replaced. */
   readonly configured: readonly string[];
 }
 
-/** The hub's own authority, made once for ten years, and the certificate that it signs for the hub whenever that is due. */
+/** The hub's own authority, which is valid for ten years, and the certificates that it signs for the hub. */
 export class OwnCertificates implements CertificateSource {
   readonly #files: TlsFiles;
   readonly #names: HubNames;
@@ -53,7 +53,7 @@ export class OwnCertificates implements CertificateSource {
   #authority(nowMs: number): Authority {
     const key = this.#files.read('ca.key');
     const text = this.#files.read('ca.crt');
-    // A key alone is left of a first start that was cut off: nobody trusts it yet.
+    // A key without a certificate is left of an interrupted first start; no client trusts it yet.
     if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
     const authority = this.#parsed(text, key);
     const endsMs = Date.parse(authority.certificate.validTo);
@@ -84,7 +84,7 @@ export class OwnCertificates implements CertificateSource {
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
   }
 
-  /** Undefined for what is not there or damaged: it is made anew, no client knows it. */
+  /** Returns undefined for a missing or damaged one, which is made anew. */
   #present() {
     const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
     const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
@@ -102,7 +102,7 @@ export class OwnCertificates implements CertificateSource {
   }
 }
 
-/** One from before scopes vouches for everything. */
+/** An authority without constraints vouches for all names. */
 function mayVouch({ certificate }: Authority, name: string): boolean {
   const scope = nameScopeOf(certificate);
   return scope === undefined || permits(scope, name);
@@ -114,7 +114,7 @@ interface CertificateNeeds {
   readonly nowMs: number;
 }
 
-/** Why another certificate is due; undefined while this one does. */
+/** Returns the reason for a new certificate; undefined while the present one is valid. */
 function renewalReason(certificate: X509Certificate, { authority, wanted, nowMs }: CertificateNeeds): string | undefined {
   if (!certificate.verify(authority.certificate.publicKey)) return 'the authority is another one';
   if (nowMs < Date.parse(certificate.validFrom)) return 'the clock was ahead when it was made';
@@ -129,7 +129,7 @@ function pairOf(text: string, keyText: string): Authority | undefined {
     const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
     return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
   } catch {
-    // Damaged; the caller says what that means. The parser's reason could quote a key.
+    // Damaged; the caller reports it. The reason of the parser could quote a key.
     return undefined;
   }
 }
@@ -141,7 +141,7 @@ function servedCertificate(certificate: X509Certificate, key: string, authority:
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
 
-/** The folder of the hub's own certificates and keys; everything in it is its user's alone. */
+/** The folder of the hub's own certificates and keys, readable by its user only. */
 export class TlsFiles {
   readonly #directory: string;
   readonly #onRepaired: OnRepaired;
@@ -155,7 +155,7 @@ export class TlsFiles {
     return join(this.#directory, name);
   }
 
-  /** Undefined when there is none. STORAGE_FAILED when other users could read it too. */
+  /** Returns undefined for a missing file. Throws STORAGE_FAILED when other users could read it. */
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {
@@ -170,7 +170,7 @@ export class TlsFiles {
     });
   }
 
-  /** On the disk when it returns; a crash leaves the old text or the new one. */
+  /** Writes durably; a crash leaves the old text or the new one. */
   write(name: FileName, text: string): void {
     const path = this.path(name);
     guarded(path, () => {

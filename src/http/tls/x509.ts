@@ -19,7 +19,7 @@ const TAG = {
 /** From this year on times have four digits for the year (RFC 5280 §4.1.2.5). */
 const GENERALIZED_FROM = 2050;
 
-/** Writes values in the Distinguished Encoding Rules (ITU-T X.690); what is given to it is not checked. */
+/** Writes values in the Distinguished Encoding Rules (ITU-T X.690) without checks. */
 const der = {
   sequence: (...parts: readonly Uint8Array[]): Buffer => element(TAG.sequence, Buffer.concat(parts)),
   set: (...parts: readonly Uint8Array[]): Buffer => element(TAG.set, Buffer.concat(parts)),
@@ -29,7 +29,7 @@ const der = {
   oid: (text: string): Buffer => element(TAG.oid, oidBytes(text)),
   utf8: (text: string): Buffer => element(TAG.utf8String, Buffer.from(text, 'utf8')),
   octets: (bytes: Uint8Array): Buffer => element(TAG.octetString, bytes),
-  /** `unusedBits` of the last byte say nothing (§8.6). */
+  /** The last byte has `unusedBits` (§8.6). */
   bits: (bytes: Uint8Array, unusedBits = 0): Buffer => element(TAG.bitString, Buffer.concat([Buffer.from([unusedBits]), bytes])),
   /** Milliseconds since 1970, in whole seconds. */
   time(atMs: number): Buffer {
@@ -38,9 +38,9 @@ const der = {
       ? element(TAG.utcTime, Buffer.from(text.slice(2)))
       : element(TAG.generalizedTime, Buffer.from(text));
   },
-  /** `[number]` that replaces the value's own tag (§8.14.3). */
+  /** Tag `[number]` in place of the value's own tag (§8.14.3). */
   implicit: (number: number, bytes: Uint8Array): Buffer => element(0x80 | number, bytes),
-  /** `[number]` around a whole value (§8.14.2). */
+  /** Tag `[number]` around a whole value (§8.14.2). */
   explicit: (number: number, value: Uint8Array): Buffer => element(0xa0 | number, value),
 };
 
@@ -72,7 +72,7 @@ function base128(arc: number): number[] {
   return bytes;
 }
 
-/** From when until when a certificate counts, milliseconds since 1970. */
+/** Validity of a certificate, in milliseconds since 1970. */
 export interface Validity {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -119,8 +119,8 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
 /**
- * A new authority: a P-256 key and a certificate that it signed for itself; no other authority may stand below it, and it
- * vouches for nothing outside its scope (`scopeFor`).
+ * Makes an authority: a P-256 key and a self-signed certificate. It allows no other authority below it, and no names outside its scope
+ * (`nameScopeFor`).
  */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
@@ -138,7 +138,7 @@ export function makeAuthority(name: string, scope: readonly string[], validity: 
   return { certificate, key: pemOf(privateKey) };
 }
 
-/** A new key and certificate for a server of these DNS names and addresses, signed by the authority `issuerName`. */
+/** Makes a key and certificate for a server with these DNS names and addresses, signed by the authority `issuerName`. */
 export function makeServerCertificate(authority: Issuer, names: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -194,7 +194,7 @@ function extension(name: keyof typeof EXTENSION, value: Uint8Array, weight?: 'cr
   return der.sequence(der.oid(EXTENSION[name]), ...(weight ? [der.boolean('true')] : []), der.octets(value));
 }
 
-/** SHA-1 of the key's bits, as §4.2.1.2 (1) has it: a name, not a proof. */
+/** SHA-1 of the key's bits (§4.2.1.2 (1)): an identifier, not a proof. */
 function keyId(publicKey: KeyObject): Uint8Array {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
@@ -226,13 +226,13 @@ const PERMITTED = 0xa0;
 const DNS = 0x82;
 const ADDRESS = 0x87;
 
-/** What an authority may vouch for, so that trusting it means to trust it with this home and with nothing else. */
+/** Returns the name constraints of an authority, so that clients trust it for this home only. */
 export function nameScopeFor(names: readonly string[]): readonly string[] {
   const others = names.filter((name) => !permits(HOME_SCOPE, name));
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];
 }
 
-/** True for a name or address that is, or is below, one of the scope. */
+/** True for a name or address in the scope. */
 export function permits(scope: readonly string[], name: string): boolean {
   const family = isIP(name);
   if (family === 0) return scope.some((one) => name === one || name.endsWith(`.${one}`));
@@ -245,12 +245,12 @@ export function permits(scope: readonly string[], name: string): boolean {
   return list.check(name, type);
 }
 
-/** The value of the extension name constraints (RFC 5280 §4.2.1.10). */
+/** Returns the value of the extension name constraints (RFC 5280 §4.2.1.10). */
 function constraintsOf(scope: readonly string[]): Buffer {
   return der.sequence(der.explicit(0, Buffer.concat(scope.map((one) => der.sequence(subtree(one))))));
 }
 
-/** What an authority says it may vouch for; undefined where it says nothing: then it is everything. */
+/** Returns the name constraints of an authority; undefined without any: then it vouches for all names. */
 export function nameScopeOf(authority: X509Certificate): readonly string[] | undefined {
   const [certificate] = derElements(authority.raw);
   const [toBeSigned] = derElements(certificate?.content);
@@ -278,7 +278,7 @@ interface DerElement {
   readonly content: Buffer;
 }
 
-/** The elements in DER that stand one after the other; none for what ends too early. */
+/** Splits DER into its elements; empty for truncated bytes. */
 function derElements(bytes: Buffer = Buffer.alloc(0)): readonly DerElement[] {
   const parts: DerElement[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
@@ -306,27 +306,27 @@ function addressText(bytes: Buffer): string {
   return plainAddress(Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16)).join(':'));
 }
 
-/** A network interface's address, as node:os tells it. */
+/** A network interface's address in the form of node:os. */
 interface InterfaceAddress {
   readonly address: string;
   readonly internal: boolean;
 }
 
-/** What a machine is called, and the addresses of its interfaces. */
+/** The names of a machine, and the addresses of its interfaces. */
 export interface MachineNames {
   readonly hostName: string;
   readonly addresses: readonly InterfaceAddress[];
 }
 
 interface NameFacts extends MachineNames {
-  /** Where the door listens. */
+  /** The listening address. */
   readonly host: string;
-  /** Names that the owner gave it. */
+  /** Names in the configuration. */
   readonly configured: readonly string[];
 }
 
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-/** A certificate stays small, whatever a machine with many containers has. */
+/** Limit that keeps the certificate small on a machine with many containers. */
 const MAX_NAMES = 64;
 
 /** True for the addresses that mean every interface. */
@@ -334,7 +334,7 @@ export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '';
 }
 
-/** Every name under which clients may reach the hub, those of the owner first: what its certificate has to be about. */
+/** Returns all names under which clients may reach the hub, for its certificate; the configured ones first. */
 export function namesOf({ host, configured, hostName, addresses }: NameFacts): readonly string[] {
   const machine = hostName.toLowerCase().replace(/\.$/, '');
   const isNamed = DNS_NAME.test(machine) && machine !== 'localhost';
@@ -350,12 +350,12 @@ export function namesOf({ host, configured, hostName, addresses }: NameFacts): r
   return [...new Set(all)].slice(0, MAX_NAMES);
 }
 
-/** Link-local IPv6 addresses need a zone, which no URL of a browser can have. */
+/** Link-local IPv6 addresses need a zone, which URLs of browsers cannot have. */
 function isReachable(address: string): boolean {
   return !(isIPv6(address) && /^fe[89ab]/i.test(address));
 }
 
-/** The names and addresses that a certificate is about. */
+/** Returns the names and addresses of a certificate. */
 export function namesIn(certificate: X509Certificate): readonly string[] {
   const entries = certificate.subjectAltName?.split(', ') ?? [];
   return entries.flatMap((entry) => {
@@ -365,13 +365,13 @@ export function namesIn(certificate: X509Certificate): readonly string[] {
   });
 }
 
-/** True when `name`, without brackets, is one of the names; `*.` stands for one label (RFC 9525 §6.3). Loopback always is. */
+/** True when `name`, without brackets, matches one of the names; `*.` matches one label (RFC 9525 §6.3). Loopback always matches. */
 export function covers(names: readonly string[], name: string): boolean {
   const wanted = plainAddress(name.toLowerCase());
   return isLoopback(wanted) || names.includes(wanted) || names.includes(wanted.replace(/^[^.]+/, '*'));
 }
 
-/** IPv6 in the one form of RFC 5952; anything else as it is. */
+/** Returns IPv6 addresses in the form of RFC 5952; other texts unchanged. */
 function plainAddress(name: string): string {
   return isIPv6(name) && !name.includes('%') ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name;
 }

@@ -8,31 +8,31 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 
-/** A question as both eras put it to clients. */
+/** Returns a question in the form of MCP, the same in both versions of the protocol. */
 export function elicitation({ message, schema }: Pick<ToolQuestion, 'message' | 'schema'>) {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: copyJsonObject(schema) } } as const;
 }
 
-/** Whether a client shows forms. Those that say nothing of modes do (2025-11-25 and before). */
+/** Returns whether a client shows forms. Clients without modes do (2025-11-25 and before). */
 export function showsForms({ elicitation: declared }: JsonObject): boolean {
   return isJsonObject(declared) && (isJsonObject(declared.form) || Object.keys(declared).length === 0);
 }
 
-/** What a client has to declare, as `ClientCapabilities`, so that the call which ended with this error can be made. */
+/** Returns the `ClientCapabilities` that a client must declare before it repeats the call that ended with this error. */
 export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | 'details'>): JsonObject | undefined {
   if (code !== 'NOT_SUPPORTED') return undefined;
   return isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
 }
 
-/** A question is answered within this time, or the request is made anew. */
+/** Time limit of an answer. */
 export const STATE_MS = 10 * 60_000;
-/** As many states as may be open; beyond, the oldest counts as used. */
+/** Limit of open states; above it the oldest one becomes invalid. */
 const MAX_OPEN = 4_096;
 const MAX_LENGTH = 256;
 const MAC_BYTES = 32;
 const NONCE_BYTES = 16;
 
-/** What a state belongs to: a request of one principal, by what it calls and with which arguments. */
+/** The request of a state: principal, called thing and arguments. */
 export interface StateSubject {
   readonly name: string;
   readonly params: JsonObject;
@@ -41,20 +41,20 @@ export interface StateSubject {
 
 interface StateParts {
   readonly clock: Clock;
-  /** First part of each state, which tells the states of one purpose from those of others. */
+  /** First part of each state, which distinguishes purposes. */
   readonly purpose: string;
 }
 
 /**
- * The `requestState` of `input_required` results (2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. Each serves once, for the
- * same request of the same principal, for ten minutes, in the process that made it.
+ * The `requestState` of `input_required` results (2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. Each is valid once, for the same request
+ * of the same principal, for ten minutes, and in the process that made it.
  */
 export class RequestStates {
   readonly #clock: Clock;
   readonly #purpose: string;
-  /** States of another start count for nothing. */
+  /** States of an earlier process are invalid. */
   readonly #key = randomBytes(MAC_BYTES);
-  /** Nonces that were not used yet, with the time at which they end; the oldest first. */
+  /** Unused nonces with their expiry; the oldest first. */
   readonly #open = new Map<string, number>();
 
   constructor({ clock, purpose }: StateParts) {
@@ -70,19 +70,19 @@ export class RequestStates {
     return { state: `${head}.${this.#macOf(head, subject)}`, nonce };
   }
 
-  /** True for what says that it is a state of this purpose; `redeem` tells whether it is. */
+  /** True for a text in the form of a state of this purpose; `redeem` verifies it. */
   claims(state: string | undefined): state is string {
     return state?.startsWith(`${this.#purpose}.`) ?? false;
   }
 
-  /** The nonce of a state. VALIDATION_ERROR for one that is forged, of another request or principal, used before, or too old. */
+  /** Returns the nonce of a state. Throws VALIDATION_ERROR for a forged, used or expired one, or one of another request or principal. */
   redeem(state: string, subject: StateSubject): string {
     const [purpose = '', nonce = '', endsMs = '', mac = '', ...rest] = state.slice(0, MAX_LENGTH).split('.');
-    // Compared as text: base64 decodes past what is none of it, and only what was given out counts.
+    // Compares texts: the base64 decoder skips invalid characters, so that several texts decode to one value.
     const given = Buffer.from([mac, ...rest].join('.'));
     const wanted = Buffer.from(this.#macOf(`${purpose}.${nonce}.${endsMs}`, subject));
     const isOurs = purpose === this.#purpose && given.length === wanted.length && timingSafeEqual(given, wanted);
-    // Deleted when it is looked at: a state serves once, whatever becomes of the request.
+    // Deletes the nonce first: a state is valid once, whatever the result of the request.
     if (isOurs && this.#open.delete(nonce) && Number(endsMs) > this.#clock.now()) return nonce;
     throw staleStateError();
   }
@@ -101,7 +101,7 @@ export class RequestStates {
   }
 }
 
-/** What a client is told whose state counts for nothing. */
+/** Returns the error for an invalid state. */
 export function staleStateError(): AtmoError {
   return new AtmoError(
     'VALIDATION_ERROR',

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-defin
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 
-/** How many calls may wait for answers, of an account with its children and of all. */
+/** Limits of calls that wait for answers: of an agent with its children, and in total. */
 export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
 
 interface PendingCall {
@@ -22,17 +22,17 @@ interface InteractiveCollaborators {
 }
 
 /**
- * Lets the work behind a request ask its client. A session is asked while its request waits. A client of 2026-07-28 gets
- * `input_required`: the work stays as it is until the client sends the same request again with the answers, for ten minutes,
- * while its token counts, and within the work's own deadline. Nothing is run twice.
+ * Sends questions of running work to the client. A session receives them during its request. A client of 2026-07-28 receives
+ * `input_required`: the work waits until the client repeats the request with the answers, for ten minutes at most, while its token is
+ * valid, and within the deadline of the work. Nothing runs twice.
  */
 export class InteractiveCalls implements Disposable {
   readonly #clock: Clock;
   readonly #authenticator: InteractiveCollaborators['authenticator'];
   readonly #states: RequestStates;
-  /** Calls that have asked and have not ended, with whose they are. */
+  /** Running calls with questions, with their agents. */
   readonly #places = new Map<InteractiveCall, string>();
-  /** By the nonce of the state that their client has. */
+  /** Calls by the nonce of the client's state. */
   readonly #waiting = new Map<string, PendingCall>();
   #stopChecks: (() => void) | undefined;
 
@@ -43,8 +43,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Answers a request by work that may ask, or goes on with the work that the request's state belongs to. VALIDATION_ERROR for a
-   * state that counts for nothing. `subject` is what the request calls, and with what.
+   * Resolves with the result of work that may ask questions, or continues the work of the request's state. Rejects with VALIDATION_ERROR
+   * for an invalid state. `subject` is the called thing with its arguments.
    */
   async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
     const { principal, requestState: state } = caller;
@@ -74,7 +74,7 @@ export class InteractiveCalls implements Disposable {
       const result = await call.wait(caller);
       if (result) return result;
       const inputRequests = call.questions();
-      // A question may have ended with its call just now.
+      // The call may have ended meanwhile, with its questions.
       if (Object.keys(inputRequests).length === 0) continue;
       const { state, nonce } = this.#states.issue(subject);
       this.#keep(nonce, { call, principal: subject.principal, endsMs: this.#clock.now() + STATE_MS });
@@ -83,8 +83,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Gives a call that asks for the first time its place. Who wants too much loses what has waited longest, since clients that lose
-   * interest do not say so; and so does the one that has most when all places are taken. RESOURCE_EXCEEDED when nobody has two.
+   * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls silently; at the
+   * total limit the agent with most calls does. Throws RESOURCE_EXCEEDED when no agent has two.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;
@@ -138,7 +138,7 @@ export class InteractiveCalls implements Disposable {
   }
 }
 
-/** Does what a request asks for; it may ask its caller. */
+/** Work for a request; it may send questions to the caller. */
 type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
 
 interface OpenQuestion {
@@ -147,21 +147,21 @@ interface OpenQuestion {
 }
 
 /**
- * Work that goes on from one request of a client to the next, since the answers to its questions come with another request. It
- * runs once. A client that cancels a request, or goes away while it waits for one, ends it.
+ * Work that continues over several requests of a client, since the answers to its questions arrive with another request. It runs once. A
+ * client that cancels a request, or disconnects during one, ends it.
  */
 class InteractiveCall {
   readonly #end = new AbortController();
   readonly #open = new Map<string, OpenQuestion>();
   readonly #outcome = Promise.withResolvers<JsonObject>();
   #asked = Promise.withResolvers<undefined>();
-  /** Answers that came with the last request and were not asked for yet. */
+  /** Answers of the last request that no question has used yet. */
   #given = new Map<string, Json>();
   #listener: McpCaller | undefined;
 
-  /** Begins the work for its first caller. `beforeAsking` may refuse a question by throwing. */
+  /** Starts the work for its first caller. `beforeAsking` throws to refuse a question. */
   start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
-    // With a state come answers to another question than those of the work.
+    // A request with a state has answers to another question than those of the work.
     if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));
     const lasting: McpCaller = {
       ...caller,
@@ -173,12 +173,12 @@ class InteractiveCall {
         return this.#ask(question, signal);
       },
     };
-    // Nobody may be there to hear of a failure: it is told to whoever waits.
+    // Nobody may wait for the outcome; a waiting request receives the failure.
     this.#outcome.promise.catch(() => {});
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
-  /** Hands the answers of a request to the questions that they fit; the others stay. */
+  /** Passes the answers of a request to their questions; the others stay. */
   answer(given: JsonObject): void {
     this.#given = new Map(Object.entries(given));
     for (const [key, { question, answer }] of this.#open) {
@@ -189,7 +189,7 @@ class InteractiveCall {
     }
   }
 
-  /** The result, or undefined when questions have to be answered first. */
+  /** Resolves with the result, or with undefined when questions are open. */
   async wait(caller: McpCaller): Promise<JsonObject | undefined> {
     const giveUp = () => this.cancel();
     this.#listener = caller;
@@ -203,12 +203,12 @@ class InteractiveCall {
     }
   }
 
-  /** What is asked now, by keys. */
+  /** Returns the open questions, by keys. */
   questions(): JsonObject {
     return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, elicitation(question)]));
   }
 
-  /** Told once, when the work has ended. */
+  /** Calls back once, when the work has ended. */
   onOver(callback: () => void): void {
     this.#outcome.promise.then(callback, callback);
   }

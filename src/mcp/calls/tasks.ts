@@ -16,7 +16,7 @@ interface TaskParts {
 /** `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): a task is a job of the caller. */
 export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
-  /** What the call would have been answered with at once. */
+  /** Returns the result that the call would have had without a task. */
   const resultOf = (job: JobView): JsonObject => {
     const outcome = outcomeOf(job);
     if (outcome.status === 'success') return toolResult(tools.get(job.tool), outcome.result);
@@ -26,7 +26,7 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
     capabilities: { extensions: { [TASKS]: {} } },
     methods: {
       'tasks/get': async (params, caller) => ({ ...taskOf(await jobOf(params, caller), clock.now(), resultOf), resultType: 'complete' }),
-      // No task of ours waits for input: an answer to nothing is acknowledged and forgotten.
+      // No task of this hub waits for input: the request is acknowledged and ignored.
       'tasks/update': async (params, caller) => {
         await jobOf(params, caller);
         return { resultType: 'complete' };
@@ -39,7 +39,7 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   };
 }
 
-/** JOB_NOT_FOUND for what cannot be an id; NOT_SUPPORTED for a client that did not say that it takes tasks. */
+/** Throws JOB_NOT_FOUND for a malformed id, NOT_SUPPORTED for a client that has not declared tasks. */
 function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string {
   if (!takesTasks(clientCapabilities)) {
     throw new AtmoError('NOT_SUPPORTED', `Say with each request that the client has the extension ${TASKS}`, {
@@ -53,26 +53,26 @@ function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string
 
 /** Name of the extension (SEP-2663). */
 const TASKS = 'io.modelcontextprotocol/tasks';
-/** How often a client should ask, milliseconds. */
+/** Recommended poll interval of clients, milliseconds. */
 const POLL_MS = 1_000;
-/** How long a finished job is known. */
+/** Retention of a finished job. */
 const RESULT_KEPT_MS = 3_600_000;
 
-/** Whether a client of 2026-07-28 said with this request that it takes tasks. */
+/** Returns whether a client of 2026-07-28 declares tasks in this request. */
 export function takesTasks(clientCapabilities: JsonObject): boolean {
   const { extensions } = clientCapabilities;
   return isJsonObject(extensions) && isJsonObject(extensions[TASKS]);
 }
 
-/** True once nothing about the job changes any more. */
+/** True for a job in a final state. */
 export function isFinished({ status }: JobView): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** What came of a call that ran as a job. */
+/** The outcome of a call that ran as a job. */
 export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
 
-/** What came of a finished job. JOB_NOT_FOUND where its result is not kept. */
+/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND when its result has been deleted. */
 export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   if (error) return { status: 'error', error };
   if (result !== undefined) return { status: 'success', result };
@@ -80,7 +80,7 @@ export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   return { status: 'error', error: new AtmoError('JOB_NOT_FOUND', message).toBody() };
 }
 
-/** A job as a `Task`; `resultOf` makes the result of a finished one, errors of tools among them. */
+/** Returns a job as a `Task`; `resultOf` makes the result of a finished one, also for errors of tools. */
 export function taskOf(job: JobView, nowMs: number, resultOf: (job: JobView) => JsonObject): JsonObject {
   const endMs = job.finished_at === undefined ? nowMs : parseIsoTime(job.finished_at, 'finished_at');
   const createdMs = parseIsoTime(job.created_at, 'created_at');

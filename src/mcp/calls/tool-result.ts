@@ -4,20 +4,20 @@ import { escapeHidden } from '../../core/untrusted-text.ts';
 import { CONTENT_BLOCKS, IMAGE_MEMBER, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { McpCaller, ToolRun } from '../mcp-feature.ts';
 
-/** A result as text for the model, and as JSON for programs; neither has a character that a person would not see. */
+/** Returns a result as text for the model and as JSON for programs, without characters that people cannot see. */
 export function successResult(found: Json): JsonObject {
   const value = escapeHidden(found);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { content: [{ type: 'text', text }], ...(isJsonObject(value) && { structuredContent: value }) };
 }
 
-/** What a tool found; blocks of content go to the client as they are. */
+/** Returns the result of a tool; content blocks pass unchanged. */
 export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
   const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
   return isContent ? { content: escapeHidden(result.content ?? []) } : (pictureResult(tool, result) ?? successResult(result));
 }
 
-/** Base64 of how pictures begin that agents can look at. */
+/** First characters, in base64, of picture formats that models can read. */
 const PICTURES: readonly (readonly [RegExp, string])[] = [
   [/^\/9j\//, 'image/jpeg'],
   [/^iVBORw0KGgo/, 'image/png'],
@@ -25,7 +25,7 @@ const PICTURES: readonly (readonly [RegExp, string])[] = [
   [/^UklGR.{6}XRUJQ/, 'image/webp'],
 ];
 
-/** The picture as one, and all else as text: a model reads nothing from base64. Programs get the whole result. */
+/** Returns the picture as a content block and all else as text, since models cannot read base64. Programs receive the whole result. */
 function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject | undefined {
   const member = tool?.definition.returns[IMAGE_MEMBER];
   if (typeof member !== 'string' || !isJsonObject(result)) return undefined;
@@ -40,8 +40,8 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 }
 
 /**
- * The model reads `CODE: message` and what the error knows besides, such as the candidates. Clients of the handshake era
- * hold even an error against the tool's output schema: where they were given one, they get the text alone.
+ * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of 2025-11-25 and before check even errors
+ * against the tool's output schema: for a tool with one they receive the text alone.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

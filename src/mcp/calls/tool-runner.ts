@@ -12,7 +12,7 @@ import type { InteractiveCalls } from './interactive-calls.ts';
 import { isFinished, type JobOutcome, outcomeOf, takesTasks, taskOf } from './tasks.ts';
 import { errorResult, toolResult } from './tool-result.ts';
 
-/** What calls are made with. */
+/** The parts of the hub that calls need. */
 export interface RunnerParts {
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly approvals: ApprovalElicitation;
@@ -20,7 +20,7 @@ export interface RunnerParts {
   readonly longCalls: LongCalls;
 }
 
-/** Runs tools through the pipeline of every door and waits for the answer, or for a question that has to be answered first. */
+/** Returns a function that runs tools through the pipeline and waits for the result, or for a question to the person. */
 export function pipelineRunner(parts: RunnerParts): ToolRunner {
   const { interactive } = parts;
   return async (run, caller) =>
@@ -35,7 +35,7 @@ async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: Too
   if (outcome.status === 'running') return outcome.handle;
   if (outcome.status === 'success') return toolResult(tool, outcome.result);
   const { code, message, details } = outcome.error;
-  // What a client of 2026-07-28 would have to declare is an error of the protocol, not of the tool.
+  // A missing capability of a client of 2026-07-28 is an error of the protocol, not of the tool.
   if (caller.era === 'modern' && neededCapabilities(outcome.error)) throw new AtmoError(code, message, details);
   return approvals.ask(outcome.error, run, caller) ?? errorResult(withApprovalAdvice(outcome.error), { era: caller.era, listing });
 }
@@ -55,15 +55,15 @@ function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
   };
 }
 
-/** Tools that take longer than this at most are no long ones. */
+/** Tools with a longer timeout count as long ones. */
 const LONG_MS = 30_000;
-/** How long a client waits for a result before it gets the handle of a task, and one without tasks the id of a job. */
+/** Time that a client waits for a result before it receives a task, or the id of a job. */
 const TASK_PATIENCE_MS = 1_000;
 const JOB_PATIENCE_MS = 25_000;
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 1_000;
 
-/** What becomes of a call: its answer, or what to look after it with. */
+/** The outcome of a call, or its running job. */
 export type LongOutcome = JobOutcome | { readonly status: 'running'; readonly handle: JsonObject };
 
 interface LongCallParts {
@@ -74,18 +74,18 @@ interface LongCallParts {
 
 interface LongCall {
   readonly request: CallRequest;
-  /** The client holds the result against a schema, so that it can be given no id of a job instead. */
+  /** The client checks the result against a schema, so that the id of a job is not possible. */
   readonly isTyped: boolean;
 }
 
-/** True for a tool whose call may outlive the patience of clients. */
+/** True for a tool whose calls may take longer than clients wait. */
 function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'>): boolean {
   return execution.isAsyncAllowed && execution.timeoutMs > LONG_MS;
 }
 
 /**
- * Runs a long call as a job, and answers it as if it were none when it is done soon. Else clients with tasks get a
- * `CreateTaskResult`, others the id with which job_status tells how it goes.
+ * Runs a long call as a job, and returns its result when it ends soon. Otherwise clients with tasks receive a `CreateTaskResult`, others
+ * the id of the job for `job_status`.
  */
 export class LongCalls {
   readonly #pipeline: LongCallParts['pipeline'];
@@ -99,7 +99,7 @@ export class LongCalls {
   }
 
   async run({ request, isTyped }: LongCall, caller: McpCaller): Promise<LongOutcome> {
-    // The job may outlive the request: only while somebody waits for it does their going away end it.
+    // The job may outlive the request: a client that disconnects ends it only while it waits.
     const { signal: _signal, onChunk: _onChunk, onQuestion: _onQuestion, onMessage: _onMessage, ...lasting } = request;
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
@@ -111,7 +111,7 @@ export class LongCalls {
     return { status: 'running', handle: { ...taskOf(job, this.#clock.now(), () => ({})), resultType: 'task' } };
   }
 
-  /** The job when it has finished, or as it is when patience ends. A client that cancels or goes away while it waits ends it. */
+  /** Resolves with the job when it has finished or the time is over. A client that cancels or disconnects meanwhile ends it. */
   async #watch(begun: JobView, patienceMs: number, caller: McpCaller): Promise<JobView> {
     const endMs = this.#clock.monotonic() + patienceMs;
     let job = begun;
@@ -124,7 +124,7 @@ export class LongCalls {
       const { progress: told } = job;
       job = await this.#jobs.status(job.job_id, caller);
       const { progress } = job;
-      // A client is told again only what is new: progress has to grow.
+      // Sends progress only when it has changed, since it has to grow.
       if (progress && (progress.fraction !== told?.fraction || progress.note !== told?.note))
         caller.progress(progress.fraction, progress.note);
     }
@@ -143,9 +143,9 @@ const MAX_TEXT = 1_000;
 type DangerousCall = Pick<ToolRun, 'tool' | 'params'>;
 
 /**
- * Asks the person at the client to see to the approval of a dangerous call: an `input_required` result (2026-07-28), which
- * sessions get as an elicitation. What the client answers approves nothing: it only makes the call again, and the approval
- * itself is a signature that is given elsewhere (docs/approvals.md).
+ * Asks the person at the client to arrange the approval of a dangerous call: by an `input_required` result (2026-07-28), or by an
+ * elicitation in a session. The answer approves nothing: it only repeats the call. The approval is a signature that is made elsewhere
+ * (docs/approvals.md).
  */
 export class ApprovalElicitation {
   readonly #states: RequestStates;
@@ -154,7 +154,7 @@ export class ApprovalElicitation {
     this.#states = new RequestStates({ clock, purpose: 'approval' });
   }
 
-  /** What a client with elicitation gets in the place of APPROVAL_REQUIRED; undefined for all else. It is asked once per call. */
+  /** Returns the question that replaces APPROVAL_REQUIRED for a client with elicitation, once for each call; undefined otherwise. */
   ask(error: ErrorBody, call: DangerousCall, caller: McpCaller): JsonObject | undefined {
     if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
     const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
@@ -166,8 +166,8 @@ export class ApprovalElicitation {
   }
 
   /**
-   * Looks at the answer to a question, where a call brings one. VALIDATION_ERROR for a state that is forged, of another
-   * caller or call, used before, or too old; CANCELLED where the person did not want to go on.
+   * Checks the answer to a question, if the call has one. Throws VALIDATION_ERROR for a state that is forged, used, expired or of another
+   * caller or call, and CANCELLED when the person declined.
    */
   admit(call: DangerousCall, caller: McpCaller): void {
     const { requestState: state, inputResponses } = caller;
@@ -186,7 +186,7 @@ function subjectOf({ tool, params }: DangerousCall, { principal }: McpCaller): S
   return { name: tool.id, params, principal };
 }
 
-/** The error with the way to an approval in words, for models that have to tell a person. */
+/** Returns the error with the steps to an approval in words, for models that explain it to a person. */
 function withApprovalAdvice(error: ErrorBody): ErrorBody {
   if (error.code !== 'APPROVAL_REQUIRED') return error;
   return {
@@ -203,16 +203,16 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
-/** As the hub that runs the call says it, which knows the devices; an older one leaves the words to this hub. */
+/** Returns the summary of the hub that runs the call, which knows the devices; for an older hub this one writes it. */
 function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
   if (typeof summary === 'string') return foreignText(summary);
-  // The title of a tool may hold a name that a device gave itself.
+  // The title of a tool may contain a name that a device has set.
   const title = JSON.stringify(tool.definition.metadata.title.slice(0, 80));
   const given = foreignText(JSON.stringify(maskSecrets(tool.definition.parameters, params)));
   return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
 }
 
-/** The words may come from another hub: without signs that nobody sees, and with an end. */
+/** Cleans a text that may come from another hub: without invisible characters, and cut. */
 function foreignText(text: unknown): string {
   return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
 }

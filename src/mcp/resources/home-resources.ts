@@ -27,7 +27,7 @@ import {
 } from './resource-source.ts';
 
 const MIME = 'application/json';
-/** As many points as a model can look at; `limit` asks for others. */
+/** Default limit of points, suitable for a model. */
 const DEFAULT_POINTS = 500;
 const HISTORY_TEMPLATE = 'atmo://sensors/{+sensor}/history{?since,until,every,agg,limit}';
 const TEMPLATES: readonly ResourceTemplate[] = [
@@ -62,7 +62,7 @@ const TEMPLATES: readonly ResourceTemplate[] = [
   },
 ];
 
-/** Whom the resources of the home are made from. */
+/** The parts of the hub that resources of the home need. */
 export interface HomeResourceParts {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;
@@ -112,14 +112,14 @@ export class HomeResources implements ResourceSource {
     return undefined;
   }
 
-  /** Names of the areas that the caller knows a device or sensor of, sorted. */
+  /** Returns the sorted areas in which the caller may see a device or sensor. */
   areas(caller: McpListener): readonly string[] {
     const named = [...this.devices(caller), ...this.#readings(caller).map(({ sensor }) => sensor)].map(({ area }) => area);
     const byKey = new Map(named.filter((name) => name !== undefined).map((name) => [areaKey(name), name]));
     return [...byKey.values()].sort(compareText);
   }
 
-  /** The devices that the caller sees in its view, in the order of their ids. */
+  /** Returns the devices in the caller's view, in the order of their ids. */
   devices({ principal, view }: McpListener): readonly Device[] {
     const devices = this.#parts.home.devices(principal).filter(({ area }) => isInView(area, view));
     return devices.toSorted((a, b) => compareText(a.id, b.id));

@@ -5,7 +5,7 @@ import type { ResourceContents, ResourceEntry, ResourceSource, ResourceTemplate 
 
 const VARIABLE = /\{(\w+)\}/g;
 
-/** The resources that tools of plug-ins bring along, for who may call the tool. */
+/** The resources of plug-ins, for callers that may call the tool. */
 export class PluginResources implements ResourceSource {
   readonly #catalogue: Pick<ToolCatalogue, 'all'>;
 
@@ -59,7 +59,7 @@ function entryOf({ uri, name, title, description, mimeType }: CompanionResource)
   return { uri, name, title, description, mimeType };
 }
 
-/** The values that make the URI of the template; undefined where it is none of its. */
+/** Returns the values of the template's variables in a URI; undefined when it does not match. */
 function templateValues(template: string, uri: string): Readonly<Record<string, string>> | undefined {
   const names = [...template.matchAll(VARIABLE)].map(([, name = '']) => name);
   const fixed = template.split(VARIABLE).filter((_, index) => index % 2 === 0);

@@ -10,17 +10,17 @@ import type { McpCaller, McpFeature, McpListener, McpNotifier } from '../mcp-fea
 import { listPage } from '../pagination.ts';
 import { areaUris, deviceUris, type ResourceContents, type ResourceSource, sensorUri } from './resource-source.ts';
 
-/** As many URIs as one session or stream may wait for. */
+/** Limit of subscribed URIs of one session or stream. */
 const MAX_SUBSCRIPTIONS = 512;
 const MAX_URI = 2_048;
 
 interface ResourceFeatureParts {
   readonly sources: readonly ResourceSource[];
-  /** What tells of changes for as long as there are clients. */
+  /** Sends changes while there are clients. */
   readonly notifier: Pick<ResourceChanges, 'start'> & Disposable;
 }
 
-/** `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
+/** Returns `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
 export function resourceFeature({ sources, notifier }: ResourceFeatureParts): McpFeature {
   notifier.start();
   return {
@@ -66,7 +66,7 @@ function subscribe(sources: readonly ResourceSource[], uri: string, caller: McpC
   return {};
 }
 
-/** Reads none of them: a client may name hundreds with one request. */
+/** Checks URIs without reading them, since a request may contain hundreds. */
 function admit(sources: readonly ResourceSource[], uris: readonly string[], listener: McpListener): void {
   if (uris.length > MAX_SUBSCRIPTIONS) {
     throw new AtmoError('RESOURCE_EXCEEDED', `A stream waits for ${MAX_SUBSCRIPTIONS} resources at most; open another for the rest`);
@@ -79,7 +79,7 @@ function admit(sources: readonly ResourceSource[], uris: readonly string[], list
   });
 }
 
-/** NOT_FOUND, with the URI, for what is not there and for what the caller may not see. */
+/** Rejects with NOT_FOUND and the URI, for missing resources and for those that the caller may not see. */
 async function contentsOf(sources: readonly ResourceSource[], uri: string, caller: McpCaller): Promise<readonly ResourceContents[]> {
   for (const source of sources) {
     const contents = await source.read(uri, caller);
@@ -95,7 +95,7 @@ function uriIn({ uri }: JsonObject): string {
   throw new AtmoError('VALIDATION_ERROR', 'The parameter uri is missing; resources/list tells the URIs');
 }
 
-/** What changes within this time is told once. */
+/** Changes within this time make one notification. */
 const GATHER_MS = 250;
 
 const LIST_EVENTS: ReadonlySet<string> = new Set(['device.added', 'device.removed', 'device.changed']);
@@ -111,7 +111,7 @@ interface ResourceChangeCollaborators {
   readonly notifier: McpNotifier;
 }
 
-/** Tells MCP clients what changes in the home: of each resource those that subscribed to it and may read it. */
+/** Notifies MCP clients of changes of each resource: those that have subscribed to it and may read it. */
 export class ResourceChanges implements Disposable {
   readonly #events: EventBus;
   readonly #directory: ResourceChangeCollaborators['directory'];
@@ -119,7 +119,7 @@ export class ResourceChanges implements Disposable {
   readonly #clock: Clock;
   readonly #notifier: McpNotifier;
   readonly #updated = new Map<string, MayRead>();
-  /** Devices that came, went or changed; whoever may know of none of them hears nothing. */
+  /** Devices that were added, removed or changed; only clients that may see one of them are notified. */
   readonly #listed = new Set<string>();
   #stop: (() => void) | undefined;
   #stopTimer: (() => void) | undefined;
@@ -164,7 +164,7 @@ export class ResourceChanges implements Disposable {
 
   #put(uri: string, mayRead: MayRead): void {
     const other = this.#updated.get(uri);
-    // Two devices of an area may be seen by different callers.
+    // Two devices of an area may be visible to different callers.
     this.#updated.set(uri, other ? (principal) => other(principal) || mayRead(principal) : mayRead);
     this.#stopTimer ??= this.#clock.after(GATHER_MS, () => this.#tell());
   }
@@ -179,7 +179,7 @@ export class ResourceChanges implements Disposable {
     for (const [uri, mayRead] of updated) this.#notifier.resourceUpdated(uri, mayRead);
   }
 
-  /** Of some devices a caller knows their sensors alone. */
+  /** A caller may see only the sensors of some devices. */
   #concerns(principal: Principal, device: string): boolean {
     if (this.#home.maySee(principal, device as DeviceId)) return true;
     return this.#home.readings(principal).some(({ sensor }) => sensor.device === device);

@@ -13,11 +13,11 @@ import { type HomeTool, homeTool } from './home-tool.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_READINGS = 40;
-/** Over more time than this, hours stand for readings. */
+/** Longer ranges use hourly values. */
 const MAX_RAW_MS = 3 * DAY_MS;
 const HOUR_MS = 3_600_000;
 
-/** What measurements are read with. */
+/** The parts of the hub that these tools need. */
 export interface MeasurementParts {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;
@@ -87,7 +87,7 @@ function historyTool({ home, readings, clock }: MeasurementParts): HomeTool {
   );
 }
 
-/** Each hour's mean, lowest and highest stand for the readings of a long time; texts have none of these. */
+/** Returns the history of a range: for a long one hourly mean, minimum and maximum, which texts do not have. */
 function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<HistoryRange, 'points'>): HistoryRange {
   const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
   const isLong = range.endMs - range.startMs > MAX_RAW_MS;
@@ -105,20 +105,20 @@ function timeOf(name: string, text: string, nowMs: number): number {
   );
 }
 
-/** All sensors of a device, by its id, name or alias, or the one that the text names. */
+/** Returns all sensors of a device, by its id, name or alias, or the one sensor of that name. */
 function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
   const owner = deviceNamed(text, home, principal) ?? text;
   const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
   return ofDevice.length > 0 ? ofDevice : [oneSensor(text, home, principal)];
 }
 
-/** Id of the one device that has this id, name or alias. */
+/** Returns the id of the one device with this id, name or alias. */
 function deviceNamed(text: string, home: VisibleHome, principal: Principal): string | undefined {
   const devices = withAliases(home.devices(principal), home.names).filter((device) => isDeviceNamed(text, device));
   return devices.length === 1 ? devices[0]?.id : undefined;
 }
 
-/** As sensors write their kinds: `Air quality` is `air_quality`. */
+/** Returns the kind of a sensor in its spelling: `air_quality` for `Air quality`. */
 function kindOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -127,7 +127,7 @@ function kindOf(text: string): string {
     .replaceAll(/[\s-]+/g, '_');
 }
 
-/** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
+/** Throws SENSOR_NOT_FOUND or AMBIGUOUS_DEVICE with candidates, among sensors that the caller may read. */
 function oneSensor(text: string, home: VisibleHome, principal: Principal): Reading {
   const readings = home.readings(principal);
   const id = resolveSensorAt(deviceNamed(text, home, principal) ?? text, readings, {
@@ -164,16 +164,16 @@ function measurementView({ sensor, value, atMs, reachability }: Reading, nowMs: 
   };
 }
 
-/** How many points a summary has at most. */
+/** Limit of points in a summary. */
 const MAX_POINTS = 48;
 
-/** A stretch of a sensor's history. */
+/** A range of a sensor's history. */
 interface HistoryRange {
   readonly startMs: number;
   readonly endMs: number;
-  /** Readings, or means of equal times, oldest first. */
+  /** Readings, or means of equal intervals, the oldest first. */
   readonly points: readonly HistoryPoint[];
-  /** The lowest and highest of the same times, where the points are means. */
+  /** The minimum of each interval, where the points are means. */
   readonly lows?: readonly HistoryPoint[];
   readonly highs?: readonly HistoryPoint[];
 }
@@ -183,7 +183,7 @@ interface NumberPoint {
   readonly value: number;
 }
 
-/** What a stretch of history comes to: lowest and highest with their times, the mean over time, and its course in few points. */
+/** Returns a summary of a history: minimum and maximum with their times, the mean over time, and the course in few points. */
 export function historySummary(history: HistoryRange): JsonObject {
   const { points, lows = points, highs = points, endMs } = history;
   const numbers = numbersOf(points);
@@ -205,7 +205,7 @@ function numbersOf(points: readonly HistoryPoint[]): readonly NumberPoint[] {
   return points.filter((point): point is NumberPoint => typeof point.value === 'number');
 }
 
-/** Each value holds until the next one came. */
+/** Returns the time-weighted mean: each value holds until the next one. */
 function meanOver(points: readonly NumberPoint[], endMs: number): number {
   let sum = 0;
   let duration = 0;
@@ -217,7 +217,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-/** The course begins with the first reading: of a sensor that is new today, a week has nothing before that. */
+/** Returns the course, from the first reading on: a new sensor has none before. */
 function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const { endMs } = history;
@@ -230,7 +230,7 @@ function courseOf(points: readonly NumberPoint[], history: HistoryRange): readon
   });
 }
 
-/** Texts have no mean: the newest changes are told. */
+/** Returns the newest changes, since texts have no mean. */
 function changesOf(points: readonly HistoryPoint[]): readonly JsonObject[] {
   const changes = points.filter(({ value }, index) => index === 0 || points[index - 1]?.value !== value);
   return changes.slice(-MAX_POINTS).map(({ atMs, value }) => ({ at: isoTime(atMs), value }));
@@ -240,7 +240,7 @@ function timed({ atMs, value }: NumberPoint): { readonly at: string; readonly va
   return { at: isoTime(atMs), value: rounded(value) };
 }
 
-/** To hundredths: more digits than a sensor has would only pretend. */
+/** Rounds to hundredths: sensors are not more precise. */
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }

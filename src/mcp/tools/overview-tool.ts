@@ -11,15 +11,15 @@ import { isRoomAir } from '../../tools/names/resolve-names.ts';
 import { successResult } from '../calls/tool-result.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 
-/** What the overview is made of. */
+/** The parts of the hub that the overview needs. */
 interface OverviewParts {
   readonly home: VisibleHome;
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
-  /** Tools of other hubs. */
+  /** The tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
-/** `home_overview`: where everybody starts. */
+/** Returns `home_overview`, the first tool for most models. */
 export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool {
   return homeTool(
     {
@@ -43,26 +43,26 @@ export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool
   );
 }
 
-/** Devices of other hubs are not in the overview; who has none of their own has to hear where to look. */
+/** Returns a hint at devices of other hubs, which the overview lacks. */
 function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
   const count = tools.filter(({ definition }) => definition.metadata.device !== undefined).length;
   return count === 0 ? {} : { other_hubs: { device_tools: count, how: 'search_tools finds them, and they run from here' } };
 }
 
-/** Bounds of what one overview tells; what is left out is counted. */
+/** Limits of one overview; it states the number of omitted things. */
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
-/** Values of alarms that mean that all is well. */
+/** Values of alarms without an alarm. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
 
-/** What a caller may know of a home. */
+/** The part of a home that a caller may see. */
 export interface HomeSnapshot {
   readonly devices: readonly Device[];
   readonly readings: readonly Reading[];
 }
 
-/** The home at a glance: how many devices each area has, what is on, open or unlocked, alarms, and what cannot be reached. */
+/** Returns the home at a glance: devices of each area, things that are on, open or unlocked, alarms, and unreachable devices. */
 function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
@@ -74,7 +74,7 @@ function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   };
 }
 
-/** One area, device by device, with what each says now. */
+/** Returns one area, device by device, with present values. */
 function areaOverview(area: string, { devices, readings }: HomeSnapshot): JsonObject {
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
   return {
@@ -97,12 +97,12 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
     ...named('unlocked', namesOf(isUnlocked)),
-    // What lies in no area is no room: the processor of a board and a probe in a pond have no mean.
+    // Sensors without an area are in no room: the processor of a board and a probe in a pond have no common mean.
     ...(area !== '' && meansOf(ambient)),
   };
 }
 
-/** The mean of what several sensors of a room say of its air. */
+/** Returns the means of the air sensors of a room. */
 function meansOf(readings: readonly Reading[]): JsonObject {
   const measured = readings.filter(({ value }) => typeof value === 'number');
   const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
@@ -144,7 +144,7 @@ function isOpen({ sensor, value }: Reading): boolean {
   return sensor.kind === 'valve' && /^open/i.test(String(value));
 }
 
-/** Its door may be closed all the same. */
+/** True for an unlocked lock; its door may be closed. */
 function isUnlocked({ sensor, value }: Reading): boolean {
   return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
 }
@@ -154,12 +154,12 @@ function isAlarm({ sensor, value }: Reading): boolean {
   return typeof value === 'string' ? !CALM.test(value) : isTrue(value);
 }
 
-/** Readings of on and off are kept as 1 and 0. */
+/** The history stores on and off as 1 and 0. */
 function isTrue(value: Reading['value']): boolean {
   return value === true || value === 1;
 }
 
-/** A value with its unit; as it is where it has none. */
+/** Returns a value with its unit, if it has one. */
 export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
   return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
 }

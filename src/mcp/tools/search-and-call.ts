@@ -18,18 +18,18 @@ import { toolForm } from './tool-form.ts';
 
 const MAX_DESCRIBED = 8;
 const MAX_FOUND = 20;
-/** How many of what almost fitted are told. */
+/** Limit of near misses in a result. */
 const MAX_NEAR = 3;
-/** How many readings, devices and areas are told beside the tools. */
+/** Limit of readings, devices and areas in a result. */
 const MAX_ENTITIES = 4;
 
-/** What tools are found and described with. */
+/** The parts of the hub that search and description need. */
 export interface SearchParts extends NamedToolParts {
-  /** The tools that this caller may use and that fit a sentence, best first, and the things that it is about. */
+  /** Returns the tools for a sentence that the caller may use, the best first, and the things in the sentence. */
   find(principal: Principal, text: string, limit: number): HomeSearchResult;
 }
 
-/** `search_tools` and `describe_tool`. */
+/** Returns `search_tools` and `describe_tool`. */
 export function searchTools(parts: SearchParts): readonly HomeTool[] {
   return [searchTool(parts), describeTool(parts)];
 }
@@ -61,7 +61,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
   );
 }
 
-/** Which of several devices may be meant, what can be read, and what else of the home a sentence is about. */
+/** Returns the possible devices of an ambiguous sentence, its readings, and further things of the home in it. */
 function clarificationOf(catalogue: ToolCatalogue, { whichOne, isForAll, note, readings, devices, areas }: HomeSearchResult): JsonObject {
   const candidates = whichOne.map(({ tool }: ToolMatch) => {
     const { device = '', area } = tool.definition.metadata;
@@ -123,13 +123,13 @@ function foundView(catalogue: ToolCatalogue, { tool, score, confidence, reasons,
   };
 }
 
-/** Nothing where a call would run now. */
+/** Returns why a call would not run; empty where it would. */
 function availabilityOf(catalogue: ToolCatalogue, tool: RegisteredTool): JsonObject {
   const obstacle = catalogue.obstacleTo(tool);
   return obstacle === undefined ? {} : { available: false, unavailable_reason: obstacle };
 }
 
-/** A name that fits none or several is told with its candidates, beside those that were found. */
+/** Returns the description, or for an unknown or ambiguous name its candidates. */
 async function described(parts: NamedToolParts, principal: Principal, name: string): Promise<JsonObject> {
   const { catalogue } = parts;
   try {
@@ -144,7 +144,7 @@ async function described(parts: NamedToolParts, principal: Principal, name: stri
 
 const MAX_CHOICES = 8;
 
-/** The parameters of a tool in one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks what may be left out. */
+/** Returns the parameters of a tool in one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks optional ones. */
 function argumentHint({ properties, required }: JsonSchema): string {
   if (!isSchemaObject(properties)) return '';
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -165,13 +165,13 @@ function choices(values: readonly unknown[]): string {
   return values.length > MAX_CHOICES ? `${shown}|…` : shown;
 }
 
-/** What names of tools are looked up with. */
+/** The parts of the hub that find tools by name. */
 export interface NamedToolParts {
   readonly catalogue: ToolCatalogue;
   readonly reads: Pick<ReadRateLimiter, 'take'>;
 }
 
-/** TOOL_NOT_FOUND and AMBIGUOUS_TOOL with candidates, at the pace of reading: such a call comes to no rate limit of calls. */
+/** Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read, since it reaches no rate limit of calls. */
 export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
   await catalogue.whole(principal, name);
   const tool = catalogue.known(principal, name);
@@ -180,7 +180,7 @@ export async function toolNamed({ catalogue, reads }: NamedToolParts, principal:
   return catalogue.resolve(principal, name);
 }
 
-/** What tools are called by name with. */
+/** The parts of the hub that call tools by name. */
 export interface ProxyParts extends NamedToolParts {
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
@@ -188,7 +188,7 @@ export interface ProxyParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** The tools of the default view that call all others, apart by what a call can do, so that hosts can allow each kind by itself. */
+/** The tools of the default view that call all others, by kind of effect, so that hosts can allow each kind separately. */
 export type ProxyName = 'read_tool' | 'control_tool' | 'sensitive_tool';
 
 const PARAMETERS = {
@@ -196,7 +196,7 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/** `read_tool`, `control_tool` and `sensitive_tool`. Each refuses what another one is for and names it. */
+/** Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another one and names it. */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });
@@ -235,7 +235,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** The proxy that a tool's definition asks for; its effects with certain parameters may ask for a stricter one. */
+/** Returns the proxy for a tool's definition; its effects with certain parameters may need a stricter one. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

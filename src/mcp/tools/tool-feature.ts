@@ -20,14 +20,14 @@ import { overviewTool } from './overview-tool.ts';
 import { type NamedToolParts, type ProxyParts, proxyOf, proxyTools, type SearchParts, searchTools, toolNamed } from './search-and-call.ts';
 import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
 
-/** What tools are listed and called with. */
+/** The parts of the hub that lists and calls of tools need. */
 export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
   readonly registry: ToolRegistry;
-  /** Tools of other hubs. */
+  /** The tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
-/** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
+/** Returns `tools/list` and `tools/call` for all views; sends notifications of changes until it is closed. */
 export function toolFeature(parts: ToolFeatureParts, notifier: McpNotifier): McpFeature {
   const paced = (tool: HomeTool): HomeTool => ({
     ...tool,
@@ -75,7 +75,7 @@ function callParams({ name, arguments: args = {} }: JsonObject): { readonly name
   throw new AtmoError('VALIDATION_ERROR', 'tools/call needs {"name": "…", "arguments": {…}}');
 }
 
-/** Tools of the registry that the default view lists by themselves, where the hub has them and the caller may use them. */
+/** Tools of the registry that the default view lists directly, where they exist and the caller may use them. */
 const DIRECT_TOOLS = [
   'core:turn_on_light',
   'core:turn_off_light',
@@ -86,7 +86,7 @@ const DIRECT_TOOLS = [
 ] as const;
 const DIRECT_KEYS: ReadonlySet<string> = new Set(DIRECT_TOOLS);
 
-/** Whether the default view lists a tool of the registry by itself. */
+/** Returns whether the default view lists a tool of the registry directly. */
 function isDirect(tool: Pick<RegisteredTool, 'definition'>): boolean {
   return DIRECT_KEYS.has(toolKey(tool));
 }
@@ -96,7 +96,7 @@ interface HomeViewParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** `/mcp`: about a dozen tools, however many devices there are. */
+/** The view `/mcp`: about a dozen tools for any number of devices. */
 class ToolHomeView {
   readonly #parts: HomeViewParts;
   readonly #own: readonly HomeTool[];
@@ -113,7 +113,7 @@ class ToolHomeView {
     return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
   }
 
-  /** TOOL_NOT_FOUND for a name that is not listed: it tells how tools of the home are called. */
+  /** Rejects with TOOL_NOT_FOUND for an unlisted name; the message explains the way to call tools of the home. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const own = this.#own.find((tool) => tool.name === name);
     if (own) return this.#answer(own, params, caller);
@@ -156,13 +156,13 @@ class ToolHomeView {
   }
 }
 
-/** What the views of single tools are made from. */
+/** The parts of the hub that lists of single tools need. */
 export interface ListViewParts extends NamedToolParts {
   readonly tools: Pick<ToolDirectory, 'all'>;
   readonly run: ToolRunner;
 }
 
-/** `/mcp/devices` and `/mcp/areas/{area}`: every tool that is ready to be called by itself, with its types. */
+/** The views `/mcp/devices` and `/mcp/areas/{area}`: each callable tool by itself, with its types. */
 class ToolListView {
   readonly #parts: ListViewParts;
 
@@ -170,7 +170,7 @@ class ToolListView {
     this.#parts = parts;
   }
 
-  /** VALIDATION_ERROR for a cursor that is none of ours. */
+  /** Rejects with VALIDATION_ERROR for an invalid cursor. */
   async list(cursor: Json | undefined, { principal, view }: McpCaller): Promise<JsonObject> {
     const { catalogue, tools } = this.#parts;
     await catalogue.whole(principal);
@@ -182,14 +182,14 @@ class ToolListView {
     };
   }
 
-  /** TOOL_NOT_FOUND for what the view does not list, with the names that are near. */
+  /** Rejects with TOOL_NOT_FOUND and similar names for a tool outside the view. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const tool = await this.#find(name, caller);
     const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
     return this.#parts.run({ tool, params, listing }, caller);
   }
 
-  /** The schema of a tool of the list whose arguments a client mirrors in headers. */
+  /** Returns the schema of a listed tool whose arguments clients repeat in headers. */
   mirrored(name: string, listener: McpListener): JsonObject | undefined {
     const { catalogue } = this.#parts;
     const tool = catalogue.known(listener.principal, name);
@@ -215,14 +215,14 @@ function isFull(view: McpView): boolean {
   return view.kind !== 'home' && view.isFull === true;
 }
 
-/** The hub's own administration is in no list: it would be most of it. */
+/** Administration of the hub is in no list, of which it would be the largest part. */
 function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
   if (view.kind === 'home') return false;
   if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
   return namespace !== 'hub' || metadata.device !== undefined;
 }
 
-/** A device that joins brings dozens of tools: what changes within this time is told once. */
+/** Changes within this time make one notification: a new device adds dozens of tools. */
 const GATHER_MS = 250;
 
 interface ChangeCollaborators {
@@ -231,12 +231,12 @@ interface ChangeCollaborators {
   readonly remote: Pick<RemoteTools, 'onChange'>;
   readonly clock: Clock;
   readonly notifier: Pick<McpNotifier, 'toolsChanged'>;
-  /** Whether a tool is in the list of a listener's view. */
+  /** Returns whether a tool is in the list of a listener's view. */
   isListed(tool: RegisteredTool, view: McpListener['view']): boolean;
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
 }
 
-/** Tells clients that their list of tools changed: only those in whose list the change can be seen. */
+/** Notifies clients of changes of their list of tools, only of those that their list contains. */
 export class ToolChanges implements Disposable {
   readonly #collaborators: ChangeCollaborators;
   readonly #stops: readonly (() => void)[];
@@ -244,7 +244,7 @@ export class ToolChanges implements Disposable {
   #isMeshChanged = false;
   #stopTimer: (() => void) | undefined;
 
-  /** Listens from now on. */
+  /** Starts to listen. */
   constructor(collaborators: ChangeCollaborators) {
     const { registry, remote } = collaborators;
     this.#collaborators = collaborators;
@@ -272,7 +272,7 @@ export class ToolChanges implements Disposable {
   #tell(): void {
     const { notifier, isListed, visibleTo } = this.#collaborators;
     const changed = this.#changed;
-    // Which tools of other hubs came or went is not known: every list of single tools may have changed.
+    // The changed tools of other hubs are unknown: every list of single tools may have changed.
     const isMeshChanged = this.#isMeshChanged;
     this.#changed = [];
     this.#isMeshChanged = false;

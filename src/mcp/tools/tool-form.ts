@@ -5,17 +5,17 @@ import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts'
 import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets } from '../../tools/schema/secrets.ts';
 
-/** Definitions never change, so that each is turned into its form once. */
+/** Forms by tool; definitions never change, so that each is made once. */
 const forms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** A tool as MCP lists it: units and an example in words, all four annotations, an icon. `name` is the model-facing one. */
+/** Returns a tool in the form of MCP lists: units and an example in words, all four annotations, an icon. `name` is the name for models. */
 export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const known = forms.get(tool);
   if (known?.name === name) return known;
   const { definition } = tool;
   const parameters = withUnitsInWords(definition.parameters);
   const { annotations, inputSchema, ...form } = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
-  // The title stands beside them already.
+  // The form has the title already.
   const { title: _, ...hints } = annotations;
   const mirrored = withHeaders(inputSchema, definition.parameters);
   const made = copyJsonObject(
@@ -26,13 +26,13 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   return made;
 }
 
-/** The same in few tokens: without icons, and without the schema of an answer that explains itself. */
+/** Returns the same in few tokens: without icons and output schema. */
 export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
   const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
   return form;
 }
 
-/** The schema of a tool whose arguments a client mirrors in headers; undefined for all others. */
+/** Returns the schema of a tool whose arguments clients repeat in headers; undefined for all others. */
 export function mirroredSchema(tool: RegisteredTool, name: string): JsonObject | undefined {
   const { inputSchema } = toolForm(tool, name);
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
@@ -45,8 +45,8 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * The names of the headers `Mcp-Param-…` in which a client of 2026-07-28 repeats arguments (SEP-2243), for those who pass its requests
- * on. Clients leave out a whole tool for one name that cannot be; a secret is repeated nowhere.
+ * Adds the names of the headers `Mcp-Param-…` in which a client of 2026-07-28 repeats arguments for proxies (SEP-2243). Clients drop a
+ * whole tool for one invalid name; secrets are never repeated.
  */
 function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
   const { properties } = inputSchema;
@@ -63,14 +63,14 @@ function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: Jso
   return { ...inputSchema, properties: Object.fromEntries(mirrored) };
 }
 
-/** The description with an example of the arguments where it gives none yet. */
+/** Returns the description with an example of the arguments, unless it has one. */
 function descriptionOf({ definition }: RegisteredTool): string {
   const [example] = definition.metadata.examples;
   if (!example || Object.keys(example.params).length === 0) return definition.description;
   return `${definition.description} Example: ${JSON.stringify(example.params)}`;
 }
 
-/** `x-unit` is ours: a model learns the unit from the description. */
+/** Adds the unit to descriptions, since models do not read our `x-unit`. */
 function withUnitsInWords(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { 'x-unit': unit, description = '' } = child;
@@ -81,14 +81,14 @@ function withUnitsInWords(schema: JsonSchema): JsonSchema {
 
 const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree', '°C': 'celsius' };
 
-/** By itself, as in `0 to 100 %`, or as a word. */
+/** True when the description contains the unit as a word or sign, as in `0 to 100 %`. */
 function saysUnit(description: string, unit: string): boolean {
   const word = WORDS[unit];
   const parts = description.split(/[\s,;().]+/);
   return parts.includes(unit) || (word !== undefined && description.toLowerCase().includes(word));
 }
 
-/** Strokes on a field of 24 by 24. */
+/** SVG strokes on a canvas of 24 by 24. */
 const STROKES: Readonly<Record<Category, string>> = {
   sensing: 'M10 14V4a2 2 0 014 0v10a4 4 0 11-4 0z',
   acting: 'M12 3v8M7 6a8 8 0 1010 0',
@@ -100,7 +100,7 @@ const STROKES: Readonly<Record<Category, string>> = {
 
 const icons = new Map(Object.entries(STROKES).map(([category, path]) => [category, [iconOf(path)]]));
 
-/** `icons` of a tool: one drawing for each category, within the list itself so that nothing has to be fetched. */
+/** Returns the `icons` of a tool: one drawing for each category, embedded so that clients fetch nothing. */
 function iconsOf(category: Category): readonly JsonObject[] {
   return icons.get(category) ?? [];
 }
