@@ -1,5 +1,5 @@
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import { lazy } from '../core/lifecycle.ts';
@@ -41,10 +41,8 @@ const INSTRUCTIONS = [
 ].join(' ');
 
 /** The parts of the hub that the MCP endpoint needs. */
-export interface McpEndpointCollaborators extends AreaParts {
-  readonly clock: Clock;
+export interface McpEndpointCollaborators extends AreaParts, Pick<HubContext, 'clock' | 'logger'> {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
-  readonly logger: Logger;
   /** The rate limit of reads, shared with HTTP. */
   readonly reads: Pick<ReadRateLimiter, 'take'>;
   /** Stores sessions across restarts. */

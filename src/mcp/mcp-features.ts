@@ -1,10 +1,9 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { CallPort, HealthSource, JobPort } from '../http/ports.ts';
 import type { ReadRateLimiter } from '../http/server/rate-limits.ts';
@@ -86,13 +85,11 @@ export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly Mc
 }
 
 /** The parts of the hub that resources, prompts and completion need. */
-interface HomeFeatureParts {
+interface HomeFeatureParts extends Pick<HubContext, 'clock' | 'events'> {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly catalogue: ToolCatalogue;
-  readonly events: EventBus;
-  readonly clock: Clock;
 }
 
 interface InteractiveParts {

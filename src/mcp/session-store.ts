@@ -1,6 +1,7 @@
 import { sha256Hex } from '../codec/hashes.ts';
 import { type Principal, principalKey, rootAgentOf } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
 import { toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
@@ -58,11 +59,7 @@ export function sessionOwner(principal: Principal): string {
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
 }
 
-interface SessionStoreCollaborators {
-  readonly store: KeyValueStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+type SessionStoreCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store'>;
 
 /**
  * Stores the sessions of clients of 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second

@@ -179,16 +179,11 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-interface PreviewCollaborators {
-  readonly catalogue: ToolCatalogue;
-  readonly home: VisibleHome;
-}
-
 /**
  * Returns the routes that preview the tools of an agent before its token is made: judged as for that agent, and never more than the caller
  * itself can see.
  */
-export function previewRoutes({ catalogue, home }: PreviewCollaborators): readonly Route[] {
+export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',

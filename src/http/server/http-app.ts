@@ -4,11 +4,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type Authenticated, type Authenticator, type Credentials, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { pollSockets } from '../../core/health.ts';
-import type { Logger } from '../../core/logger.ts';
 import { refuseAbsolute, refuseAddressing, sourceOf } from './addresses.ts';
 import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } from './answer.ts';
 import { parseQuery } from './query.ts';
@@ -17,12 +16,10 @@ import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requi
 import { RESOURCE_METADATA, type RequestHead, type Route, type RouteRequest, type Scope, type Trace, traceOf } from './route.ts';
 
 /** The parts of the hub that the HTTP application needs. */
-export interface HttpAppCollaborators {
+export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly guesses: TokenGuessLockout;
   readonly reads: ReadRateLimiter;
-  readonly logger: Logger;
-  readonly clock: Clock;
   /** Is called with every response, for metrics. `route` is the pattern, never the text of the caller. */
   onAnswer(method: string, route: string, status: number): void;
   /** Returns the port that Host and Origin must contain. */

@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
-import { type Clock, repeat } from '../../core/clock.ts';
+import { repeat } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import { repairReporter } from '../../core/files/recoverable-file.ts';
 import type { HubProblems } from '../../core/health.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import { OwnCertificates, TlsFiles } from './own-certificates.ts';
 import { covers, type MachineNames, namesIn, namesOf } from './x509.ts';
 
@@ -21,11 +21,9 @@ export interface TlsOptions {
   readonly files?: CertificateFiles;
 }
 
-interface CertificateManagerCollaborators {
-  readonly clock: Clock;
+interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   /** Milliseconds since 1970, never behind a time that is known to have passed. */
   readonly time: { now(): number };
-  readonly logger: Logger;
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
   readonly machine?: () => MachineNames;

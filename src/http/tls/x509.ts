@@ -84,18 +84,13 @@ export interface CertifiedKey {
   readonly key: string;
 }
 
-interface Subject {
-  readonly name: string;
-  readonly publicKey: KeyObject;
-}
-
 interface Issuer {
   readonly name: string;
   readonly key: KeyObject;
 }
 
 interface CertificateDraft {
-  readonly subject: Subject;
+  readonly subject: { readonly name: string; readonly publicKey: KeyObject };
   readonly issuer: Issuer;
   readonly validity: Validity;
   readonly extensions: readonly Uint8Array[];

@@ -1,5 +1,6 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
@@ -103,11 +104,9 @@ const DEVICE_EVENTS: ReadonlySet<string> = new Set([...LIST_EVENTS, 'device.reac
 
 type MayRead = (principal: Principal) => boolean;
 
-interface ResourceChangeCollaborators {
-  readonly events: EventBus;
+interface ResourceChangeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly home: VisibleHome;
-  readonly clock: Clock;
   readonly notifier: McpNotifier;
 }
 
