@@ -11,7 +11,6 @@ const ELSEWHERE = [
   '../matter/virtual-peripheral.ts',
   '../matter/radio-frames.ts',
   '../../src/core/errors.ts',
-  '../../src/matter/storage/storage-driver.ts',
   '../../src/matter/storage/matter-database.ts',
 ];
 const CACHE = join(ROOT, '.run/virtual-home');
