@@ -9,7 +9,7 @@ interface BindingParts extends NodeParts {
   readonly adminNodeId: () => string;
 }
 
-/** Bindings from one device to another, each with the access that the target has to grant. */
+/** Reads, adds and removes bindings between devices, and grants the source node the access that it needs on the target. */
 export class DeviceBindings {
   readonly #parts: BindingParts;
 
@@ -21,11 +21,11 @@ export class DeviceBindings {
     return this.#bindingsOf({ device, endpoint }, this.#clusters(device, signal));
   }
 
-  /** Grants the access first, so that no lamp refuses a switch that is already bound. */
+  /** Grants the access before it writes the binding, so that the target never refuses a command of a source that is already bound. */
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
-    // Throws for a source that cannot be bound, before the target grants it any access.
+    // A source without a Binding cluster throws here, before the target grants any access.
     await this.#bindingsOf(source, sourceNode);
     const targetNode = this.#clusters(target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
@@ -33,7 +33,7 @@ export class DeviceBindings {
     await addBinding(sourceNode, source.endpoint, point);
   }
 
-  /** Removes the binding, then the access, unless another binding of the same node still needs it. */
+  /** Removes the binding. Also removes the access, unless another binding of the same source node needs it. */
   async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
@@ -44,7 +44,7 @@ export class DeviceBindings {
     await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#parts.adminNodeId());
   }
 
-  /** Throws NOT_SUPPORTED with advice where the endpoint has no Binding cluster, as on most devices. */
+  /** Reads the bindings of an endpoint. Throws NOT_SUPPORTED with advice if the endpoint has no Binding cluster; most devices have none. */
   async #bindingsOf({ device, endpoint }: DeviceEndpoint, node: NodeClusters): Promise<readonly JsonObject[]> {
     try {
       return await readBindings(node, endpoint);
@@ -82,19 +82,19 @@ export class DeviceBindings {
   }
 }
 
-/** Target of a binding: a cluster, or all clusters, on one endpoint of a node (Core §9.6.5.1). */
+/** Target of a binding: an endpoint of a node, or one cluster on the endpoint (Core §9.6.5.1). */
 interface BindingTarget {
   readonly nodeId: string;
   readonly endpoint: number;
   readonly clusterId?: number;
 }
 
-/** Reads the bindings of an endpoint of our fabric, in the JSON form of Binding.Binding. */
+/** Reads the bindings that an endpoint has for our fabric, in the JSON form of Binding.Binding. */
 export async function readBindings(clusters: NodeClusters, endpoint: number): Promise<readonly JsonObject[]> {
   return asObjects(await clusters.read('Binding', 'Binding', endpoint));
 }
 
-/** Adds the target to the endpoint's bindings; returns true if it was new. */
+/** Adds a target to the bindings of an endpoint. Returns false if the endpoint was already bound to the target. */
 export async function addBinding(clusters: NodeClusters, endpoint: number, target: BindingTarget): Promise<boolean> {
   const bound = await readBindings(clusters, endpoint);
   if (bound.some((entry) => pointsTo(entry, target))) return false;
@@ -102,7 +102,7 @@ export async function addBinding(clusters: NodeClusters, endpoint: number, targe
   return true;
 }
 
-/** Removes the target; returns true if it was bound. */
+/** Removes a target from the bindings of an endpoint. Returns false if the endpoint was not bound to the target. */
 export async function removeBinding(clusters: NodeClusters, endpoint: number, target: BindingTarget): Promise<boolean> {
   const bound = await readBindings(clusters, endpoint);
   const left = bound.filter((entry) => !pointsTo(entry, target));
@@ -115,7 +115,7 @@ function toEntry(target: BindingTarget): JsonObject {
   return present({ node: target.nodeId, endpoint: target.endpoint, cluster: target.clusterId });
 }
 
-/** True if an entry of the list is this binding, with the same cluster or likewise without one. */
+/** Returns whether a list entry is a binding to the target: the same node and endpoint, and the same cluster or no cluster in both. */
 function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;

@@ -17,10 +17,10 @@ import { asObjects, type NodeClusters } from './node-clusters.ts';
 
 const WINDOW_NOT_OPEN = 4;
 const SALT_BYTES = 32;
-/** Limits of Core §11.19.8.1: at least 3 minutes, at most the initial commissioning window of 15. */
+/** Shortest and longest commissioning window in seconds: 3 minutes (Core §11.19.8.1), and the 15 minutes of the initial window. */
 const SHARE_SECONDS = { min: 180, max: 900 };
 
-/** Opens and closes enhanced commissioning windows (Core §11.19), so that another controller can join a device. */
+/** Opens and closes enhanced commissioning windows (Core §11.19), so that another controller can commission a device. */
 export class DeviceSharing {
   readonly #crypto: Crypto;
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class DeviceSharing {
     this.#clock = clock;
   }
 
-  /** Returns a new code, valid once and for `seconds`; an open window is replaced. Throws VALIDATION_ERROR outside 180 to 900 s. */
+  /** Replaces any open window and returns a setup code that works once, for `seconds`. Throws VALIDATION_ERROR outside 180 to 900 s. */
   async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
     if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
       throw new AtmoError(
@@ -50,7 +50,7 @@ export class DeviceSharing {
     return { ...encodeCodes({ passcode, discriminator }, device), expiresAt: isoTime(this.#clock.now() + seconds * 1000) };
   }
 
-  /** Closes the window; does nothing when none is open. */
+  /** Closes the commissioning window of a device; does nothing if no window is open. */
   async close(clusters: NodeClusters): Promise<void> {
     await clusters.invoke('AdministratorCommissioning', 'RevokeCommissioning').catch((error: unknown) => {
       if (!(error instanceof AtmoError && error.details.clusterStatus === WINDOW_NOT_OPEN)) throw error;
@@ -58,7 +58,7 @@ export class DeviceSharing {
   }
 }
 
-/** QR and manual code of Core §5.1.3 and §5.1.4 for a device that is on the IP network. */
+/** Returns the QR code (Core §5.1.3) and manual pairing code (Core §5.1.4) of a device that is on the IP network. */
 function encodeCodes(
   { passcode, discriminator }: { readonly passcode: number; readonly discriminator: number },
   device: Device,
@@ -79,7 +79,7 @@ function encodeCodes(
 
 const toBase64 = (bytes: Bytes): string => Buffer.from(Bytes.of(bytes)).toString('base64');
 
-/** Reads the fabrics that a node is a member of (Core §11.18.5.2). */
+/** Reads the fabrics that a device belongs to (Core §11.18.5.2). */
 export async function readFabrics(clusters: NodeClusters): Promise<readonly FabricInfo[]> {
   const ours = await clusters.read('OperationalCredentials', 'CurrentFabricIndex');
   const fabrics = asObjects(await clusters.readOfAllFabrics('OperationalCredentials', 'Fabrics'));
@@ -92,7 +92,9 @@ export async function readFabrics(clusters: NodeClusters): Promise<readonly Fabr
   }));
 }
 
-/** Removes another controller's fabric. Throws CONFLICT for our own, which only decommissioning removes; NOT_FOUND for an absent one. */
+/**
+ * Removes another controller's fabric from a device. Throws NOT_FOUND if the device has no such fabric, CONFLICT if the fabric is our own.
+ */
 export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
   const fabrics = await readFabrics(clusters);
   const fabric = fabrics.find((known) => known.fabricIndex === fabricIndex);
@@ -102,7 +104,7 @@ export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: n
   await removeFabric(clusters, fabricIndex);
 }
 
-/** Throws CLUSTER_STATUS when the device keeps the fabric. */
+/** Removes a fabric from a device. Throws CLUSTER_STATUS if the device refuses. */
 async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
   const answer = await clusters.invoke('OperationalCredentials', 'RemoveFabric', { fields: { fabricIndex } });
   if (answer?.statusCode === 'Ok') return;
@@ -112,8 +114,8 @@ async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promis
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number(value ?? 0));
 
 /**
- * Removes our fabric from a node, then the node from the hub. `isForced` also removes a node that does not answer; its fabric remains
- * until a factory reset. Throws DEVICE_UNREACHABLE or OUTCOME_UNKNOWN otherwise.
+ * Removes our fabric from a device, then the device from the hub. If the device does not answer, throws DEVICE_UNREACHABLE or
+ * OUTCOME_UNKNOWN; with `isForced`, removes it from the hub all the same, and our fabric stays on it until a factory reset.
  */
 export async function decommissionNode(
   { clusters, peer }: { readonly clusters: NodeClusters; readonly peer: Pick<ClientNode, 'delete'> },
@@ -137,7 +139,7 @@ async function leave(clusters: NodeClusters): Promise<void> {
   }
 }
 
-/** The session ends with the fabric, before the answer on it can arrive: a closed session confirms the removal. */
+/** Returns whether the session was closed. The session ends with our fabric, before the response can arrive: that confirms the removal. */
 function isSessionClosed(error: unknown): boolean {
   const cause = error instanceof AtmoError ? error.cause : undefined;
   return cause instanceof Error && causedBy(cause, PeerMessageMissingError, PeerLeftError, FabricRemovedError, PeerInitiatedCloseError);

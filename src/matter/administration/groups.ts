@@ -17,11 +17,11 @@ import { asObjects, clustersOfNode, type NodeClusters, type NodeParts, rootDevic
 
 interface GroupParts extends NodeParts {
   readonly store: GroupStore;
-  /** Made for each command, since it needs the running node. */
+  /** Returns a new sender; called for each command, because the sender needs the running node. */
   readonly multicast: () => GroupMulticast;
 }
 
-/** Groups of devices that one multicast frame reaches. The store is the truth; the devices follow it. */
+/** Groups of devices that one multicast message reaches. The hub's store of groups is authoritative; devices are changed to match it. */
 export class GroupAdministration {
   readonly #parts: GroupParts;
   readonly #store: GroupStore;
@@ -35,7 +35,7 @@ export class GroupAdministration {
     return this.#store.list();
   }
 
-  /** Adds all members or none: when one refuses, the others leave again. A member that then does not answer keeps the group. */
+  /** Creates a group with all members. If one member refuses, removes the group again; a member that does not answer then stays in it. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
     const { id } = this.#store.create(name);
     try {
@@ -65,7 +65,7 @@ export class GroupAdministration {
     return this.#store.withoutMember(id, member);
   }
 
-  /** Removes all members, then the group. Throws when a device does not answer, which then keeps the group. */
+  /** Removes all members, then the group. Throws if a device does not answer; the group then remains. */
   async delete(id: number, signal: AbortSignal): Promise<void> {
     for (const member of this.#store.get(id).members) {
       if (this.#parts.directory.get(member.device)) await this.remove(id, member, signal);
@@ -73,7 +73,7 @@ export class GroupAdministration {
     this.#store.delete(id);
   }
 
-  /** Removes devices that left the home from all groups. */
+  /** Removes decommissioned devices from all groups. */
   forget(devices: readonly DeviceId[]): void {
     for (const group of this.#store.list())
       for (const member of group.members) if (devices.includes(member.device)) this.#store.withoutMember(group.id, member);
@@ -97,9 +97,9 @@ export class GroupAdministration {
   }
 }
 
-/** The key set that all groups of this hub share; 0 is that of the fabric (Core §11.2.6.2). */
+/** Id of the group key set that all groups of this hub share; key set 0 is the fabric's identity protection key (Core §11.2.6.2). */
 const GROUP_KEY_SET = 1;
-/** Just after 2000-01-01, the least that a key set allows: a board without a clock can use the key. */
+/** The earliest start time that a key set allows, just after 2000-01-01, so that a board without a clock can use the key. */
 const EPOCH_START_MICROSECONDS = 946_684_800_000_001;
 const UNUSED_EPOCH_KEYS = { epochKey1: null, epochStartTime1: null, epochKey2: null, epochStartTime2: null };
 const STATUS_SUCCESS = 0;
@@ -111,7 +111,7 @@ interface GroupKey {
   readonly epochKey: Buffer;
 }
 
-/** Adds an endpoint to a group: key, key map, group table, access. Every step may be repeated safely. */
+/** Adds an endpoint to a group: writes the key set, key map, group table and access control list. Every step can be repeated safely. */
 export async function joinGroup(clusters: NodeClusters, endpoint: number, { groupId, groupName, epochKey }: GroupKey): Promise<void> {
   await clusters.invoke('GroupKeyManagement', 'KeySetWrite', {
     fields: {
@@ -130,7 +130,7 @@ export async function joinGroup(clusters: NodeClusters, endpoint: number, { grou
   await clusters.write('AccessControl', 'Acl', { value: withEntry(await readAccessList(clusters), groupEntry(groupId)) });
 }
 
-/** Removes an endpoint from a group; with the last endpoint of a node, also the key map entry and the access. */
+/** Removes an endpoint from a group. For the last endpoint of a node, also removes the group from the node's key map and access list. */
 export async function leaveGroup(
   clusters: NodeClusters,
   endpoint: number,
@@ -159,12 +159,12 @@ function requireJoined(status: unknown, groupId: number): void {
 
 const SPACE = 'groups';
 const KEYS = 'group-keys';
-/** Group ids end at 0xFEFF; above are the universal ones (Core §2.5.4). */
+/** Highest group id that an administrator may assign; higher ids are universal groups (Core §2.5.4). */
 const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
-/** Groups of the hub and the key that their members share: the only copy of both, so each change is written at once. */
+/** The hub's groups and their shared key. The store has the only copy of both, so each change is written at once. */
 export class GroupStore {
   readonly #store: KeyValueStore;
 
@@ -179,7 +179,7 @@ export class GroupStore {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Throws NOT_FOUND with the ids of all groups. */
+  /** Returns a group. Throws NOT_FOUND, with the ids of all groups, if it does not exist. */
   get(id: number): GroupInfo {
     const groups = this.list();
     const group = groups.find((known) => known.id === id);
@@ -188,7 +188,7 @@ export class GroupStore {
     throw new AtmoError('NOT_FOUND', `There is no group ${id}; there are ${known.join(', ') || 'none'}`, { known });
   }
 
-  /** Adds a group without members. Throws VALIDATION_ERROR for a name that Matter does not allow, CONFLICT for one in use. */
+  /** Adds a group without members. Throws VALIDATION_ERROR if Matter does not allow the name, CONFLICT if a group has this name. */
   create(name: string): GroupInfo {
     const groups = this.list();
     if (name.length === 0 || Buffer.byteLength(name) > NAME_LIMIT) {
@@ -219,7 +219,7 @@ export class GroupStore {
     this.#store.delete(SPACE, String(id));
   }
 
-  /** The epoch key of the key set for all groups (Core §4.17.3), 16 bytes; made at first use. Secret. */
+  /** Returns the 16-byte secret epoch key of the shared key set (Core §4.17.3); creates the key at the first call. */
   epochKey(): Buffer {
     const stored = this.#store.get(KEYS, 'epoch');
     if (typeof stored === 'string') return Buffer.from(stored, 'base64');
@@ -251,7 +251,7 @@ function parseGroup(id: number, value: Json): GroupInfo {
   return { id, name: String(record?.name ?? ''), members };
 }
 
-/** A command with its fields as values of matter.js. */
+/** A group command whose fields are converted to values of matter.js. */
 interface GroupCommand {
   readonly clusterId: number;
   readonly commandId: number;
@@ -259,7 +259,7 @@ interface GroupCommand {
   readonly fields: unknown;
 }
 
-/** Sends commands to groups by multicast (Core §2.5.4, §8.8), without acknowledgement. */
+/** Sends commands to groups by multicast (Core §2.5.4, §8.8). Devices do not acknowledge them. */
 export class GroupMulticast {
   readonly #fabric: Fabric;
   readonly #peers: Peers;
@@ -269,7 +269,7 @@ export class GroupMulticast {
     this.#peers = peers;
   }
 
-  /** Sets the key of the groups in matter.js, which holds it in memory only. */
+  /** Sets the epoch key of all groups in matter.js, which keeps it in memory only. */
   async useKey(epochKey: Uint8Array, groupIds: readonly number[]): Promise<void> {
     await this.#fabric.groups.setFromGroupKeySet({
       groupKeySetId: GROUP_KEY_SET,
@@ -286,7 +286,7 @@ export class GroupMulticast {
     const group = await this.#peers.forAddress(address);
     await group.start();
     const { clusterId, commandId, schema, fields } = command;
-    // By ids, since a group has no endpoint with behaviors.
+    // Cluster and command are given by id, since a group has no endpoint with behaviors.
     const commands = [
       {
         cluster: { id: ClusterId(clusterId) },
@@ -300,8 +300,9 @@ export class GroupMulticast {
 }
 
 /**
- * A command of a standard cluster with its fields checked, ready to be cast. Options may be left out. NOT_SUPPORTED names what there is;
- * VALIDATION_ERROR as for the same command to one device. Timed commands cannot be cast (Core §8.7.2.2).
+ * Returns a command of a standard cluster with its fields checked and converted, ready for multicast. Fields named `Options…` may be
+ * absent. Throws NOT_SUPPORTED, with the existing commands, for an unknown command or one that needs a timed request (Core §8.7.2.2), and
+ * VALIDATION_ERROR for the same fields as a command to one device.
  */
 export function groupCommand(cluster: string, command: string, fields: JsonObject): GroupCommand {
   const shape = standardClusterShape(cluster);

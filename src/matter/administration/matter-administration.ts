@@ -17,24 +17,24 @@ import type { GroupAdministration } from './groups.ts';
 import type { NetworkSurvey } from './network-topology.ts';
 import { clustersOfNode, rootDevice } from './node-clusters.ts';
 
-/** The parts that do the administration. */
+/** The services that `matterAdministration` calls. */
 export interface AdministrationParts {
   readonly devices: MatterDevices;
   readonly commissioner: Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
   readonly credentials: CredentialSetStore;
-  /** Made at first use, since it needs the crypto of the running node. */
+  /** Creates the service at the first use, because it needs the crypto of the running node. */
   readonly sharing: () => DeviceSharing;
   readonly maintenance: NodeMaintenance;
   readonly survey: NetworkSurvey;
-  /** Loaded at first use: few hubs ever update a device. */
+  /** Loads the service at the first use: few hubs ever update a device. */
   readonly updates: () => Promise<SoftwareUpdates>;
   readonly groups: GroupAdministration;
   readonly bindings: DeviceBindings;
-  /** Operational node id of this hub, decimal text. */
+  /** Returns the operational node id of this hub as decimal text. */
   readonly adminNodeId: () => string;
 }
 
-/** The administration of Matter devices; each method calls the part that does it. */
+/** Returns the administration of Matter devices; each method calls the service that does the work. */
 export function matterAdministration(parts: AdministrationParts): DeviceAdministration {
   const { devices, commissioner, credentials, sharing, maintenance, survey, updates, groups, bindings, adminNodeId } = parts;
   const clusters = (device: DeviceId, signal: AbortSignal) =>
@@ -50,7 +50,10 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
       groups.forget(removed);
       return removed;
     },
-    /** Writes the label first: when the device does not answer, nothing is renamed. A device without a label is renamed on the hub only. */
+    /**
+     * Writes the label to the device first, so that a device that does not answer keeps its old name on the hub too. If the device has no
+     * writable label, only the hub stores the name.
+     */
     async rename(device, name, options) {
       const label = labelPath(devices, device);
       try {
@@ -96,13 +99,13 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
   };
 }
 
-/** Codes of a device that does not let its label be written. */
+/** Error codes of a device that does not allow its label to be written. */
 const REFUSALS: ReadonlySet<string> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 
-/** Length limit of NodeLabel (Core §11.1.5.6). */
+/** Maximum length of NodeLabel in bytes (Core §11.1.5.6). */
 const NODE_LABEL_BYTES = 32;
 
-/** Path of the NodeLabel of a device; undefined for a device without a writable one. */
+/** Returns the attribute path of a device's NodeLabel, or undefined if the device has no writable NodeLabel. */
 function labelPath(devices: MatterDevices, device: DeviceId) {
   const attribute = 'NodeLabel';
   if (devices.get(device)?.kind === 'node') return { device, endpoint: 0, cluster: 'BasicInformation', attribute };
@@ -115,7 +118,7 @@ function labelPath(devices: MatterDevices, device: DeviceId) {
   return bridged && { device, endpoint: bridged.endpoint, cluster, attribute };
 }
 
-/** The longest beginning of a text that fits into `limit` bytes of UTF-8 without cutting a character. */
+/** Returns the longest beginning of a text that fits into `limit` bytes of UTF-8 without cutting a character. */
 export function truncateUtf8(text: string, limit: number): string {
   let end = '';
   for (const character of text) {
@@ -149,7 +152,9 @@ export class NodeMaintenance {
     this.#clock = clock;
   }
 
-  /** Makes the device blink or beep for `seconds`; 0 ends it (Application Clusters §1.2). Throws NOT_SUPPORTED without an Identify cluster. */
+  /**
+   * Makes the device blink or beep for `seconds`; 0 stops it (Application Clusters §1.2). Throws NOT_SUPPORTED without an Identify cluster.
+   */
   async identify(device: DeviceId, seconds: number, signal: AbortSignal): Promise<void> {
     const endpoint = this.#devices.describe(device)?.endpoints.find(({ clusters }) => clusters.some(({ name }) => name === 'Identify'));
     if (!endpoint) throw new AtmoError('NOT_SUPPORTED', `${device} has no Identify cluster, so it cannot show itself`);
@@ -157,7 +162,7 @@ export class NodeMaintenance {
     await this.#devices.wholeNodes.invoke(path, { identifyTime: seconds }, { signal });
   }
 
-  /** Measures one read of a small attribute over an established session, in milliseconds. */
+  /** Measures the round trip of one small attribute read over an established session, in milliseconds. */
   async ping(device: DeviceId, signal: AbortSignal): Promise<{ readonly roundTripMs: number }> {
     const startMs = this.#clock.monotonic();
     const parts = { directory: this.#devices, access: this.#devices.wholeNodes };
@@ -165,7 +170,7 @@ export class NodeMaintenance {
     return { roundTripMs: Math.round((this.#clock.monotonic() - startMs) * 10) / 10 };
   }
 
-  /** Reads every attribute of the node again; the devices are updated by the reports. */
+  /** Reads every attribute of the node again and returns its devices, which the attribute reports have updated. */
   async interview(device: DeviceId, signal: AbortSignal): Promise<readonly Device[]> {
     const peer = this.#devices.peerOf(device);
     const startedMs = this.#clock.monotonic();
@@ -185,7 +190,7 @@ export class NodeMaintenance {
     return this.#devices.devicesOfNode(rootDevice(this.#devices, device).nodeId);
   }
 
-  /** Reads all attributes of the node's diagnostics clusters, by cluster. */
+  /** Reads all attributes of the node's diagnostics clusters; returns them by cluster name. */
   async diagnostics(device: DeviceId, signal: AbortSignal): Promise<JsonObject> {
     const root = rootDevice(this.#devices, device);
     const endpoint = this.#devices.describe(root.id)?.endpoints.find((each) => each.endpoint === 0);

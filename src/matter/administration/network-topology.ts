@@ -12,9 +12,9 @@ interface SurveyParts {
 }
 
 const AT_ONCE = 4;
-/** A device that sleeps may take longer; it is reported as one that did not answer. */
+/** Time limit for one node. A sleepy device may take longer; it is reported as not answering. */
 const NODE_LIMIT_MS = 8_000;
-/** The attributes that are read of each cluster. */
+/** The attributes to read, by cluster. */
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   GeneralDiagnostics: ['NetworkInterfaces'],
   ThreadNetworkDiagnostics: ['Channel', 'RoutingRole', 'NetworkName', 'NeighborTable', 'RouteTable'],
@@ -22,7 +22,7 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   EthernetNetworkDiagnostics: ['PHYRate'],
 };
 
-/** Reads the networks of every node, a few nodes at a time; a node that does not answer is in the result with the reason. */
+/** Reads the network diagnostics of every node, a few nodes at a time. A node that does not answer is in the result with the reason. */
 export class NetworkSurvey {
   readonly #parts: SurveyParts;
 
@@ -68,7 +68,7 @@ export class NetworkSurvey {
   }
 }
 
-/** Diagnostics of the networks of one node, attributes by name; clusters that it lacks are absent. */
+/** Network diagnostics of one node: attributes by name for each cluster. Clusters that the node does not have are absent. */
 export interface NetworkReport {
   readonly device: Pick<Device, 'id' | 'name' | 'reachability'>;
   readonly general: JsonObject;
@@ -81,8 +81,9 @@ export interface NetworkReport {
 const EUI64_BYTES = 8;
 
 /**
- * The networks of the home from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A neighbour is identified by its EUI-64,
- * which a device of ours reports as the hardware address of its Thread interface; other neighbours become nodes without a device.
+ * Builds the network topology of the home from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is identified
+ * by its EUI-64, which our devices report as the hardware address of their Thread interface. Other neighbours become nodes without a
+ * device.
  */
 export function topologyOf(reports: readonly NetworkReport[]): NetworkTopology {
   const owners = new Map(reports.flatMap((report) => addressesOf(report).map((address) => [address, report.device.id] as const)));
@@ -106,7 +107,7 @@ function nodeOf(report: NetworkReport): TopologyNode {
   return present({ ...node, network, channel: numberOf(wifi?.ChannelNumber), rssi: numberOf(wifi?.Rssi) });
 }
 
-/** A border router, or a device of another fabric: only its neighbours in our fabric are known. */
+/** Returns a border router or a device of another fabric; only its Thread neighbours in our fabric report it. */
 function unknownNeighborOf(id: string, reports: readonly NetworkReport[]): TopologyNode {
   const address = id.slice('thread:'.length);
   const isRouter = reports.some(({ thread }) => asObjects(thread?.RouteTable ?? null).some((route) => hexOf(route.extAddress) === address));
@@ -139,7 +140,7 @@ function addressesOf({ general }: NetworkReport): readonly string[] {
     .map((address) => address.toString('hex'));
 }
 
-/** Returns an EUI-64, which is a number, or decimal text above 53 bits, as hexadecimal text. */
+/** Returns an EUI-64 as hexadecimal text. The value is a number, or decimal text if it needs more than 53 bits. */
 function hexOf(value: Json | undefined): string | undefined {
   if (typeof value !== 'number' && !(typeof value === 'string' && /^\d{1,20}$/.test(value))) return undefined;
   return BigInt(value)

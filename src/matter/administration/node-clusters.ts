@@ -4,31 +4,31 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
-/** Returns the device of the whole node, which has endpoint 0. Throws DEVICE_NOT_FOUND. */
+/** Returns the device that represents the whole node (endpoint 0) of a device. Throws DEVICE_NOT_FOUND if a device does not exist. */
 export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
   const device = directory.get(id);
   if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id}`, { device: id });
   return device.parent === undefined ? device : rootDevice(directory, device.parent);
 }
 
-/** The part of DeviceAccess that administration uses; paths may name any endpoint of a device's whole node. */
+/** The part of DeviceAccess that administration uses. Paths may name any endpoint of the node that a device belongs to. */
 export interface NodeAccess extends Pick<DeviceAccess, 'read' | 'write' | 'invoke'> {
-  /** Reads as `read`; fabric-scoped lists hold the entries of all fabrics. */
+  /** Works as `read`, except that fabric-scoped lists contain the entries of all fabrics. */
   readonly readOfAllFabrics: DeviceAccess['read'];
 }
 
-/** The devices of a home, with access to whole nodes. */
+/** The devices of a home, with access to every endpoint of their nodes. */
 export interface NodeParts {
   readonly directory: DeviceDirectory;
   readonly access: NodeAccess;
 }
 
-/** Clusters of the node of a device. Throws DEVICE_NOT_FOUND. */
+/** Returns the clusters of the node that a device belongs to. Throws DEVICE_NOT_FOUND if the device does not exist. */
 export function clustersOfNode({ directory, access }: NodeParts, device: DeviceId, signal: AbortSignal): NodeClusters {
   return new NodeClusters(access, rootDevice(directory, device).id, signal);
 }
 
-/** Clusters of one node by endpoint, for administration; errors as DeviceAccess. */
+/** Reads, writes and invokes clusters of one node by endpoint, for administration; throws the errors of DeviceAccess. */
 export class NodeClusters {
   readonly #access: NodeAccess;
   readonly #root: DeviceId;
@@ -45,7 +45,7 @@ export class NodeClusters {
     return reading?.value ?? null;
   }
 
-  /** Reads a list of the root endpoint with the entries of all fabrics. */
+  /** Reads a list attribute of endpoint 0 with the entries of all fabrics. */
   async readOfAllFabrics(cluster: string, attribute: string): Promise<Json> {
     const path = { device: this.#root, endpoint: 0, cluster, attribute };
     const [reading] = await this.#access.readOfAllFabrics([path], this.#options);
@@ -65,7 +65,7 @@ export class NodeClusters {
   }
 }
 
-/** Returns a list attribute as objects; an empty list for any other value of a device. */
+/** Returns the objects of a list attribute, or an empty list if the device sent another type of value. */
 export function asObjects(value: Json): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
 }

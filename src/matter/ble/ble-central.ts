@@ -4,7 +4,7 @@ import { Ble, BleError, type BlePeripheralInterface, BleScanner, type BleScanner
 import { AtmoError } from '../../core/errors.ts';
 import { BtpChannel } from './btp-channel.ts';
 
-/** A Bluetooth adapter for matter.js. The hub is always a central. */
+/** The Bluetooth transport of matter.js on a Bluetooth adapter. The hub is always a central. */
 export class AdapterBle extends Ble implements AsyncDisposable {
   readonly #adapter: BleAdapter;
   readonly centralInterface: BleCentral;
@@ -38,10 +38,10 @@ function scannerClient(adapter: BleAdapter): BleScannerClient {
   };
 }
 
-/** Longest time to connect and shake hands (Core §4.19.4.3, BTP_CONN_RSP_TIMEOUT, twice for slow radios). */
+/** Maximum time to connect and complete the BTP handshake: twice BTP_CONN_RSP_TIMEOUT (Core §4.19.4.3), for slow radios. */
 const CONNECT_TIMEOUT_MS = 30_000;
 
-/** Sends Matter messages to devices over BLE: the transport of matter.js for commissioning. */
+/** The BLE transport of matter.js for commissioning: sends Matter messages to devices. */
 class BleCentral implements Transport {
   readonly #adapter: BleAdapter;
   readonly #channels = new Map<BtpChannel, string>();
@@ -83,36 +83,36 @@ class BleCentral implements Transport {
     for (const channel of this.#channels.keys()) await channel.close();
   }
 
-  /** Ends the connections to a device: matter.js ends only its sessions over them, and a radio has few connections. */
+  /** Closes the BLE connections to a device: matter.js closes only its sessions on them, and a radio supports few connections. */
   async release(peripheralAddress: string): Promise<void> {
     for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
   }
 }
 
-/** The advertisement of a Matter device that can be commissioned (Core §5.4.2.5.6). */
+/** A BLE advertisement of a Matter device that can be commissioned (Core §5.4.2.5.6). */
 export interface BleAdvertisement {
-  /** Address of the device in the form of the adapter. */
+  /** Bluetooth address of the device in the adapter's format. */
   readonly address: string;
-  /** Service data of the UUID 0xFFF6. */
+  /** Service data of the Matter service UUID 0xFFF6. */
   readonly serviceData: Uint8Array;
 }
 
 /** A GATT connection to the Matter service of one device (Core §4.19.3.2). */
 export interface GattLink extends AsyncDisposable {
-  /** Negotiated ATT_MTU in bytes; undefined when the adapter has none. */
+  /** Negotiated ATT_MTU in bytes, or undefined if the adapter does not report it. */
   readonly mtuBytes: number | undefined;
-  /** Writes characteristic C1 and waits for the device's confirmation. */
+  /** Writes to GATT characteristic C1 and waits for the device's confirmation. */
   write(data: Uint8Array): Promise<void>;
-  /** Subscribes to characteristic C2; `onIndication` is called with each indication. */
+  /** Subscribes to GATT characteristic C2; calls `onIndication` with each indication. */
   subscribe(onIndication: (data: Uint8Array) => void): Promise<void>;
-  /** Calls `listener` once when the connection ends, from either side. */
+  /** Calls `listener` once when either peer ends the connection. */
   onLost(listener: () => void): void;
 }
 
-/** Port: the Bluetooth radio as a central. */
+/** Port: the Bluetooth radio in the role of a central. */
 export interface BleAdapter extends AsyncDisposable {
   startScanning(onAdvertisement: (advertisement: BleAdvertisement) => void): Promise<void>;
   stopScanning(): Promise<void>;
-  /** Throws DEVICE_UNREACHABLE when the device cannot be connected or has no Matter service. */
+  /** Connects to a device. Throws DEVICE_UNREACHABLE if the connection fails or the device has no Matter service. */
   connect(address: string, options: { readonly signal: AbortSignal }): Promise<GattLink>;
 }

@@ -8,8 +8,8 @@ import { DbusConnection, MESSAGE_BUS } from './dbus-connection.ts';
 import type { DbusValue, DbusVariant } from './dbus-message.ts';
 
 /**
- * Opens Bluetooth of this machine for `MatterNodeOptions.ble`; returns undefined, with a warning that names the missing part, where
- * there is none: a hub without Bluetooth still finds devices on the IP network.
+ * Opens this machine's Bluetooth for `MatterNodeOptions.ble`. If there is no Bluetooth, logs a warning with the missing part and returns
+ * undefined; the hub then still finds devices on the IP network.
  */
 export async function openBle(logger: Logger, options: BluezOptions = {}): Promise<AdapterBle | undefined> {
   try {
@@ -29,13 +29,13 @@ const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 interface BluezOptions {
-  /** Such as `hci1`; the first adapter by default. */
+  /** Name of a Bluetooth adapter, such as `hci1`; the first adapter by default. */
   readonly adapterName?: string;
-  /** As in D-Bus; the system bus by default. */
+  /** D-Bus address of the message bus; the system bus by default. */
   readonly busAddress?: string;
 }
 
-/** Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs no privilege beyond the bus's own policy. */
+/** Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs no privilege beyond the policy of the bus. */
 export class BluezAdapter implements BleAdapter {
   readonly #bus: BluezBus;
   readonly #path: string;
@@ -47,7 +47,7 @@ export class BluezAdapter implements BleAdapter {
     this.#path = path;
   }
 
-  /** Switches the adapter on. Throws NOT_CONFIGURED with the missing part. */
+  /** Opens the adapter and switches it on. Throws NOT_CONFIGURED, with the missing part, if D-Bus, BlueZ or the adapter is missing. */
   static async open(options: BluezOptions = {}): Promise<BluezAdapter> {
     const bus = await BluezBus.open(options.busAddress);
     try {
@@ -100,7 +100,7 @@ export class BluezAdapter implements BleAdapter {
     const filter = new Map([
       ['Transport', { signature: 's', value: 'le' }],
       ['UUIDs', { signature: 'as', value: [MatterBle.SERVICE_UUID] }],
-      // Without it BlueZ reports a device once only, and a search that starts later does not find it.
+      // Without DuplicateData BlueZ reports a device only once, so a search that starts later does not find it.
       ['DuplicateData', { signature: 'b', value: true }],
     ]);
     const adapter = { path: this.#path, interface: ADAPTER };
@@ -108,7 +108,7 @@ export class BluezAdapter implements BleAdapter {
     await this.#bus.call({ ...adapter, member: 'StartDiscovery' });
   }
 
-  /** BlueZ returns an error when it does not scan: then there is nothing to stop. */
+  /** Pauses the scan. BlueZ returns an error if no scan runs; the error is ignored. */
   async #pauseDiscovery(): Promise<void> {
     await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StopDiscovery' }).catch(() => {});
   }
@@ -129,7 +129,7 @@ function matterServiceData(properties: Properties): Uint8Array | undefined {
 }
 
 interface LinkTarget {
-  /** Object paths. */
+  /** D-Bus object path of the adapter. */
   readonly adapter: string;
   readonly device: string;
   readonly signal: AbortSignal;
@@ -141,7 +141,7 @@ interface MatterCharacteristics {
   readonly mtuBytes: number | undefined;
 }
 
-/** A GATT connection that BlueZ holds. */
+/** A GATT connection through BlueZ. */
 class BluezGattLink implements GattLink {
   readonly mtuBytes: number | undefined;
   readonly #bus: BluezBus;
@@ -161,7 +161,7 @@ class BluezGattLink implements GattLink {
     });
   }
 
-  /** Connects and waits until BlueZ has resolved the device's services. Throws DEVICE_UNREACHABLE when it has no Matter service. */
+  /** Connects and waits until BlueZ has resolved the GATT services. Throws DEVICE_UNREACHABLE if the device has no Matter service. */
   static async open(bus: BluezBus, target: LinkTarget): Promise<BluezGattLink> {
     const resolved = servicesResolved(bus, target);
     try {
@@ -210,7 +210,7 @@ class BluezGattLink implements GattLink {
   }
 }
 
-/** Waits until BlueZ has resolved the services, which may be after `Connect` has returned. */
+/** Waits until BlueZ has resolved the GATT services, which can be later than the reply to `Connect`. */
 function servicesResolved(bus: BluezBus, { device, signal }: LinkTarget): { readonly promise: Promise<void>; stop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   promise.catch(() => {});
@@ -248,17 +248,17 @@ async function findCharacteristics(bus: BluezBus, device: string): Promise<Matte
   return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
 }
 
-/** Disconnects and removes the device: it takes another address each time, and BlueZ would store them all. */
+/** Disconnects, then removes the device from BlueZ: its Bluetooth address is new each time, and BlueZ would store them all. */
 async function disconnect(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
   await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
   await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});
 }
 
 type Properties = ReadonlyMap<string, DbusVariant>;
-/** Properties by object path and interface. */
+/** Properties of the BlueZ objects, by object path and D-Bus interface. */
 type Objects = ReadonlyMap<string, ReadonlyMap<string, Properties>>;
 
-/** BlueZ on the bus: its objects, their methods, and changes of their properties. */
+/** The objects of BlueZ on D-Bus: calls their methods and watches their properties. */
 class BluezBus implements AsyncDisposable {
   readonly #connection: DbusConnection;
 
@@ -266,14 +266,14 @@ class BluezBus implements AsyncDisposable {
     this.#connection = connection;
   }
 
-  /** Throws NOT_CONFIGURED when there is no bus. */
+  /** Connects to the bus. Throws NOT_CONFIGURED if there is no bus. */
   static async open(busAddress?: string): Promise<BluezBus> {
     const connection = await DbusConnection.open(busAddress);
     await connection.call({ ...MESSAGE_BUS, member: 'AddMatch', signature: 's', body: [`type='signal',sender='${BLUEZ}'`] });
     return new BluezBus(connection);
   }
 
-  /** Throws NOT_CONFIGURED when BlueZ does not run. */
+  /** Returns all objects of BlueZ. Throws NOT_CONFIGURED if BlueZ does not run. */
   async objects(): Promise<Objects> {
     const call = { destination: BLUEZ, path: '/', interface: OBJECT_MANAGER, member: 'GetManagedObjects' };
     try {
@@ -292,7 +292,7 @@ class BluezBus implements AsyncDisposable {
     await this.#connection.call({ ...target, destination: BLUEZ, signature, body }, present({ signal }));
   }
 
-  /** Calls `listener` with new and changed properties of an interface of any object. */
+  /** Calls `listener` with new and changed properties of one D-Bus interface, for any object. */
   onProperties(iface: string, listener: (path: string, properties: Properties) => void): () => void {
     return this.#connection.onMessage(({ type, member, path, body }) => {
       if (type !== 'signal') return;

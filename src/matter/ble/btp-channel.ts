@@ -3,10 +3,10 @@ import { Bytes, type Transport } from '@matter/main';
 import { BleChannel, BleChannelClosedError, BleError, BtpCodec, BtpSessionHandler, MatterBle } from '@matter/main/protocol';
 import type { GattLink } from './ble-central.ts';
 
-/** Segments that we accept before an acknowledgement (Core §4.19.4.3). */
+/** Number of BTP segments that we accept before we acknowledge them (Core §4.19.4.3). */
 const WINDOW_SIZE = 4;
 
-/** Whole Matter messages over a GATT link, cut and joined by the Bluetooth Transport Protocol (Core §4.19). */
+/** Sends and receives whole Matter messages over a GATT connection; the Bluetooth Transport Protocol (Core §4.19) segments them. */
 export class BtpChannel extends BleChannel {
   readonly name: string;
   readonly #link: GattLink;
@@ -25,7 +25,7 @@ export class BtpChannel extends BleChannel {
     link.onLost(() => void this.close());
   }
 
-  /** Shakes hands as the central; closes the link when that fails. */
+  /** Performs the BTP handshake as the central; closes the GATT connection if the handshake fails. */
   static async open(link: GattLink, options: { readonly name: string; readonly signal: AbortSignal }): Promise<BtpChannel> {
     const channel = new BtpChannel(link, options.name);
     try {
@@ -37,7 +37,7 @@ export class BtpChannel extends BleChannel {
     }
   }
 
-  /** Calls `listener` with each whole message from the device. */
+  /** Calls `listener` with each complete Matter message from the device. */
   onMessage(listener: (data: Bytes) => void): void {
     this.#onMessage = listener;
   }
@@ -56,7 +56,7 @@ export class BtpChannel extends BleChannel {
     };
   }
 
-  /** matter.js listens on the transport and never reads a channel. */
+  /** Yields nothing: matter.js receives messages from the transport and never iterates over a channel. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Bytes> {}
 
   async close(): Promise<void> {
@@ -98,8 +98,8 @@ export class BtpChannel extends BleChannel {
   }
 
   /**
-   * Handles data in order, and never during a write: matter.js 0.17.9 does not acknowledge data that arrives during one, and the device
-   * would wait for the acknowledgement until it times out.
+   * Handles received data in order, and never during a write: matter.js 0.17.9 does not acknowledge data that arrives during a write, and
+   * the device would wait for the acknowledgement until it times out.
    */
   #receive(session: BtpSessionHandler, data: Uint8Array): void {
     this.#received = this.#received.then(async () => {
@@ -109,7 +109,7 @@ export class BtpChannel extends BleChannel {
     this.#received.catch(() => this.close());
   }
 
-  /** Writes in order: an acknowledgement may be due during a write of a segment, and GATT allows one write at a time. */
+  /** Writes one segment after the other: matter.js may send an acknowledgement during a write, and GATT allows one write at a time. */
   #write(data: Uint8Array): Promise<void> {
     this.#pendingWrites += 1;
     const written = this.#writes

@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { type DbusMessage, type DbusValue, decodeMessage, encodeMessage } from './dbus-message.ts';
 
-/** The bus itself, which has methods like any object on it. */
+/** Address of the message bus itself, which has methods like any other object. */
 export const MESSAGE_BUS = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;
 
-/** A call of a method of an object on the bus. */
+/** A call of a method of a D-Bus object. */
 interface DbusCall {
   readonly destination: string;
   readonly path: string;
@@ -18,7 +18,7 @@ interface DbusCall {
   readonly body?: readonly DbusValue[];
 }
 
-/** A connection to a D-Bus message bus over its unix socket, for a client of BlueZ: without file descriptors. */
+/** A connection to a D-Bus message bus over its Unix socket, for a client of BlueZ; cannot pass file descriptors. */
 export class DbusConnection implements AsyncDisposable {
   readonly #socket: Socket;
   readonly #pending = new Map<number, { resolve(body: readonly DbusValue[]): void; reject(error: AtmoError): void }>();
@@ -30,7 +30,7 @@ export class DbusConnection implements AsyncDisposable {
     this.#socket = socket;
   }
 
-  /** Connects to a bus address such as `unix:path=/run/dbus/system_bus_socket`. Throws NOT_CONFIGURED when there is no bus. */
+  /** Connects to a bus address such as `unix:path=/run/dbus/system_bus_socket`. Throws NOT_CONFIGURED if no bus answers there. */
   static async open(address = process.env.DBUS_SYSTEM_BUS_ADDRESS ?? SYSTEM_BUS): Promise<DbusConnection> {
     const path = /^unix:(?:.*,)?path=([^,;]+)/.exec(address)?.[1];
     if (path === undefined) throw new AtmoError('NOT_CONFIGURED', `The D-Bus address ${address} is not of the form unix:path=…`);
@@ -48,7 +48,10 @@ export class DbusConnection implements AsyncDisposable {
     return connection;
   }
 
-  /** Calls a method and returns its results. Throws DEVICE_UNREACHABLE with the D-Bus error's name, TIMEOUT after 25 s, CANCELLED. */
+  /**
+   * Calls a method and returns its results. Throws DEVICE_UNREACHABLE with the name of the D-Bus error, TIMEOUT after 25 s, or CANCELLED if
+   * `signal` aborts.
+   */
   async call(call: DbusCall, options: { readonly signal?: AbortSignal } = {}): Promise<readonly DbusValue[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly DbusValue[]>();
     const serial = this.send({ ...call, type: 'call' });
@@ -67,14 +70,14 @@ export class DbusConnection implements AsyncDisposable {
     });
   }
 
-  /** Sends any message and returns its serial number. */
+  /** Sends a message and returns its serial number. */
   send(message: Partial<DbusMessage> & Pick<DbusMessage, 'type'>): number {
     this.#lastSerial += 1;
     this.#socket.write(encodeMessage({ ...message, serial: this.#lastSerial }));
     return this.#lastSerial;
   }
 
-  /** Calls `listener` with each call and signal; replies settle the call that they answer. */
+  /** Calls `listener` with each method call and signal from the bus; a reply settles its pending call instead. */
   onMessage(listener: (message: DbusMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -100,7 +103,7 @@ export class DbusConnection implements AsyncDisposable {
         this.#dispatch(next.message);
       }
     } catch {
-      // Behind a message that cannot be parsed nothing can be parsed: pending calls fail with the connection.
+      // After a message that cannot be parsed, no later message can be: close the connection, so that pending calls fail.
       this.#socket.destroy();
     }
   }
@@ -112,7 +115,7 @@ export class DbusConnection implements AsyncDisposable {
   }
 }
 
-/** SASL EXTERNAL (D-Bus specification, "Authentication Protocol"): the kernel vouches for the user id. */
+/** Authenticates with SASL EXTERNAL (D-Bus specification, "Authentication Protocol"): the kernel tells the bus our user id. */
 async function authenticate(socket: Socket): Promise<void> {
   const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
   socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);

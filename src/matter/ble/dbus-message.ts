@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 
 type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
 
-/** One message on the bus (D-Bus specification, "Message Protocol"). Absent header fields are empty. */
+/** A D-Bus message (D-Bus specification, "Message Protocol"). Absent header fields are empty. */
 export interface DbusMessage {
   readonly type: DbusMessageType;
   readonly serial: number;
@@ -21,10 +21,10 @@ const TYPES: readonly (DbusMessageType | undefined)[] = [undefined, 'call', 'ret
 const HEADER_SIGNATURE = 'yyyyuua(yv)';
 const FIXED_BYTES = 16;
 const LITTLE_ENDIAN = 0x6c;
-/** BlueZ's largest answers are a few kilobytes; the specification allows 128 MiB. */
+/** Largest accepted message: BlueZ sends at most a few kilobytes, while the specification allows 128 MiB. */
 const MAX_MESSAGE_BYTES = 4 * 1_048_576;
 
-/** Encodes a message, little-endian; absent fields are not sent. */
+/** Encodes a D-Bus message, little-endian; absent header fields are not sent. */
 export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 'type' | 'serial'>): Uint8Array {
   const { signature = '', body = [] } = message;
   const data = marshal(signature, body);
@@ -46,7 +46,10 @@ export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 
   return bytes;
 }
 
-/** Decodes the first message of a stream; returns undefined while it is incomplete. Throws RESULT_INVALID when the stream is no D-Bus. */
+/**
+ * Decodes the first message of received data; returns undefined while it is incomplete. Throws RESULT_INVALID if the data is not D-Bus and
+ * PAYLOAD_TOO_LARGE if the message is too long.
+ */
 export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage; readonly end: number } | undefined {
   if (data.length < FIXED_BYTES) return undefined;
   if (data[0] !== LITTLE_ENDIAN) throw new AtmoError('RESULT_INVALID', 'The bus speaks another byte order than little-endian');
@@ -70,21 +73,21 @@ export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage
     destination: text(6),
     sender: text(7),
     signature,
-    // A copy that starts with the body, on an 8-byte boundary.
+    // `slice` copies the body, so that it starts on an 8-byte boundary.
     body: unmarshal(signature, data.slice(bodyStart, end)).values,
   };
   return { message, end };
 }
 
-/** A value with its own D-Bus signature. */
+/** A D-Bus variant: a value with its own type signature. */
 export interface DbusVariant {
   readonly signature: string;
   readonly value: DbusValue;
 }
 
 /**
- * A D-Bus value: 64-bit integers are bigint, `ay` is Uint8Array, `a{..}` is a Map, other arrays and structs are arrays,
- * strings, object paths and signatures are text.
+ * A D-Bus value. 64-bit integers are bigint, `ay` is Uint8Array, and `a{..}` is a Map; other arrays and structs are arrays. Strings, object
+ * paths and signatures are text.
  */
 export type DbusValue =
   | number
@@ -96,11 +99,11 @@ export type DbusValue =
   | ReadonlyMap<DbusValue, DbusValue>
   | DbusVariant;
 
-/** Deepest nesting of containers (the specification allows 64). */
+/** Maximum nesting of arrays and structs (the specification allows 64). */
 const MAX_DEPTH = 32;
 const ALIGNMENTS: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, n: 2, q: 2, x: 8, t: 8, d: 8, '(': 8, '{': 8 };
 
-/** The complete types of a signature, in order (D-Bus specification, "Type System"). */
+/** Splits a signature into its complete types (D-Bus specification, "Type System"). */
 export function splitSignature(signature: string): readonly string[] {
   const types: string[] = [];
   for (let at = 0; at < signature.length; ) {
@@ -122,12 +125,12 @@ function endOfType(signature: string, at: number, depth: number): number {
   return end + 1;
 }
 
-/** Alignment of values of this type in bytes; for numbers also their size. */
+/** Returns the alignment of a D-Bus type in bytes; for numbers, this is also the size. */
 function alignmentOf(type: string): number {
   return ALIGNMENTS[type[0] ?? ''] ?? 4;
 }
 
-/** The types within a struct or dictionary entry. */
+/** Returns the types of the members of a struct or dictionary entry. */
 function membersOf(type: string): readonly string[] {
   return splitSignature(type.slice(1, -1));
 }
@@ -136,14 +139,14 @@ function brokenMessage(reason: string): AtmoError {
   return new AtmoError('RESULT_INVALID', `A D-Bus message cannot be read or written: ${reason}`);
 }
 
-/** Reads the output of `marshal`, which starts on an 8-byte boundary. */
+/** Decodes values by their D-Bus signature; `data` starts on an 8-byte boundary. */
 export function unmarshal(signature: string, data: Uint8Array): { readonly values: readonly DbusValue[]; readonly end: number } {
   const reader = new Reader(data);
   const values = splitSignature(signature).map((type) => reader.read(type, 0));
   return { values, end: reader.at };
 }
 
-/** Reads and writes a number; 64-bit integers are bigint. */
+/** Reads and writes one D-Bus number type; 64-bit integers are bigint. */
 interface NumberFormat {
   get(view: DataView, at: number): number | bigint | boolean;
   set(view: DataView, value: DbusValue): void;
@@ -227,7 +230,7 @@ class Reader {
   }
 }
 
-/** Writes values by their signature, in little-endian order, from an 8-byte boundary. */
+/** Encodes values by their D-Bus signature, little-endian, from an 8-byte boundary. */
 export function marshal(signature: string, values: readonly DbusValue[]): Uint8Array {
   const writer = new Writer();
   splitSignature(signature).forEach((type, index) => {

@@ -39,22 +39,22 @@ interface RunOptions {
 type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | number>;
 
 const DISCOVERY_TIMEOUT_MS = 30_000;
-/** How long a device may take to appear on its network: Thread devices are slow. */
+/** Maximum time until a device appears on its network: Thread devices are slow. */
 const JOIN_TIMEOUT_MS = 120_000;
-/** ISO 3166 for no particular country: sets no radio rules. */
+/** ISO 3166 user-assigned code for no particular country: sets no radio regulations. */
 const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
-/** A refused passcode ends the search unless another device of the same discriminator appears within this time. */
+/** After a refused passcode, the search ends unless another device with the same discriminator appears within this time. */
 const OTHER_DEVICE_WAIT_MS = 2_000;
 const STILL_SEARCHING_MS = 5_000;
 
-/** One attempt to commission the device of one payload. */
+/** One attempt to commission the device of one setup payload. */
 export class CommissionAttempt {
   readonly #collaborators: Collaborators;
   readonly #options: AttemptOptions;
   readonly #run: RunOptions;
-  /** Aborts when the device does not join in time. */
+  /** Aborts if the device does not join its network in time. */
   readonly #joinTimeout = new AbortController();
   readonly #signal: AbortSignal;
   #step: CommissionStep = 'discover';
@@ -72,12 +72,15 @@ export class CommissionAttempt {
     this.#signal = AbortSignal.any([run.signal, this.#joinTimeout.signal]);
   }
 
-  /** True when the device has removed the credentials of our fabric. */
+  /** True if the device has removed our fabric's credentials after the attempt failed. */
   get isRolledBack(): boolean {
     return this.#isRolledBack;
   }
 
-  /** Returns the accepted attestation findings once the device is on our fabric and its structure is known. */
+  /**
+   * Commissions the device and returns the accepted attestation findings. Resolves when the device is on our fabric and its structure is
+   * read.
+   */
   async run(): Promise<readonly string[]> {
     try {
       const { address } = this.#options.request;
@@ -108,7 +111,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** Returns the refusal of another device; throws when the right device fails. */
+  /** Returns the error of a device that refuses the passcode, since another device may match. Throws if the matching device fails. */
   async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
     try {
       await this.#try(node);
@@ -132,7 +135,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** Tries one address after the other: matter.js would wait 15 s before the second even when the first was refused. */
+  /** Tries one address after the other, since matter.js would wait 15 s before the second address even if the first was refused. */
   async #try(node: ClientNode): Promise<void> {
     const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
     let failure = commissioningFailed('unreachable', 'connect');
@@ -147,7 +150,7 @@ export class CommissionAttempt {
     throw failure;
   }
 
-  /** Commissions the device at its present address; returns the failure. */
+  /** Commissions the device at its current address; returns the error if that fails. */
   async #pair(node: ClientNode): Promise<AtmoError | undefined> {
     const { matter, clock } = this.#collaborators;
     this.#report('connect', 'pairing');
@@ -156,7 +159,7 @@ export class CommissionAttempt {
       await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
       return undefined;
     } catch (error) {
-      // On our fabric already: only the first read of its structure failed, which the subscription repeats.
+      // The device is on our fabric already. Only the first read of its structure failed, and the subscription repeats the read.
       if (node.lifecycle.isCommissioned) return undefined;
       return this.#failure(error, clock.monotonic() - startedMs);
     }
@@ -220,7 +223,7 @@ export class CommissionAttempt {
       this.#joinTimeout.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
     );
     if (this.#knownAddress === undefined) return;
-    // Where mDNS does not reach, the given address is the only one to try.
+    // If mDNS does not reach the device, the address from the request is the only one to try.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
     peer.descriptor.operationalAddress ??= this.#knownAddress;
   }
@@ -236,7 +239,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // matter.js ends the fail-safe after its own and the device's errors, for which the device has to be in reach.
+    // After a CommissioningError, matter.js ends the fail-safe of the device, which must be reachable for that.
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {
@@ -249,7 +252,7 @@ export class CommissionAttempt {
     if (this.#joinTimeout.signal.aborted) return 'not_joined';
     if (this.#isPaired) return reasonOf(error, 'flow');
     const reason = reasonOf(error, 'pairing');
-    // matter.js reports a refusal and silence alike; only a refusal comes before the retransmissions end (Core §4.12.2.1).
+    // matter.js reports a refusal and silence alike; only a refusal arrives before the retransmissions end (Core §4.12.2.1).
     return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 
@@ -258,7 +261,7 @@ export class CommissionAttempt {
   }
 }
 
-/** The error of the store, where that stopped the flow. */
+/** Returns the STORAGE_FAILED error that stopped the commissioning flow, or undefined if it stopped for another reason. */
 function storageFaultOf(error: unknown): AtmoError | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof AtmoError && cause.code === 'STORAGE_FAILED') return cause;
@@ -279,7 +282,7 @@ async function resolveHost(host: string): Promise<string> {
   }
 }
 
-/** Searches devices that fit a setup code, on the network or over BLE. */
+/** Searches for devices that match a setup payload, on the IP network or over BLE. */
 class DeviceSearch implements Disposable {
   readonly #discovery: ReturnType<Peers['discover']>;
   readonly #found: ClientNode[] = [];
@@ -295,16 +298,16 @@ class DeviceSearch implements Disposable {
         : { longDiscriminator: payload.discriminator };
     this.#discovery = peers.discover({ ...identifier, scannerFilter: (scanner) => scanner.type === channel });
     this.#discovery.discovered.on((node) => this.#take(node));
-    // `stop` settles the search; when a scanner fails, no device is found.
+    // `stop` settles the search. If a scanner fails, the search finds no device, so its error is ignored.
     this.#discovery.then(undefined, () => {});
   }
 
-  /** True when a fitting device advertised that it is not in commissioning mode (Core §4.3.1, CM=0). */
+  /** True if a matching device advertised that it is not in commissioning mode (Core §4.3.1, CM=0). */
   get sawClosedWindow(): boolean {
     return this.#sawClosedWindow;
   }
 
-  /** Returns the next device; undefined when none appears within `waitMs` or the signal aborts. */
+  /** Returns the next device found, or undefined if none appears within `waitMs` or the signal aborts. */
   async next(clock: Clock, waitMs: number, signal: AbortSignal): Promise<ClientNode | undefined> {
     if (this.#found.length === 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -18,11 +18,11 @@ import { type CommissioningEntry, CommissioningRecovery, CommissioningStore, typ
 import type { CredentialSetStore } from './network-credentials.ts';
 import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts';
 
-/** Options of search and attestation. */
+/** Options of the device search and of device attestation. */
 export interface CommissionerOptions {
   /** Time limit of the search for a device. Default 30 s. */
   readonly discoveryTimeoutMs?: number;
-  /** Policy of requests that name none. Default `ask`. */
+  /** Attestation policy for requests that do not set one. Default `ask`. */
   readonly attestation?: AttestationPolicy;
 }
 
@@ -34,7 +34,7 @@ interface Collaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
 
 type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];
 
-/** Commissions devices. Each commissioning is stored before it begins, so that no interruption leaves a device that the hub lost. */
+/** Commissions devices. Stores each commissioning before it begins, so that the hub can find the device again after an interruption. */
 export class Commissioner implements Service, Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'> {
   readonly #collaborators: Collaborators;
   readonly #options: CommissionerOptions;
@@ -51,7 +51,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     this.#recovery = new CommissioningRecovery({ matter, recorder, logger, clock, commissionings: this.#commissionings });
   }
 
-  /** Continues interrupted commissionings in the background; the Matter node must run. */
+  /** Resumes interrupted commissionings in the background. The Matter node must already run. */
   async start(): Promise<void> {
     this.#recovery.start();
   }
@@ -62,9 +62,10 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   /**
-   * Commissions the device of a code; the devices of a code with several payloads one after the other. Throws VALIDATION_ERROR,
-   * CONFLICT (the same device is being commissioned), NOT_FOUND (credentials), NOT_CONFIGURED (no BLE), STORAGE_FAILED (nothing was
-   * done), CANCELLED, COMMISSIONING_FAILED with `step`, `reason`, `advice`.
+   * Commissions the device of a setup code; if the code has several payloads, commissions their devices one after the other.
+   * Throws VALIDATION_ERROR if the code is wrong, CONFLICT if the same device is being commissioned, NOT_FOUND if the network credentials
+   * do not exist, NOT_CONFIGURED if BLE is needed but off, STORAGE_FAILED if the commissioning cannot be stored (the device is then
+   * unchanged), CANCELLED, and COMMISSIONING_FAILED with `step`, `reason` and `advice`.
    */
   async commission(request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
     options.onProgress({ step: 'parse', note: 'reading the code' });
@@ -85,7 +86,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     return this.#commissionings.halfCommissioned();
   }
 
-  /** Throws NOT_FOUND when no half commissioned device has this id. */
+  /** Removes a half-commissioned device from the list. Throws NOT_FOUND if no half-commissioned device has this id. */
   forget(id: string): void {
     if (!this.halfCommissioned().some((half) => half.id === id)) {
       throw new AtmoError('NOT_FOUND', `No half commissioned device has the id ${JSON.stringify(id)}`);
@@ -132,14 +133,14 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     }
   }
 
-  /** After a failure, ends a commissioning that left nothing on the device; the recovery continues any other. */
+  /** After a failure, removes the stored commissioning if nothing of ours is left on the device; otherwise starts its recovery. */
   #cleanUp(id: string, attempt: CommissionAttempt): void {
     const entry = this.#commissionings.get(id);
     if (entry.stage === 'intent' || attempt.isRolledBack) this.#commissionings.close(id);
     else void this.#recovery.recover(entry);
   }
 
-  /** Two codes are of one device when their passcodes and upper discriminator bits are equal: a manual code has no more. */
+  /** Throws CONFLICT if the device is being commissioned. Compares the passcode and upper discriminator bits: a manual code has no more. */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>
       other.passcode === payload.passcode && shortDiscriminatorOf(other) === shortDiscriminatorOf(payload);

@@ -19,7 +19,7 @@ import type { AttestationPolicy, CommissionStep } from '../../core/devices/devic
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 
-/** Why a commissioning failed, `details.reason` of its error. */
+/** Why a commissioning failed: `details.reason` of COMMISSIONING_FAILED. */
 export type FailureReason =
   | 'not_found'
   | 'wrong_passcode'
@@ -58,7 +58,7 @@ const ADVICE: Readonly<Record<FailureReason, string>> = {
 
 type ErrorType = Parameters<typeof causedBy>[1];
 
-/** Errors of matter.js, the most specific first. */
+/** Error classes of matter.js for each reason, the most specific first. */
 const REASONS: readonly (readonly [FailureReason, ...ErrorType[]])[] = [
   ['already_commissioned', DeviceAlreadyCommissionedToThisFabricError],
   ['device_full', MaximumCommissionedFabricsReachedError],
@@ -75,19 +75,19 @@ const UNREACHABLE: readonly ErrorType[] = [
   NetworkError,
 ];
 
-/** The reason of an error of matter.js while it paired (PASE), or later in its commissioning flow. */
+/** Returns the reason for an error that matter.js threw during PASE pairing or later in its commissioning flow. */
 export function reasonOf(error: unknown, phase: 'pairing' | 'flow'): FailureReason {
   const known = REASONS.find(([, ...types]) => isCausedBy(error, types));
   if (known !== undefined) return known[0];
   if (phase === 'pairing') {
-    // PASE checks only the passcode: a wrong key confirmation, on either side, is a wrong passcode (Core §4.14.1).
+    // PASE checks only the passcode, so a wrong key confirmation from either peer means a wrong passcode (Core §4.14.1).
     if (causedBy(error, UnexpectedDataError)) return 'wrong_passcode';
     if (causedBy(error, ChannelStatusResponseError)) return 'window_closed';
   }
   return isCausedBy(error, UNREACHABLE) ? 'unreachable' : 'refused';
 }
 
-/** COMMISSIONING_FAILED with `step`, `reason` and `advice`; without any part of the setup code. */
+/** Returns a COMMISSIONING_FAILED error with `step`, `reason` and `advice`. The error contains no part of the setup code. */
 export function commissioningFailed(
   reason: FailureReason,
   step: CommissionStep,
@@ -102,14 +102,14 @@ function isCausedBy(error: unknown, types: readonly ErrorType[]): boolean {
   return types.some((type) => causedBy(error, type));
 }
 
-/** The result of the attestation of a device (Core §6.2.3) under the owner's policy. */
+/** Result of device attestation (Core §6.2.3) under the owner's attestation policy. */
 export interface AttestationVerdict {
   readonly isAccepted: boolean;
-  /** One sentence each, for a person. */
+  /** Attestation findings for people, one sentence each. */
   readonly findings: readonly string[];
 }
 
-/** Findings in words for a person; others keep the text of matter.js. */
+/** Plain text for attestation findings of matter.js; a finding that is not in the table keeps the text of matter.js. */
 const MEANINGS: Readonly<Record<string, string>> = {
   DclServiceUnavailable: "trust could not be checked offline: whether the maker's certificate is on the list of certified products",
   CdSignerVerificationSkipped: "who signed the product's certification could not be checked offline",
@@ -126,8 +126,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Judges findings: `strict` refuses warnings and errors, `ask` refuses errors unless a person has accepted them before, `off` refuses
- * nothing. Informative findings never decide.
+ * Decides whether attestation findings are accepted: `strict` refuses warnings and errors, `ask` refuses errors that no person has
+ * accepted, and `off` refuses nothing. Informative findings are always accepted.
  */
 export function judgeAttestation(
   policy: AttestationPolicy,

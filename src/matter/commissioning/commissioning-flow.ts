@@ -3,18 +3,18 @@ import { CommissioningError, ControllerCommissioningFlow } from '@matter/main/pr
 import { orAborted } from '../../core/clock.ts';
 import type { CommissionStep } from '../../core/devices/device-administration.ts';
 
-/** The state of a device in its commissioning; decides what the recovery does after an interruption. */
+/** How far the commissioning of a device has come; decides what the recovery does after an interruption. */
 export type CommissionStage =
-  /** The device has nothing of ours but a fail-safe timer. */
+  /** The device has only a running fail-safe timer; it has no data of our fabric. */
   | 'intent'
-  /** It may hold our fabric until its fail-safe expires. */
+  /** The device may have our fabric until its fail-safe timer expires. */
   | 'credentials'
-  /** CommissioningComplete was sent; whether it arrived is unknown. */
+  /** CommissioningComplete was sent; the hub does not know whether the device received it. */
   | 'completing'
-  /** It keeps our fabric. */
+  /** The device has our fabric permanently. */
   | 'commissioned';
 
-/** Is called by the flow; an error that it throws stops the flow. */
+/** The commissioning flow calls the methods; an error that they throw stops the flow. */
 interface FlowObserver {
   onStep(step: CommissionStep, note: string): void;
   onStage(stage: CommissionStage): void;
@@ -25,12 +25,12 @@ interface FlowObserver {
 interface StepMeaning {
   readonly step: CommissionStep;
   readonly note: string;
-  /** Stages before and after the step. */
+  /** Commissioning stages before and after the step. */
   readonly before?: CommissionStage;
   readonly after?: CommissionStage;
 }
 
-/** Steps of matter.js (numbers of Core §5.5) as steps of the hub. */
+/** Steps of the matter.js commissioning flow (numbers of Core §5.5) and the hub's steps for them. */
 const MEANINGS: Readonly<Record<string, StepMeaning>> = {
   '0.1': { step: 'connect', note: 'reading what the device is' },
   '7.1': { step: 'connect', note: 'starting the fail-safe timer' },
@@ -47,7 +47,7 @@ const MEANINGS: Readonly<Record<string, StepMeaning>> = {
   '98.1': { step: 'interview', note: 'naming the home on the device' },
 };
 
-/** The commissioning flow of matter.js, which calls `observer` before each step. */
+/** Returns the commissioning flow of matter.js, changed to call `observer` before each step. */
 export function observedFlow(observer: FlowObserver): typeof ControllerCommissioningFlow {
   return class extends ControllerCommissioningFlow {
     constructor(...options: ConstructorParameters<typeof ControllerCommissioningFlow>) {
@@ -66,7 +66,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   if (signal.aborted) throw stopped(signal);
   observer.onStep(meaning.step, meaning.note);
   if (meaning.before !== undefined) reachStage(observer, meaning.before);
-  // From here on the device may keep our fabric: to stop would only lose the device.
+  // After CommissioningComplete the device may have our fabric permanently; stopping now would only lose the device.
   const isInterruptible = meaning.before !== 'completing' && meaning.step !== 'interview';
   const work = run();
   const result = await (isInterruptible ? orAborted(work, signal) : work).catch((error: unknown) => {
@@ -76,7 +76,10 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   return result;
 }
 
-/** Only after a CommissioningError matter.js ends the fail-safe, so that the device can be tried again at once. */
+/**
+ * Reports a stage. Turns an error into a CommissioningError: only then does matter.js end the fail-safe, so that a retry is possible at
+ * once.
+ */
 function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);

@@ -16,17 +16,17 @@ import type { JoiningNodeDetails } from '../devices/device-store.ts';
 import type { MatterNode } from '../matter-node.ts';
 import type { CommissionStage } from './commissioning-flow.ts';
 
-/** Port to the device directory: adds a node that has joined. */
+/** Port to the device directory: adds a node that has joined the fabric. */
 export interface DeviceRecorder {
-  /** Adds the devices of a node (decimal node id) under the name and area of its owner. */
+  /** Adds the devices of a node (decimal node id) with the name and area from the commissioning request. */
   record(nodeId: string, details: JoiningNodeDetails): Promise<readonly Device[]>;
-  /** Devices that seem to have been commissioned before. */
+  /** Returns the devices that seem to have been commissioned before. */
   recognised(): readonly RecognisedDevice[];
 }
 
 const SEARCH_SECONDS = 20;
 const RETRY_MS = 5 * 60_000;
-/** The longest fail-safe of a device (Core §11.10.6.2, MaxCumulativeFailsafeSeconds default). */
+/** Longest fail-safe time of a device (Core §11.10.6.2, default of MaxCumulativeFailsafeSeconds). */
 const MAX_FAILSAFE_MS = 15 * 60_000;
 
 interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -35,7 +35,7 @@ interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly recorder: DeviceRecorder;
 }
 
-/** Finishes interrupted commissionings: adopts the device, detects that it has removed our fabric, or reports what a person has to do. */
+/** Finishes interrupted commissionings: adds the device, detects that it has removed our fabric, or reports what a person has to do. */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();
@@ -46,12 +46,12 @@ export class CommissioningRecovery implements Disposable {
     this.#collaborators = collaborators;
   }
 
-  /** Recovers all stored commissionings in the background, and again every five minutes while some are left. */
+  /** Recovers all stored commissionings in the background, and again every five minutes while any are left. */
   start(): void {
     for (const entry of this.#collaborators.commissionings.list()) void this.recover(entry);
   }
 
-  /** Finishes one commissioning if the device answers; stores the fault otherwise. Never throws. */
+  /** Finishes one commissioning if the device answers; otherwise stores why the recovery failed. Never throws. */
   async recover(entry: CommissioningEntry): Promise<void> {
     if (this.#running.has(entry.id) || this.#abort.signal.aborted) return;
     this.#running.add(entry.id);
@@ -79,7 +79,7 @@ export class CommissioningRecovery implements Disposable {
       await this.#admit(address);
       logger.warn('commissioning.adopted', { nodeId: entry.nodeId, stage: entry.stage });
     } else if (!known.maybeStateOf(NetworkClient)?.autoSubscribe) {
-      // The node was stored, and the hub ended before it subscribed to it.
+      // matter.js had stored the node, but the hub stopped before it subscribed to the node.
       await this.#admit(address);
     }
     const { name, area } = entry;
@@ -87,7 +87,7 @@ export class CommissioningRecovery implements Disposable {
     commissionings.close(entry.id);
   }
 
-  /** Sends CommissioningComplete on our fabric, which is allowed within the fail-safe (Core §11.10.7.6). */
+  /** Sends CommissioningComplete on our fabric, which is allowed until the fail-safe expires (Core §11.10.7.6). */
   async #complete(address: PeerAddress): Promise<void> {
     const { env } = this.#collaborators.matter.node;
     const peer = env.get(PeerSet).for(address);
@@ -95,7 +95,7 @@ export class CommissioningRecovery implements Disposable {
       await peer.connect({ connectionTimeout: Seconds(SEARCH_SECONDS), abort: this.#abort.signal });
       const interaction = new ClientInteraction({ environment: env, exchangeProvider: peer.exchangeProvider, address });
       const command = { endpoint: EndpointNumber(0), cluster: GeneralCommissioning, command: 'commissioningComplete' as const };
-      // An error answer means that no fail-safe runs: the device has kept our fabric already.
+      // An error status means that no fail-safe runs: the device already has our fabric permanently.
       for await (const _response of interaction.invoke(Invoke({ commands: [command] })));
     } catch (error) {
       await peer.delete();
@@ -133,22 +133,22 @@ export class CommissioningRecovery implements Disposable {
 const SPACE = 'commissioning';
 const STAGES: readonly CommissionStage[] = ['intent', 'credentials', 'completing', 'commissioned'];
 
-/** A commissioning that has begun and whose device is not recorded yet. */
+/** A commissioning that has begun and whose device is not in the device directory yet. */
 export interface CommissioningEntry {
   readonly id: string;
-  /** Operational node id, chosen before the device receives it, decimal text. */
+  /** Operational node id as decimal text; chosen before the device receives it. */
   readonly nodeId: string;
   readonly startedAtMs: number;
   readonly stage: CommissionStage;
   readonly name?: string;
   readonly area?: string;
-  /** The upper 4 bits of the discriminator, which the device advertises. */
+  /** The upper 4 bits of the 12-bit discriminator. */
   readonly shortDiscriminator?: number;
-  /** Why the recovery could not finish it; absent while it runs. */
+  /** Why the recovery could not finish the commissioning; absent until a recovery fails. */
   readonly fault?: string;
 }
 
-/** Commissionings on disk: each is stored before the device receives anything, until the device is recorded. */
+/** Stores each commissioning from before the device receives any data until the device is in the device directory. */
 export class CommissioningStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
@@ -158,17 +158,17 @@ export class CommissioningStore {
     this.#clock = clock;
   }
 
-  /** Stores a commissioning that begins. Throws STORAGE_FAILED when it cannot be written: then nothing must be sent to the device. */
+  /** Stores a new commissioning. Throws STORAGE_FAILED if it cannot be written; nothing must then be sent to the device. */
   open(nodeId: string, details: Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>): CommissioningEntry {
     const { name, area, shortDiscriminator } = details;
     const begun = { id: randomUUID(), nodeId, startedAtMs: this.#clock.now(), stage: 'intent' } as const;
-    // By name: a request for commissioning has the setup code too, which is never stored.
+    // Members are picked by name: `details` may also contain the setup code, which must never be stored.
     const entry = { ...begun, ...present({ name, area, shortDiscriminator }) };
     this.#write(entry);
     return entry;
   }
 
-  /** Stores the stage of the device. */
+  /** Stores how far the commissioning of the device has come. */
   reach(id: string, stage: CommissionStage): void {
     this.#write({ ...this.get(id), stage });
   }
@@ -178,7 +178,7 @@ export class CommissioningStore {
     this.#write({ ...this.get(id), fault });
   }
 
-  /** Removes the entry of a recorded device, and those of earlier attempts that it has removed. */
+  /** Removes the entry of an added device, and the entries of its earlier attempts, whose credentials the device has removed. */
   finish(id: string): void {
     const { shortDiscriminator } = this.get(id);
     const isEarlierTry = (entry: CommissioningEntry): boolean =>
@@ -187,12 +187,12 @@ export class CommissioningStore {
     this.close(id);
   }
 
-  /** Removes an entry: the device is recorded, or it has nothing of our fabric. */
+  /** Removes an entry, because its device was added or has no data of our fabric. */
   close(id: string): void {
     this.#store.delete(SPACE, id);
   }
 
-  /** Throws NOT_FOUND when there is no such entry. */
+  /** Returns an open commissioning. Throws NOT_FOUND if it does not exist. */
   get(id: string): CommissioningEntry {
     const entry = parseEntry(id, this.#store.get(SPACE, id));
     if (entry === undefined) throw new AtmoError('NOT_FOUND', `No commissioning ${JSON.stringify(id)} is open`);
@@ -203,7 +203,7 @@ export class CommissioningStore {
     return this.#store.entries(SPACE).flatMap(({ key, value }) => parseEntry(key, value) ?? []);
   }
 
-  /** Commissionings that a person may have to finish. */
+  /** Returns the commissionings that a person may have to finish. */
   halfCommissioned(): readonly HalfCommissioned[] {
     return this.list()
       .filter((entry) => entry.fault !== undefined)
@@ -215,7 +215,7 @@ export class CommissioningStore {
   }
 }
 
-/** Advice for the person about a device that was left at this stage. */
+/** Returns advice for the person on a device whose commissioning stopped at this stage. */
 function adviceFor(entry: CommissioningEntry): string {
   const which = entry.name === undefined ? `The device of ${isoTime(entry.startedAtMs)}` : `"${entry.name}"`;
   const retrying = 'The hub keeps looking for it and takes it over as soon as it answers.';

@@ -8,17 +8,17 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const SPACE = 'credentials';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** Bytes of an SSID (IEEE 802.11 §9.4.2.2) and of a WPA passphrase or key (Core §11.9.7.3). */
+/** Maximum bytes of an SSID (IEEE 802.11 §9.4.2.2) and of a WPA passphrase or key (Core §11.9.7.3). */
 const SSID_MAX_BYTES = 32;
 const PASSWORD_MAX_BYTES = 64;
 const DATASET_MAX_BYTES = 254;
 
-/** Credentials with which a device joins a network. Secret. */
+/** Secret credentials with which a device joins a network. */
 type NetworkCredentials =
   | { readonly kind: 'wifi'; readonly ssid: string; readonly password: string }
   | { readonly kind: 'thread'; readonly networkName: string; readonly datasetHex: string };
 
-/** Named Wi-Fi and Thread credentials, which are never shown: only `credentialsFor` returns the secret, to the commissioner. */
+/** Named Wi-Fi and Thread credentials. Only `credentialsFor` returns the secret, to the commissioner; the hub never shows it. */
 export class CredentialSetStore {
   readonly #store: KeyValueStore;
 
@@ -33,7 +33,10 @@ export class CredentialSetStore {
     });
   }
 
-  /** Throws VALIDATION_ERROR for an SSID over 32 bytes, or a password that is neither empty, nor 8 to 63 characters, nor 64 hex digits. */
+  /**
+   * Stores Wi-Fi credentials. Throws VALIDATION_ERROR unless the SSID has 1 to 32 bytes and the password is empty, 8 to 63 characters or 64
+   * hex digits.
+   */
   setWifi(name: string, ssid: string, password: string): void {
     checkName(name);
     const ssidBytes = Buffer.byteLength(ssid);
@@ -45,7 +48,10 @@ export class CredentialSetStore {
     this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
   }
 
-  /** Stores an active operational dataset in TLV hex; returns its public part. VALIDATION_ERROR names the wrong or missing part. */
+  /**
+   * Stores a Thread active operational dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR with the wrong or
+   * missing field.
+   */
   setThread(name: string, datasetHex: string): CredentialSet {
     checkName(name);
     const { hex, networkName } = parseDataset(datasetHex);
@@ -57,7 +63,7 @@ export class CredentialSetStore {
     return this.#store.delete(SPACE, name);
   }
 
-  /** Returns the secret of a set. NOT_FOUND names all sets. */
+  /** Returns the secret of stored credentials. Throws NOT_FOUND, with the names of all sets of the kind, if they do not exist. */
   credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
     const set = this.#find(name);
     if (set?.kind === kind) return set as Extract<NetworkCredentials, { kind: Kind }>;
@@ -91,7 +97,7 @@ function isWifiPassword(password: string): boolean {
   return password === '' || /^[\x20-\x7e]{8,63}$/.test(password) || /^[0-9a-fA-F]{64}$/.test(password);
 }
 
-/** Checks a dataset; returns it without white space, in lower case, with its network's name. */
+/** Checks a Thread dataset; returns it in lower case without white space, and the name of its network. */
 function parseDataset(datasetHex: string): { readonly hex: string; readonly networkName: string } {
   const hex = datasetHex.replace(/\s+/g, '').toLowerCase();
   if (!/^([0-9a-f]{2})+$/.test(hex)) throw invalid('A Thread dataset is an even number of hexadecimal digits', '/dataset');
@@ -111,7 +117,7 @@ function decodeDataset(hex: string): OperationalDataset {
   try {
     return OperationalDataset.decode(hex);
   } catch {
-    // The decoder's message may quote bytes of the key.
+    // The decoder's own error message may quote bytes of the network key.
     throw invalid('The Thread dataset cannot be read: its TLV structure is broken or cut off', '/dataset');
   }
 }
@@ -125,9 +131,10 @@ const TIMEOUT_MS = 5_000;
 const ANSWER_MAX_BYTES = 4_096;
 
 /**
- * Fetches the active operational dataset, TLV hex, from an OpenThread Border Router's REST API. `routerUrl` is its
- * base, such as `http://192.168.1.5:8081`. Errors: VALIDATION_ERROR (the URL), NOT_FOUND (no REST API there, or the
- * router is in no Thread network), DEVICE_UNREACHABLE, TIMEOUT after 5 s, RESULT_INVALID, CANCELLED.
+ * Fetches the Thread active operational dataset (TLVs as hex text) from the REST API of an OpenThread Border Router. `routerUrl` is the
+ * base URL of the router, such as `http://192.168.1.5:8081`.
+ * Throws VALIDATION_ERROR if the URL is wrong, NOT_FOUND if the router has no REST API or is in no Thread network, DEVICE_UNREACHABLE,
+ * TIMEOUT after 5 s, RESULT_INVALID if the response is no dataset, and CANCELLED.
  */
 export async function fetchActiveDataset(
   routerUrl: string,
@@ -138,7 +145,7 @@ export async function fetchActiveDataset(
   try {
     const response = await fetch(url, {
       headers: { accept: 'text/plain' },
-      // No border router redirects; a redirect could send the request to any host.
+      // Border routers never redirect; a redirect could send the request to any host.
       redirect: 'error',
       signal: AbortSignal.any([options.signal, timeout]),
     });
@@ -188,7 +195,7 @@ async function readLimited(url: URL, response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Returns the hex text, which older routers put into a JSON string. The answer is secret and never part of an error. */
+/** Returns the dataset's hex text, which older routers wrap in a JSON string. The response is secret and never part of an error. */
 function datasetOf(url: URL, answer: string): string {
   const text = answer.trim().replace(/^"(.*)"$/, '$1');
   if (!/^([0-9a-fA-F]{2}){8,254}$/.test(text)) throw notADataset(url);

@@ -5,15 +5,15 @@ import { present } from '../../core/json.ts';
 
 /** The content of a setup code for one device (Core §5.1). */
 export interface SetupPayload {
-  /** Secret: never logged, never part of an error. */
+  /** Secret: never logged and never part of an error. */
   readonly passcode: number;
-  /** All 12 bits, from a QR code. */
+  /** The 12-bit discriminator, from a QR code. */
   readonly discriminator?: number;
-  /** The upper 4 of 12 bits, from a manual code. */
+  /** The upper 4 bits of the discriminator, from a manual pairing code. */
   readonly shortDiscriminator?: number;
   readonly vendorId?: number;
   readonly productId?: number;
-  /** Transports of the device before it is commissioned; absent in a manual code. */
+  /** Transports over which an uncommissioned device can be found; absent for a manual pairing code. */
   readonly transports?: { readonly ble: boolean; readonly ip: boolean };
 }
 
@@ -22,8 +22,8 @@ const QR_PAYLOAD_MIN_LENGTH = 19;
 const QR_PAYLOAD_MAX_LENGTH = 255;
 
 /**
- * Parses QR text `MT:…` (also several payloads joined by `*`), or a manual pairing code of 11 or 21 digits with or
- * without dashes and spaces. Returns one payload for each device. VALIDATION_ERROR names the mistake without the code.
+ * Parses QR text `MT:…` (also several payloads joined by `*`), or a manual pairing code of 11 or 21 digits, with or without dashes and
+ * spaces. Returns one payload per device. Throws VALIDATION_ERROR if the code is wrong; the message never quotes the code.
  */
 export function parseSetupCode(text: string): readonly SetupPayload[] {
   const code = text.trim();
@@ -32,7 +32,7 @@ export function parseSetupCode(text: string): readonly SetupPayload[] {
   return [parseManualCode(code)];
 }
 
-/** Returns a payload from its parts. Throws VALIDATION_ERROR as above; the discriminator has 12 bits. */
+/** Returns a setup payload. Throws VALIDATION_ERROR if the passcode is not valid or the discriminator does not fit in 12 bits. */
 export function setupPayload(passcode: number, discriminator: number): SetupPayload {
   if (!Number.isInteger(discriminator) || discriminator < 0 || discriminator > 0xfff) {
     throw new AtmoError('VALIDATION_ERROR', 'The discriminator must be a whole number from 0 to 4095', { pointer: '/discriminator' });
@@ -62,13 +62,13 @@ function parseQrPayload(part: string, which: string): SetupPayload {
 }
 
 function decodeQr(part: string, which: string) {
-  // The codec refuses whole groups of five; two more zeros are one more zero byte behind the payload, which is not read.
+  // The codec rejects payloads whose length is a multiple of five. Two more zeros decode to one unused zero byte at the end.
   const padded = part.length % 5 === 0 ? `${part}00` : part;
   try {
     const [data] = QrPairingCodeCodec.decode(QR_PREFIX + padded, false);
     if (data !== undefined) return data;
   } catch {
-    // The codec's message quotes the code.
+    // The codec's error message quotes the code, so it is not passed on.
   }
   throw invalid(`${which} cannot be decoded; scan or copy it again`);
 }
@@ -91,7 +91,7 @@ function decodeManual(digits: string) {
   try {
     return ManualPairingCodeCodec.decode(digits, false);
   } catch {
-    // Length and version were checked: only the Verhoeff digit can be wrong.
+    // Length and version are already checked, so only the Verhoeff check digit can be wrong.
     throw invalid('its check digit does not fit: one digit is wrong or two are swapped');
   }
 }

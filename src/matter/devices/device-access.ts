@@ -14,9 +14,9 @@ interface DeviceAccessCollaborators {
   readonly interactions: DeviceInteractions;
   readonly times: ReportTimes;
   readonly scope: PathScope;
-  /** Throws DEVICE_NOT_FOUND. */
+  /** Returns a device. Throws DEVICE_NOT_FOUND if it does not exist. */
   find(id: DeviceId): { readonly node: NodeDevices; readonly known: KnownDevice };
-  /** Is called after each call; `isAlive` is true if the node answered. */
+  /** Called after each call; `isAlive` is true if the node answered. */
   onOutcome(node: NodeDevices, isAlive: boolean): void;
 }
 
@@ -26,7 +26,7 @@ interface ReadItem {
   readonly attribute: AttributeShape;
 }
 
-/** Reads, writes and commands by names and JSON values; errors as DeviceAccess. */
+/** Reads and writes attributes and invokes commands by name, with JSON values; throws the errors of DeviceAccess. */
 export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'> {
   readonly #parts: DeviceAccessCollaborators;
 
@@ -44,7 +44,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     return this.#read(paths, options, 'ours');
   }
 
-  /** Reads as `read`, with the entries of all fabrics that the device lets us read. */
+  /** Works as `read`, except that fabric-scoped lists contain the entries of all fabrics that the device lets us read. */
   readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#read(paths, options, 'of-all-fabrics');
   }
@@ -59,7 +59,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
 
   async write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
     const { resolved, attribute } = this.#item(path);
-    // matter.js 0.17.9 would write the value into its cache and send nothing.
+    // matter.js 0.17.9 would write a read-only attribute into its own cache and send nothing.
     if (!attribute.facts.writable)
       throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
     const converted = fromJson(attribute.shape, value);
@@ -150,11 +150,11 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
   }
 }
 
-// matter.js 0.17.9 encodes the bitmap of these inherited commands without any bit.
+// Alarm commands that cannot be sent: matter.js 0.17.9 encodes their inherited bitmap without any bit set.
 const UNSENDABLE = /^(Dishwasher|Refrigerator|Temperature)Alarm\.(Reset|ModifyEnabledAlarms)$/;
 const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
 
-// A bridge may keep a command for a device that it cannot reach and run it much later.
+// Throws DEVICE_UNREACHABLE if a bridge cannot reach its device: the bridge might keep the command and run it much later.
 function refuseBehindBridge({ known, node }: ResolvedCluster): void {
   const { device } = known;
   if (device.kind === 'node' || device.reachability !== 'unreachable' || node.reachability !== 'reachable') return;
@@ -167,10 +167,10 @@ interface ResolvedCluster {
   readonly cluster: PeerCluster;
 }
 
-/** Endpoints of a node that a path may name: those of the device, or, for administration, all. */
+/** Endpoints that a path may name: only those of the device, or, for administration, all endpoints of its node. */
 type PathScope = 'device' | 'node';
 
-/** Finds the cluster of a path. NOT_SUPPORTED names the endpoints and clusters of the device. */
+/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the device's endpoints or clusters, if the device does not have it. */
 function resolveCluster(
   { node, known, scope }: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
   path: { readonly endpoint: number; readonly cluster: string },
@@ -182,7 +182,7 @@ function resolveCluster(
   return { node, known, cluster };
 }
 
-/** Finds an element by its name. NOT_SUPPORTED names all elements. */
+/** Returns an element by its name. Throws NOT_SUPPORTED, with all names, if there is no such element. */
 function named<Element>(elements: ReadonlyMap<string, Element>, name: string, problem: string): Element {
   const element = elements.get(name);
   if (element === undefined) throw absent(`${problem} ${name}`, [...elements.keys()]);

@@ -3,19 +3,19 @@ import type { Device, DeviceTypeEntry, SemanticTag } from '../../core/devices/de
 import { present } from '../../core/json.ts';
 import { deviceText, typeTitle } from './device-text.ts';
 
-/** A device by the structure of its node, before it has its id and the name that people gave it. */
+/** A device derived from the structure of its node, before it gets its id and the name that people gave it. */
 export interface PlannedDevice {
-  /** Stays the same after restarts and re-numbering: node id, then UniqueID or endpoint. */
+  /** Permanent key: node id, then UniqueID or endpoint. Stays the same after a restart or when a bridge renumbers its endpoints. */
   readonly key: string;
   readonly parentKey?: string;
   readonly kind: Device['kind'];
   readonly nodeId: string;
   readonly endpoints: readonly number[];
-  /** The device's own name; empty when it has none. */
+  /** The label that the device itself stores; empty if it has none. */
   readonly label: string;
-  /** The name of a device without a label. */
+  /** Name for a device without a label. */
   readonly productName: string;
-  /** Title of a part within its device, such as `humidity sensor`; absent otherwise. */
+  /** Title of a part within its device, such as `humidity sensor`; absent if the device is no part. */
   readonly partTitle?: string;
   readonly facts: ProductFacts;
   readonly deviceTypes: readonly string[];
@@ -34,8 +34,8 @@ interface Unit {
 }
 
 /**
- * The devices of a node: itself; behind an aggregator one per bridged endpoint (Core §9.13); and where a unit has several
- * application endpoints, one per logical part (Core §9.2.4: composed devices).
+ * Returns the devices of a node: the node itself, one device for each bridged endpoint behind an aggregator (Core §9.13), and one for each
+ * part where a node or bridged device has several application endpoints (Core §9.2.4, composed devices).
  */
 export function planDevices(node: NodeSnapshot): readonly PlannedDevice[] {
   return unitsOf(node).flatMap((unit) => planUnit(node.nodeId, unit));
@@ -92,7 +92,7 @@ function planUnit(nodeId: string, unit: Unit): readonly PlannedDevice[] {
   return [main, ...parts.map((part) => planPart(main, part, { tree, siblings: parts }))];
 }
 
-/** The application endpoint of the unit itself, such as the refrigerator above its cabinets. */
+/** Returns the application endpoint that stands for the whole device, such as the refrigerator above its cabinets. */
 function leadingApplication(unit: Unit, applications: readonly EndpointSnapshot[], tree: EndpointTree): EndpointSnapshot | undefined {
   if (unit.root.isApplication) return unit.root;
   const top = applications.filter((endpoint) => tree.ownerAbove(endpoint) === undefined);
@@ -129,7 +129,7 @@ function partTitle(part: EndpointSnapshot, siblings: readonly EndpointSnapshot[]
   return `${title} ${distinct ?? same.indexOf(part) + 1}`;
 }
 
-/** Application types first; types of structure alone are left out unless there is no other. */
+/** Returns device type names, application types first. RootNode and BridgedNode are left out unless there is no other type. */
 function typesOf(endpoints: readonly EndpointSnapshot[]): readonly string[] {
   const applications = endpoints.filter(({ isApplication }) => isApplication);
   const names = [...applications, ...endpoints].flatMap(({ deviceTypes }) => deviceTypes.map(({ name }) => name));
@@ -141,7 +141,7 @@ function hasType(endpoint: EndpointSnapshot, name: string): boolean {
   return endpoint.deviceTypes.some((type) => type.name === name);
 }
 
-/** The tree of some endpoints of a node. */
+/** The parent-child tree of a set of endpoints. */
 class EndpointTree {
   readonly #byNumber: ReadonlyMap<number, EndpointSnapshot>;
 
@@ -158,7 +158,7 @@ class EndpointTree {
     return children.flatMap((child) => [child, ...this.below(child)]);
   }
 
-  /** The application endpoint of this one: itself or the nearest above. */
+  /** Returns the endpoint itself if it is an application endpoint, otherwise its nearest application endpoint above. */
   ownerOf(endpoint: EndpointSnapshot): EndpointSnapshot | undefined {
     return endpoint.isApplication ? endpoint : this.ownerAbove(endpoint);
   }
@@ -182,35 +182,35 @@ export interface ProductFacts {
 /** The structure of one endpoint. */
 export interface EndpointSnapshot {
   readonly number: number;
-  /** The endpoint with the shortest PartsList that holds this one; absent for endpoint 0. */
+  /** The parent: the endpoint with the shortest PartsList that contains this endpoint; absent for endpoint 0. */
   readonly parent?: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
-  /** True for a type with a function for people, instead of power, network or structure. */
+  /** True if a device type of the endpoint has a function for people, not only for power, network or structure. */
   readonly isApplication: boolean;
   readonly tags: readonly SemanticTag[];
-  /** Values of its UserLabel and FixedLabel clusters. */
+  /** Values of the UserLabel and FixedLabel clusters. */
   readonly userLabel?: string;
   readonly fixedLabel?: string;
-  /** Present behind a bridge. */
+  /** Product facts of a bridged device; absent for other endpoints. */
   readonly bridged?: ProductFacts;
-  /** Server clusters by name. */
+  /** Names of the server clusters. */
   readonly clusters: readonly string[];
 }
 
-/** The structure of one Matter node at one moment: plain data, from which a function makes the devices. */
+/** The structure of one Matter node at one moment, as plain data; `planDevices` derives the devices from it. */
 export interface NodeSnapshot {
   readonly nodeId: string;
   readonly facts: ProductFacts;
   readonly endpoints: readonly EndpointSnapshot[];
 }
 
-/** The tags of an endpoint in words: `left`, `freezer`, or the device's own label; empty without tags. */
+/** Returns the semantic tags of an endpoint as words: `left`, `freezer`, or the device's own label; empty without tags. */
 function tagLabel(tags: readonly SemanticTag[]): string {
   const words = tags.map((tag) => deviceText(tag.label) || standardWord(tag));
   return [...new Set(words.filter((word) => word !== ''))].join(' ');
 }
 
-/** Labels that may distinguish an endpoint from similar ones, best first. */
+/** Returns labels that may distinguish an endpoint from similar endpoints, best first. */
 export function labelsOf({ userLabel = '', fixedLabel = '', tags }: EndpointSnapshot): readonly string[] {
   return [userLabel, tagLabel(tags), fixedLabel].filter((label) => label !== '');
 }

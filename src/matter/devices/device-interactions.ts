@@ -23,12 +23,12 @@ interface AttributeTarget {
   readonly attribute: number;
 }
 
-/** One call to a node. */
+/** One Matter interaction with a node. */
 export interface InteractionCall {
   readonly node: ClientNode;
   readonly link: PeerLink;
   readonly isSleepy: boolean;
-  /** Name of the call in errors. */
+  /** Name of the call for error messages. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,7 @@ export interface InteractionCall {
 interface WriteRequest {
   readonly endpoint: number;
   readonly cluster: ClusterType;
-  /** camelCase, as in matter.js. */
+  /** Attribute name in camelCase, as in matter.js. */
   readonly attribute: string;
   readonly value: unknown;
   readonly isTimed: boolean;
@@ -46,23 +46,23 @@ interface InvokeRequest {
   readonly endpoint: number;
   readonly cluster: ClusterType;
   readonly command: string;
-  /** Undefined for a command without fields. */
+  /** Command fields; undefined for a command without fields. */
   readonly fields: unknown;
 }
 
-/** Entries of a fabric-scoped list that are read (Core §7.13.2). */
+/** Entries of a fabric-scoped list to read (Core §7.13.2): only our fabric's, or those of all fabrics. */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// A device that listens all the time answers in milliseconds; a call to a dead one has to fail within 5 s.
+// A device that listens all the time answers in milliseconds; a call to a dead device has to fail within 5 s.
 const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
 // matter.js takes a moment to unwind after an abort; a caller waits no longer than this.
 const UNWIND_MS = 200;
-// matter.js closes the oldest exchange of a session when it has more than 30, even one that waits for its answer.
+// matter.js closes the oldest exchange of a session that has more than 30, even if the exchange waits for a response.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
-/** Reads, writes and commands over Matter with a time limit of the hub: a message of an abandoned call is never sent later. */
+/** Reads, writes and invokes over Matter within a time limit of the hub. No message of an abandoned call is sent later. */
 export class DeviceInteractions {
   readonly #clock: Clock;
   readonly #slots = new WeakMap<ClientNode, ConcurrencyLimiter>();
@@ -72,7 +72,7 @@ export class DeviceInteractions {
     this.#clock = clock;
   }
 
-  /** Reads values in one interaction; returns them in the order of the targets. */
+  /** Reads attributes in one interaction; returns their values in the order of the targets. */
   read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries): Promise<readonly unknown[]> {
     return this.#run(call, { isRead: true }, async (signal) => {
       const attributes = targets.map(({ endpoint, cluster, attribute }) => ({
@@ -95,7 +95,7 @@ export class DeviceInteractions {
     });
   }
 
-  /** Resolves when the device has accepted the value. */
+  /** Writes an attribute; resolves when the device has accepted the value. */
   write(call: InteractionCall, { endpoint, cluster, attribute, value, isTimed }: WriteRequest): Promise<void> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Write.Attribute({ endpoint: endpoint as EndpointNumber, cluster, attributes: attribute, value } as never);
@@ -106,11 +106,12 @@ export class DeviceInteractions {
     });
   }
 
-  /** Returns the response fields; undefined for a command that is answered with a status only. */
+  /** Invokes a command. Returns the response fields, or undefined if the device answers with a status only. */
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
-      // Batching is off: matter.js sends a batch without the caller's signal, so an abandoned command would go out later.
+      // Without `batchDuration: false`, matter.js would send a batch without the caller's signal, so an abandoned command would go out
+      // later.
       const request = { ...Invoke({ commands: [entry] }), batchDuration: false as const };
       for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
         for await (const answer of chunk) {
@@ -164,7 +165,7 @@ export class DeviceInteractions {
     return slots;
   }
 
-  /** Settles as the work does, or rejects shortly after the signal aborts. */
+  /** Settles like `work`, but rejects shortly after the signal aborts. */
   #unwound<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => void this.#clock.after(UNWIND_MS, () => reject(signal.reason));
@@ -175,8 +176,8 @@ export class DeviceInteractions {
   }
 }
 
-// ClientNode's own write ignores the signal (0.17.9: sendWriteCommand ignores its options), so that an abandoned write would still be
-// repeated for a quarter of a minute. Here every message has it.
+// Writes with an own messenger that gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand ignores its
+// options) and would repeat an abandoned write for a quarter of a minute.
 async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
@@ -199,13 +200,13 @@ function keyOf({ endpoint, cluster, attribute }: AttributeTarget): string {
 interface ResponseTimeoutOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** When the node last answered any call, on the monotonic clock; undefined before the first answer. */
+  /** Returns when the node last answered any call, on the monotonic clock; undefined before the first answer. */
   readonly answeredMs: () => number | undefined;
 }
 
 /**
- * The time limit of a call to a silent node. While the call waits in the queue, answers to other calls extend it; once it is sent,
- * only its own answer counts.
+ * Time limit of a call to a silent node. While the call waits in the queue, answers to other calls extend the limit. After the call is
+ * sent, only its own answer counts.
  */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
@@ -225,7 +226,7 @@ export class ResponseTimeout implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Is called when the call leaves the queue. */
+  /** Must be called when the call leaves the queue: answers to other calls no longer extend the limit. */
   leaveQueue(): void {
     this.#isQueued = false;
     this.#wait();
@@ -251,20 +252,20 @@ export class ResponseTimeout implements Disposable {
   }
 }
 
-/** An interaction that failed. */
+/** A failed interaction, for `interactionError`. */
 export interface InteractionFailure {
-  /** Such as `OnOff.Toggle on kitchen-light/1`. */
+  /** Name of the call, such as `OnOff.Toggle on kitchen-light/1`. */
   readonly what: string;
   /** True if a request may have been sent to the device. */
   readonly isSent: boolean;
-  /** Reads change nothing: a lost one means only that the device did not answer. */
+  /** True for a read. A read changes nothing, so its loss means only that the device did not answer. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
   /** Time since the request. */
   readonly waitedMs: number;
 }
 
-/** The error for callers of an error that matter.js threw. */
+/** Returns the hub's error for an error that matter.js threw in an interaction. */
 export function interactionError(thrown: unknown, failure: InteractionFailure): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   if (failure.isCancelled) return cancelled(failure);
@@ -285,7 +286,7 @@ interface StatusAnswer {
   readonly clusterStatus?: number | undefined;
 }
 
-/** The error of a status that the device returned (Core §8.10). */
+/** Returns the CLUSTER_STATUS error for a status that the device returned (Core §8.10). */
 function statusError({ status, clusterStatus }: StatusAnswer, what: string): AtmoError {
   const name = Status[status] ?? `0x${status.toString(16)}`;
   const clusterPart = clusterStatus === undefined ? '' : ` (cluster status ${clusterStatus})`;

@@ -10,11 +10,11 @@ import { clusterOf, clustersOf } from './peer-structure.ts';
 
 interface DeviceReportsCollaborators {
   readonly times: ReportTimes;
-  /** Returns the last reported value; undefined before the first report. */
+  /** Returns the last reported value, or undefined before the first report. */
   readonly cached: (path: AttributePath) => AttributeReading | undefined;
 }
 
-/** Emits readings as the devices report them, and stores the times of the reports. */
+/** Emits attribute readings when devices report them, and stores the times of the reports. */
 export class DeviceReports {
   readonly #parts: DeviceReportsCollaborators;
   readonly listeners = new ListenerSet<AttributeReading>();
@@ -23,7 +23,7 @@ export class DeviceReports {
     this.#parts = parts;
   }
 
-  /** Emits the attributes of one report of a node; all attributes of the cluster where the report names none. */
+  /** Emits the attributes of one report; all attributes of the cluster if the report does not name its attributes. */
   emit(node: NodeDevices, { endpoint, behavior, properties }: ChangeNotificationService.PropertyUpdate): void {
     const cluster = clusterOf(endpoint, behavior.id);
     if (cluster === undefined) return;
@@ -35,7 +35,7 @@ export class DeviceReports {
     }
   }
 
-  /** Emits all values of a node, after a subscription was established. */
+  /** Emits all cached values of a node after a subscription was established. */
   emitAll(node: NodeDevices): void {
     if (this.listeners.isEmpty) return;
     for (const endpoint of node.node.endpoints) {
@@ -54,7 +54,7 @@ export class DeviceReports {
   }
 }
 
-/** The time at which each value was last confirmed: by its own report, or by a subscription that would have reported a change. */
+/** The time when each value was last confirmed, by its own report or by a running subscription that would have reported a change. */
 export class ReportTimes {
   readonly #clock: Clock;
   readonly #times = new WeakMap<NodeDevices, Map<string, number>>();
@@ -63,7 +63,7 @@ export class ReportTimes {
     this.#clock = clock;
   }
 
-  /** Stores that the device reported this value now; returns the time. */
+  /** Stores that the device has reported the attribute now; returns the time. */
   note(node: NodeDevices, path: Omit<AttributePath, 'device'>): number {
     const times = this.#times.get(node) ?? new Map<string, number>();
     const nowMs = this.#clock.now();
@@ -72,8 +72,8 @@ export class ReportTimes {
   }
 
   /**
-   * Returns ms since 1970; 0 when the time is not known. Values whose changes are not reported age from their own report on, or from
-   * the time at which a node that joined was read.
+   * Returns when a value was last confirmed, in ms since 1970; 0 if unknown. If changes of the attribute are not reported, only its own
+   * report counts, or the first read of the node when it joined.
    */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;
@@ -85,10 +85,10 @@ function keyOf({ endpoint, cluster, attribute }: Omit<AttributePath, 'device'>):
   return `${endpoint}/${cluster}/${attribute}`;
 }
 
-// Devices without a clock count from their start; no real event is older than this year.
+// A device without a clock counts from its start; real events are never older than this year.
 const FIRST_PLAUSIBLE_MS = Date.UTC(2020, 0, 1);
 
-/** Converts an event record of a node; returns undefined for events of unknown clusters or endpoints. */
+/** Converts an event of a node to a DeviceEvent; returns undefined if its cluster, event or endpoint is unknown. */
 export function deviceEvent(node: NodeDevices, change: ChangeNotificationService.EventOccurrence, nowMs: number): DeviceEvent | undefined {
   const known = node.holding(change.endpoint.number);
   const cluster = clusterOf(change.endpoint, change.behavior.id);
@@ -118,10 +118,10 @@ interface PollOptions {
 
 const EVERY_MS = 300_000;
 const FIRST_WITHIN_MS = 30_000;
-/** Number of paths that every device has to accept in one request (Core §2.11.2.1). */
+/** Number of paths that every device has to accept in one read request (Core §2.11.2.1). */
 const PATHS_PER_READ = 9;
 
-/** Reads attributes of quality C from time to time, whose changes a device does not report (Core §7.7.6). */
+/** Polls attributes with quality C (changes omitted), since a device does not report their changes (Core §7.7.6). */
 export class UnreportedAttributePoll {
   readonly #options: PollOptions;
   #cancel: (() => void) | undefined;
@@ -150,7 +150,7 @@ export class UnreportedAttributePoll {
     try {
       if (node.reachability === 'reachable' && !node.isSleepy) await this.#readAll(unreportedPaths(node));
     } catch {
-      // The next poll reads again; the monitor detects whether the node is reachable.
+      // The next poll reads again; ReachabilityMonitor detects whether the node is reachable.
     }
     this.#schedule(EVERY_MS * (0.9 + random() / 5));
   }
@@ -162,7 +162,7 @@ export class UnreportedAttributePoll {
   }
 }
 
-/** Paths of the attributes whose changes a node does not report. */
+/** Returns the paths of the attributes whose changes a node does not report. */
 function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
   return node.known.flatMap(({ device, planned }) =>
     planned.endpoints.flatMap((number) => {
@@ -177,7 +177,7 @@ function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
   );
 }
 
-/** Calls its listeners in order; an error of one listener never stops the others. */
+/** A set of listeners, called in order; an error of one listener never stops the others. */
 export class ListenerSet<Message> {
   readonly #listeners = new Set<(message: Message) => void>();
 

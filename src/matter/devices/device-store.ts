@@ -13,18 +13,18 @@ const DEVICE_SPACE = 'devices';
 // Leaves space for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
-/** The hub's own data of a device. */
+/** What the hub stores for a device. */
 interface DeviceEntry {
   readonly id: DeviceId;
-  /** The name that a person gave it here. */
+  /** The name that a person gave to the device on this hub. */
   readonly name?: string;
   readonly area?: string;
   readonly lastSeenMs: number;
-  /** Attestation findings of its node; absent where they are unknown. */
+  /** Attestation findings of the device's node; absent if unknown. */
   readonly findings?: readonly string[];
 }
 
-/** Name and area that a person gave to a node before it joined, and the result of its attestation. */
+/** Name and area that a person gave to a node before it joined, and its attestation findings. */
 export interface JoiningNodeDetails {
   readonly name?: string;
   readonly area?: string;
@@ -32,7 +32,7 @@ export interface JoiningNodeDetails {
   readonly findings?: readonly string[];
 }
 
-/** Ids, names and areas of devices, on disk by node id and UniqueID or endpoint, so that they survive restarts and renames. */
+/** Stores ids, names and areas of devices by node id and UniqueID or endpoint, so that they survive restarts and renames. */
 export class DeviceStore {
   readonly #store: KeyValueStore;
   readonly #joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined;
@@ -40,7 +40,7 @@ export class DeviceStore {
   readonly #logger: Logger;
   #entries: Map<string, DeviceEntry> | undefined;
 
-  /** `joiningDetailsOf` returns the details of a node that is just joining. */
+  /** `joiningDetailsOf` returns the details of a node that is being commissioned. */
   constructor(
     store: KeyValueStore,
     joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined = () => undefined,
@@ -53,8 +53,8 @@ export class DeviceStore {
   }
 
   /**
-   * Returns the entry of a device. A new device gets its id here, from the name that a person gave it or from its own. An entry that
-   * cannot be written is valid until the hub stops, and is written with the next change.
+   * Returns the entry of a device. Gives a new device its id, derived from the name that a person gave it or from its own label. If the
+   * entry cannot be written, it stays in memory and is written with the next change.
    */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
@@ -70,7 +70,10 @@ export class DeviceStore {
     });
   }
 
-  /** Its name for people: the name given here, to it or to the device that it is a part of, else the device's own label, else product and area. */
+  /**
+   * Returns the name for people: the name that a person gave to the device or to the device that it is a part of, else the device's own
+   * label, else its product name and area.
+   */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
     if (name !== undefined) return name;
@@ -80,12 +83,12 @@ export class DeviceStore {
     return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
   }
 
-  /** True if a person gave the name of `nameOf`. */
+  /** Returns whether a person gave the name that `nameOf` returns. */
   isNamedHere(planned: PlannedDevice): boolean {
     return this.entryOf(planned).name !== undefined || this.#nameAsPart(planned) !== '';
   }
 
-  /** Sets the name; an empty one restores the device's own. */
+  /** Sets the name of a device; an empty name restores the device's own name. */
   rename(key: string, name: string): void {
     const { name: _, ...rest } = this.#known(key);
     const text = deviceText(name);
@@ -110,8 +113,8 @@ export class DeviceStore {
   }
 
   /**
-   * Removes a node with its bridged devices and parts. The ids stay reserved, with the data by which the devices can be recognised: a
-   * grant on a device is never a grant on another one.
+   * Removes a node with its bridged devices and parts. Their ids stay reserved, so that a permission for a removed device never applies to
+   * another device. Stores the data by which the devices can be recognised.
    */
   forgetNode(nodeId: string, plans: readonly PlannedDevice[], removedAtMs: number): void {
     const removed = [...this.#all].filter(([key]) => key === nodeId || key.startsWith(`${nodeId}/`));
@@ -127,13 +130,13 @@ export class DeviceStore {
     }
   }
 
-  /** Returns the removed device that this one seems to be; undefined when none fits, or when its attestation is weaker than it was. */
+  /** Returns the removed device that a device seems to be, or undefined if none matches. The attestation must not be weaker than before. */
   recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
     const device = this.#presentDevice(planned, plans);
     return device && this.#former.recognise(device);
   }
 
-  /** Gives a device its former id, with name and area where a person gave it no others. */
+  /** Gives a recognised device its former id, and its former name and area unless a person has given it new ones. */
   restore(key: string, { id, name, area }: FormerDevice): void {
     const entry = this.#known(key);
     this.#former.reserve(entry.id);
@@ -147,7 +150,7 @@ export class DeviceStore {
     return { id: this.entryOf(planned).id, planned, root, findings: this.#all.get(root.key)?.findings };
   }
 
-  /** `Fridge cabinet 1`, where a person named the whole device `Fridge`; empty where nobody did. */
+  /** Returns a name such as `Fridge cabinet 1` if a person named the whole device `Fridge`; otherwise an empty text. */
   #nameAsPart({ parentKey, partTitle }: PlannedDevice): string {
     if (parentKey === undefined || partTitle === undefined) return '';
     const name = this.#all.get(parentKey)?.name;
@@ -165,7 +168,7 @@ export class DeviceStore {
     return entry;
   }
 
-  /** STORAGE_FAILED changes nothing. */
+  /** Writes an entry. Throws STORAGE_FAILED if it cannot be written; nothing is then changed. */
   #save(key: string, entry: DeviceEntry): DeviceEntry {
     const { findings, ...rest } = entry;
     this.#store.set(DEVICE_SPACE, key, { ...rest, ...(findings && { findings: [...findings] }) });
@@ -206,19 +209,19 @@ function parseDetails({ name, area, findings }: JsonObject): JoiningNodeDetails 
   };
 }
 
-/** Ids of removed devices: no other device ever gets them. */
+/** Key space of removed devices, whose ids no other device ever gets. */
 const FORMER_SPACE = 'devices.former';
 
-/** A removed device, with name and area that a person gave it, and the data by which it can be recognised. */
+/** A removed device: the name and area that a person gave it, and the data by which it can be recognised. */
 interface FormerDevice extends JoiningNodeDetails {
   readonly id: DeviceId;
   readonly removedAtMs: number;
-  /** Claims of the device, and of the node that it was a part of. */
+  /** Identity data that the device reported about itself, and about the node that it belonged to. */
   readonly self: string;
   readonly node: string;
 }
 
-/** A device of the home, with the data by which it can be recognised. */
+/** A device of the home, with the data by which it can be recognised later. */
 interface PresentDevice {
   readonly id: DeviceId;
   readonly planned: PlannedDevice;
@@ -227,8 +230,9 @@ interface PresentDevice {
 }
 
 /**
- * Devices that left the home. A device that is commissioned again is recognised by vendor, product and serial number or unique id, which
- * are claims of the device: its former id, and the grants on it, are offered to people and never restored automatically.
+ * Stores devices that left the home. A device that is commissioned again is recognised by vendor, product, and serial number or unique id.
+ * The device can forge this data, so its former id, and the permissions for that id, are offered to people and never restored
+ * automatically.
  */
 class FormerDeviceStore {
   readonly #store: KeyValueStore;
@@ -253,12 +257,12 @@ class FormerDeviceStore {
     this.#store.delete(FORMER_SPACE, id);
   }
 
-  /** Stores an id alone, so that no other device gets it. */
+  /** Stores only an id, so that no other device gets it. */
   reserve(id: DeviceId): void {
     this.#store.set(FORMER_SPACE, id, true);
   }
 
-  /** Returns the removed device that is most likely this one, of several the last removed; undefined where its attestation is weaker now. */
+  /** Returns the matching device that was removed last, or undefined if none matches with an attestation as strong as before. */
   recognise({ planned, root, findings }: PresentDevice): FormerDevice | undefined {
     const node = identityOf(root);
     if (node === undefined || findings === undefined) return undefined;
@@ -271,23 +275,23 @@ class FormerDeviceStore {
   }
 }
 
-/** The public form of a recognised device. */
+/** Returns a recognised device in its public form. */
 export function recognisedDevice(device: DeviceId, { id, name, removedAtMs }: FormerDevice): RecognisedDevice {
   return present({ device, former: id, name, removedAtMs });
 }
 
-/** Undefined for a node without serial number and unique id. */
+/** Returns vendor, product and serial number or unique id of a node as text, or undefined if it has neither number nor id. */
 function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDevice): string | undefined {
   const own = serial !== '' ? `s${serial}` : uniqueId !== '' ? `u${uniqueId}` : undefined;
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Its position in the node, and its own claims: behind a bridge another device may take the same position. */
+/** Returns the position of a device in its node with its own product data: behind a bridge, another device may take the same position. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }
 
-/** Findings that were not stored then count as none. */
+/** Returns whether all current findings were already present before; findings that were not stored count as none. */
 function isNoWeaker(now: readonly string[], then: readonly string[] = []): boolean {
   return now.every((finding) => then.includes(finding));
 }

@@ -28,7 +28,7 @@ import { shortenReconnectDelays } from './peer-link.ts';
 
 interface MatterDevicesCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matterNode: MatterNode;
-  /** Returns the details of a node that is just joining; none by default. */
+  /** Returns the details of a node that is being commissioned; none by default. */
   readonly joiningDetailsOf?: (nodeId: string) => JoiningNodeDetails | undefined;
 }
 
@@ -44,14 +44,14 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #reports: DeviceReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
-  /** Devices by id, made at first use after a change: every call looks its device up several times. */
+  /** Devices by id, built at the first use after a change, since every call looks its device up several times. */
   #index: ReadonlyMap<DeviceId, FoundDevice> | undefined;
   readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
   readonly #changes = new ListenerSet<DeviceChange>();
   readonly #events = new ListenerSet<DeviceEvent>();
   readonly #stops: (() => void)[] = [];
-  /** The same access for administration: paths may name any endpoint of the device's whole node. */
+  /** Device access for administration: paths may name any endpoint of the device's node. */
   readonly wholeNodes: MatterDeviceAccess;
 
   constructor(parts: MatterDevicesCollaborators) {
@@ -88,7 +88,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // A timer that reads while the node closes finds no device; a read of a closed peer throws.
+    // While the node closes, timers then find no device; a read of a closed peer would throw.
     this.#index = undefined;
   }
 
@@ -106,12 +106,12 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return found?.node.describe(found.known);
   }
 
-  /** All devices of the node that a device belongs to, the one for the node itself first. */
+  /** Returns all devices of a node; the device for the node itself comes first. */
   devicesOfNode(nodeId: string): readonly Device[] {
     return this.list().filter((device) => device.nodeId === nodeId);
   }
 
-  /** Adds a node that has just joined, under the name and area of its owner; returns its devices. */
+  /** Adds a node that has just joined, with the name and area that its owner gave it; returns its devices. */
   async record(nodeId: string, { name, area, findings }: JoiningNodeDetails): Promise<readonly Device[]> {
     const peer = this.#parts.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);
@@ -127,7 +127,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.devicesOfNode(nodeId);
   }
 
-  /** The commissioned peer behind a device, for administration. */
+  /** Returns the commissioned matter.js peer of a device, for administration. */
   peerOf(id: DeviceId): ClientNode {
     return this.#find(id).node.node;
   }
@@ -160,7 +160,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.invoke(path, fields, options);
   }
 
-  /** Sets the name of a device on this hub; an empty one restores the device's own. */
+  /** Sets the name of a device on this hub; an empty name restores the device's own name. */
   rename(id: DeviceId, name: string): Device {
     const { node, known } = this.#find(id);
     this.#store.rename(known.planned.key, name);
@@ -175,12 +175,12 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#find(id).known.device;
   }
 
-  /** Devices that seem to have been removed before. */
+  /** Returns the devices that seem to have been commissioned and removed before. */
   recognised(): readonly RecognisedDevice[] {
     return [...this.#watches.values()].flatMap(({ node }) => node.recognised());
   }
 
-  /** Gives a recognised device its former id. Throws NOT_FOUND for any other device. */
+  /** Gives a recognised device its former id. Throws NOT_FOUND if the device resembles no removed device. */
   restore(id: DeviceId): Device {
     const { node, known } = this.#find(id);
     const former = node.restoreId(known);
@@ -234,7 +234,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     this.#emitChanges(node, node.refresh());
   }
 
-  /** Emits the changes of the devices of a node. */
+  /** Emits how the devices of a node differ from `before`. */
   #emitChanges(node: NodeDevices, before: readonly KnownDevice[]): void {
     this.#index = undefined;
     for (const change of deviceChanges(before, node.known)) this.#changes.emit(change);

@@ -15,7 +15,7 @@ import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-stru
 export interface KnownDevice {
   readonly device: Device;
   readonly planned: PlannedDevice;
-  /** Changes exactly when name, area, endpoints, types or clusters change. */
+  /** Changes exactly when name, area, endpoints, device types or clusters change. */
   readonly signature: string;
 }
 
@@ -26,7 +26,7 @@ interface NodeDevicesOptions {
   readonly joinedMs: number;
 }
 
-/** The devices of one Matter node, by its cached structure and the hub's own store. */
+/** The devices of one Matter node, from its cached structure and the hub's device store. */
 export class NodeDevices {
   readonly node: ClientNode;
   readonly nodeId: string;
@@ -38,9 +38,9 @@ export class NodeDevices {
   #idleIntervalMs: number | undefined;
   /** When the running subscription last confirmed all values, ms since 1970. */
   confirmedMs = 0;
-  /** When the node joined and was read for the first time, ms since 1970; 0 if in an earlier process. */
+  /** When the node joined and was read for the first time, ms since 1970; 0 if it joined in an earlier process. */
   readonly joinedMs: number;
-  /** When the node last answered a call, ms since 1970; the time of a session is lost when it ends. */
+  /** When the node last answered a call, ms since 1970; stored here because matter.js discards a session's time with the session. */
   answeredMs = 0;
   isSleepy: boolean;
 
@@ -58,7 +58,7 @@ export class NodeDevices {
     return this.#known;
   }
 
-  /** Reads the structure again; returns the devices before. */
+  /** Reads the structure again; returns the devices as they were before. */
   refresh(): readonly KnownDevice[] {
     const before = this.#known;
     this.#snapshot = snapshotOf(this.node, this.nodeId);
@@ -73,19 +73,19 @@ export class NodeDevices {
     return this.#reachability;
   }
 
-  /** Sets the state of the monitor; returns the devices before. */
+  /** Sets the reachability of the node; returns the devices as they were before. */
   setReachability(reachability: Reachability): readonly KnownDevice[] {
     this.#reachability = reachability;
     return this.refresh();
   }
 
-  // Without a session no interval is negotiated; the last one still holds.
+  // Without a session there is no negotiated idle interval; the last one still applies.
   #sleeps(): boolean {
     this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));
   }
 
-  /** The device of an endpoint. */
+  /** Returns the device that an endpoint belongs to. */
   holding(endpoint: number): KnownDevice | undefined {
     return this.#known.find(({ planned }) => planned.endpoints.includes(endpoint));
   }
@@ -101,13 +101,13 @@ export class NodeDevices {
     return { device, endpoints: endpoints.map((snapshot) => this.#describeEndpoint(snapshot)) };
   }
 
-  /** The device with its present time of the last answer. */
+  /** Returns the device with the current time of its last answer. */
   deviceNow({ device }: KnownDevice): Device {
     const lastSeenMs = this.#lastSeenMs(device.lastSeenMs);
     return lastSeenMs > device.lastSeenMs ? { ...device, lastSeenMs } : device;
   }
 
-  /** Devices that seem to have been removed before. */
+  /** Returns the devices that seem to have been commissioned and removed before. */
   recognised(): readonly RecognisedDevice[] {
     return this.#known.flatMap(({ device, planned }) => {
       const former = this.#store.recognise(planned, this.#plans);
@@ -115,7 +115,10 @@ export class NodeDevices {
     });
   }
 
-  /** Gives a recognised device its former id and returns it; `refresh` shows the change. Returns undefined for any other device. */
+  /**
+   * Gives a recognised device its former id and returns the id; `refresh` then shows the change. Returns undefined if no removed device
+   * matches.
+   */
   restoreId({ planned }: KnownDevice): DeviceId | undefined {
     const former = this.#store.recognise(planned, this.#plans);
     if (former) this.#store.restore(planned.key, former);
@@ -202,7 +205,7 @@ export class NodeDevices {
   }
 }
 
-/** Changes of the devices of one node; removed devices come first. */
+/** Returns the changes of a node's devices; removed devices come first. */
 export function deviceChanges(before: readonly KnownDevice[], now: readonly KnownDevice[]): readonly DeviceChange[] {
   const missing = before.filter(({ device }) => now.every((known) => known.device.id !== device.id));
   const removed = missing.map(({ device }): DeviceChange => ({ kind: 'removed', device }));

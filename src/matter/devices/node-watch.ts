@@ -8,9 +8,9 @@ import { AWAKE_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.
 interface NodeWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   readonly node: NodeDevices;
   onReachability(reachability: Reachability): void;
-  /** Is called when endpoints, clusters or names may have changed. */
+  /** Called when endpoints, clusters or names may have changed. */
   onStructure(): void;
-  /** Is called when a subscription was established: every cached value is current. */
+  /** Called when a subscription was established: every cached value is now current. */
   onFresh(): void;
 }
 
@@ -21,13 +21,14 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// matter.js installs new endpoints some time after their report, without an event: on a busy board the first read is too early.
+// Delays before the structure is read. matter.js adds new endpoints some time after their report, without an event, so on a busy board the
+// first read is too early.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
-// Before a subscription has negotiated an interval, one report per ten minutes is assumed of a sleepy node.
+// Report interval assumed for a sleepy node until a subscription has negotiated one.
 const SLEEPY_INTERVAL_MS = 600_000;
 
-/** Watches one node: answers, sessions, announcements, subscription and structure. */
+/** Watches one node: answers, sessions, DNS-SD announcements, subscription and structure. */
 export class NodeWatch {
   readonly node: NodeDevices;
   readonly #options: NodeWatchOptions;
@@ -72,7 +73,7 @@ export class NodeWatch {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** Is called after each call; `isAlive` is true if the node answered. */
+  /** Must be called after each call to the node; `isAlive` is true if the node answered. */
   noteOutcome(isAlive: boolean): void {
     if (isAlive) {
       this.node.answeredMs = this.#options.clock.now();
@@ -86,7 +87,7 @@ export class NodeWatch {
     if (STRUCTURE_BEHAVIORS.has(behavior) || properties?.some((name) => STRUCTURE_ATTRIBUTES.has(name))) this.noteStructure();
   }
 
-  /** Reads the structure again shortly, once for many changes, and then twice more. */
+  /** Schedules three reads of the structure. Changes before the first read start no further reads. */
   noteStructure(): void {
     if (this.#awaitsFirstRead) return;
     this.#cancelStructure?.();
@@ -108,7 +109,7 @@ export class NodeWatch {
     return running instanceof SustainedSubscription && running.active.value ? running : undefined;
   }
 
-  /** The longest time between two reports, negotiated by the last subscription. */
+  /** Returns the longest time between two reports that the last subscription negotiated. */
   #reportIntervalMs(): number {
     const seconds = this.#runningSubscription()?.maxInterval;
     if (seconds !== undefined) this.#intervalMs = seconds * 1_000;
@@ -127,7 +128,7 @@ export class NodeWatch {
     }
     this.#confirm();
     this.#options.onFresh();
-    // Changes before the first listener, as after a start during a commissioning, are not reported again.
+    // Structure changes before the first listener (a start during a commissioning) are not reported again, so read the structure.
     this.noteStructure();
   }
 
@@ -135,7 +136,7 @@ export class NodeWatch {
     if (this.node.link.peer?.hasSession !== true) this.#monitor.suspect();
   }
 
-  // Announcements come in bursts of records; the address is known after the last one.
+  // An announcement consists of several DNS-SD records; the address is complete after the last record.
   #onAnnouncement(): void {
     this.#cancelAnnouncement?.();
     this.#cancelAnnouncement = this.#options.clock.after(ANNOUNCEMENT_DELAY_MS, () => {

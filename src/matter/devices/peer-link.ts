@@ -10,10 +10,10 @@ import {
 } from '@matter/main/protocol';
 import type { ReachabilityLink } from './reachability.ts';
 
-// One transmission and two repetitions fit into the time of a probe.
+// Allows one transmission and its repetitions within the time limit of a probe.
 const PROBE_TRANSMISSIONS = 4;
 
-/** The connection to one node below the interaction model: sessions, addresses, times of messages. */
+/** The connection to one node below the interaction model: sessions, addresses and times of messages. */
 export class PeerLink implements ReachabilityLink {
   readonly #node: ClientNode;
 
@@ -21,7 +21,7 @@ export class PeerLink implements ReachabilityLink {
     this.#node = node;
   }
 
-  /** The peer of matter.js; undefined before the commissioning and after the removal. */
+  /** The matter.js peer of the node; undefined before the commissioning and after the removal. */
   get peer(): Peer | undefined {
     const address = this.#node.state.commissioning.peerAddress;
     return address === undefined ? undefined : this.#node.env.get(PeerSet).for(address);
@@ -37,7 +37,7 @@ export class PeerLink implements ReachabilityLink {
     return this.peer?.newestSession()?.parameters.idleInterval;
   }
 
-  /** Waits for a session; rejects with the signal's reason when the signal aborts. Sends no part of a command. */
+  /** Waits for a session without sending any part of a command. Rejects with the signal's reason if the signal aborts. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.peer?.connect({ abort: signal, connectionTimeout: Forever });
     signal.throwIfAborted();
@@ -47,7 +47,7 @@ export class PeerLink implements ReachabilityLink {
     const abort = AbortSignal.timeout(timeoutMs);
     try {
       if (this.peer?.hasSession) {
-        // ClientNode's interaction has `probe`, which its declared type lacks.
+        // ClientNode's interaction has a `probe` method that its declared type lacks.
         const interaction = this.#node.interaction as unknown as Pick<ClientInteraction, 'probe'>;
         return await interaction.probe({ abort, suppressPeerLoss: true, maxRetransmissions: PROBE_TRANSMISSIONS });
       }
@@ -65,12 +65,12 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Connects again, without the pauses of a longer absence. */
+  /** Closes the peer if it has no session, so that the next connection starts without the pauses of a long absence. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** True if the node announces addresses without that of the session: it moved, or restarted at another address. */
+  /** Returns whether the node announces addresses, but not the session's: the node moved, or restarted at another address. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -80,12 +80,12 @@ export class PeerLink implements ReachabilityLink {
   }
 }
 
-// ClientNode has no option for this. A failed subscription is tried again after 2 s to 30 s instead of 15 s to an hour: in a home, a lamp
-// that was switched off at the wall for a day has to be reachable at once.
+// matter.js has no option for this. A failed subscription is retried after 2 s to 30 s, not after 15 s to an hour: a lamp that was switched
+// off at the wall for a day has to be reachable at once.
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 
 /**
- * Shortens the pauses in which matter.js connects to nodes that do not answer. Its own (2 min between attempts, 45 s before a newly
+ * Shortens the pauses before matter.js reconnects to a node that does not answer. Its defaults (2 min between attempts, 45 s before a newly
  * announced address is tried) suit large networks; here a node has to be reachable seconds after its announcement.
  */
 export function shortenReconnectDelays(peers: PeerSet): void {

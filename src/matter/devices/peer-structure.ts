@@ -11,10 +11,10 @@ import { deviceText } from './device-text.ts';
 type State = Readonly<Record<string, unknown>>;
 
 const NO_STATE: State = {};
-// Longer than a probe waits for its answer.
+// Shortest idle interval of a sleepy node: longer than a probe waits for its answer.
 const SLEEPY_IDLE_MS = 2_000;
 
-/** The cached structure of a commissioned node. */
+/** Returns the cached structure of a commissioned node. */
 export function snapshotOf(node: ClientNode, nodeId: string): NodeSnapshot {
   const endpoints = [...node.endpoints].filter(isRead);
   const parents = parentsOf(endpoints);
@@ -25,33 +25,34 @@ export function snapshotOf(node: ClientNode, nodeId: string): NodeSnapshot {
   };
 }
 
-/** The cached state of a behavior by its matter.js id; empty when the endpoint has none. */
+/** Returns the cached state of a behavior by its matter.js id; an empty object if the endpoint does not have the behavior. */
 export function stateOf(endpoint: Endpoint, behavior: string): State {
   if (!(behavior in endpoint.behaviors.supported)) return NO_STATE;
   return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
 }
 
-/** Attributes of a node about the times at which it receives. */
+/** What is known about the times at which a node receives messages. */
 export interface SleepFacts {
-  /** It has the ICD Management cluster: an intermittently connected device (Core §9.16). */
+  /** True if the node has the ICD Management cluster: an intermittently connected device (Core §9.16). */
   readonly isIntermittent: boolean;
-  /** It is a sleepy end device in its Thread network (Core §11.14.5.4). */
+  /** True if the node is a sleepy end device in its Thread network (Core §11.14.5.4). */
   readonly isThreadSleepy: boolean;
-  /** All its power sources are batteries. */
+  /** True if all power sources of the node are batteries. */
   readonly isBatteryOnly: boolean;
   /** The idle interval that the session negotiated; undefined without a session. */
   readonly idleIntervalMs: number | undefined;
 }
 
 /**
- * True for nodes that sleep between messages. A battery alone is no sign: a robot receives all the time. It counts only with an idle
- * interval that is longer than a probe waits; mains devices with old firmware negotiate such intervals, but receive all the time.
+ * Returns whether a node sleeps between messages. A battery alone is not enough, since a robot vacuum receives all the time: it counts only
+ * with an idle interval longer than a probe waits. The interval alone is not enough either, since mains devices with old firmware negotiate
+ * long ones.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
   return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);
 }
 
-/** The sleep facts of a commissioned node, from its cached state and its session. */
+/** Returns the sleep facts of a commissioned node from its cached state and its session. */
 export function sleepFacts(node: ClientNode, idleIntervalMs: number | undefined): SleepFacts {
   const sources = [...node.endpoints]
     .filter((endpoint) => !isBridged(endpoint))
@@ -84,8 +85,8 @@ function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, numbe
 }
 
 /**
- * False for an endpoint that matter.js has made but not read yet: every endpoint has types and clusters (Core §9.5.6), every bridged
- * device has Reachable (Core §9.13.4). Without this check, a device would be added, removed and added again.
+ * Returns false for an endpoint that matter.js has created but not read yet. Every read endpoint has device types and clusters (Core
+ * §9.5.6), and every bridged device has Reachable (Core §9.13.4). Without this check a device would be added, removed and added again.
  */
 function isRead(endpoint: Endpoint): boolean {
   if (endpoint.number === 0) return true;
@@ -98,7 +99,8 @@ function isBridged(endpoint: Endpoint): boolean {
   return 'bridgedDeviceBasicInformation' in endpoint.behaviors.supported;
 }
 
-// The PartsList of the root names all endpoints, that of others only those below: the endpoint with the shortest list is the parent.
+// Returns the parent of each endpoint: the endpoint with the shortest PartsList that contains it. The PartsList of endpoint 0 has all
+// endpoints; other PartsLists have only the endpoints below.
 function parentsOf(endpoints: readonly Endpoint[]): ReadonlyMap<number, number> {
   const lists = endpoints
     .filter(({ number }) => number !== 0)
@@ -124,7 +126,7 @@ function semanticTag(entry: unknown): readonly SemanticTag[] {
   return [{ namespace: namespaceId, tag, ...(text !== '' && { label: text }) }];
 }
 
-/** The values of a label cluster (Core §9.7, §9.8) in one text, without their keys, which have no standard. */
+/** Returns the values of a label cluster (Core §9.7, §9.8) as one text, without the keys, which are not standardised. */
 function labelIn(state: State): string {
   const values = listOf(state.labelList).map((entry) => deviceText((entry as { readonly value?: unknown }).value));
   return [...new Set(values.filter((value) => value !== ''))].join(' ');
@@ -145,32 +147,32 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? [...(value as unknown[])] : [];
 }
 
-/** One server cluster on one endpoint of a peer. */
+/** A server cluster on one endpoint of a peer. */
 export interface PeerCluster {
   readonly shape: ClusterShape;
-  /** The id of the behavior in matter.js, such as `onOff`. */
+  /** Id of the matter.js behavior, such as `onOff`. */
   readonly behavior: string;
   readonly type: ClusterType;
-  /** Cached attributes by camelCase name; a live view. */
+  /** Cached attributes by camelCase name; always current. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
 const shapes = new Map<string, ClusterShape>();
-// Thousands of different clusters mean a peer that changes without end, not a large home.
+// Thousands of different clusters mean a peer that keeps changing, not a large home.
 const MAX_SHAPES = 4_000;
 
-/** The server clusters of an endpoint by the specification's names; cached until matter.js changes one. */
+/** Returns the server clusters of an endpoint by their names in the specification; cached until matter.js changes a behavior. */
 export function clustersOf(endpoint: Endpoint): ReadonlyMap<string, PeerCluster> {
   return endpointOf(endpoint).byName;
 }
 
-/** One cluster by its matter.js behavior id; undefined for behaviors that are no clusters. */
+/** Returns a cluster by its matter.js behavior id, or undefined if the behavior is no cluster. */
 export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
   return endpointOf(endpoint).byBehavior.get(behavior);
 }
 
 interface KnownEndpoint {
-  /** The behaviors of matter.js at that time: other features or elements have another class. */
+  /** The matter.js behaviors when the clusters were read; a behavior with other features or elements is another class. */
   readonly types: readonly unknown[];
   readonly byName: ReadonlyMap<string, PeerCluster>;
   readonly byBehavior: ReadonlyMap<string, PeerCluster>;
@@ -188,7 +190,7 @@ function endpointOf(endpoint: Endpoint): KnownEndpoint {
     byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
     byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
   };
-  // During a first report, the lists that narrow a cluster may be missing.
+  // During the first report, a cluster's AttributeList may still be missing; the result is then not cached.
   if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, read);
   return read;
 }

@@ -7,46 +7,46 @@ export interface ReachabilityPolicy {
   readonly quietMs: number;
   /** Time limit of a probe. */
   readonly probeMs: number;
-  /** Failed probes in a row until the node counts as unreachable. */
+  /** Number of consecutive failed probes after which the node counts as unreachable. */
   readonly misses: number;
   /** Pause between two probes of an unreachable node. */
   readonly retryMs: number;
-  /** False for nodes that sleep: they are never probed, and count as unreachable after `quietMs`. */
+  /** False for sleepy nodes: they are never probed, and count as unreachable after `quietMs`. */
   readonly isProbed: boolean;
 }
 
-/** A loss is detected after 10.5 + 2 × 1.9 s at most: the requirement is 15 s. A probe takes about 2 ms of CPU. */
+/** Detects a loss within 10.5 + 2 × 1.9 s; the requirement is 15 s. A probe takes about 2 ms of CPU time. */
 export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };
 
-// A report that the radio loses is repeated within a minute: shorter silence means nothing.
+// A sleepy node repeats a lost report within a minute, so a shorter silence means nothing.
 const SHORTEST_SLEEP_MS = 60_000;
 
-/** A sleepy node reports at least once per `maxIntervalMs`; after three missed reports it counts as unreachable. */
+/** Returns the policy for a sleepy node that reports at least once per `maxIntervalMs`: unreachable after three missed reports. */
 export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
   return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isProbed: false };
 }
 
-/** The connection of a monitor to its node. */
+/** The connection between ReachabilityMonitor and its node. */
 export interface ReachabilityLink {
-  /** Time of the last message from the node, ms since 1970; 0 before the first. */
+  /** Returns when the last message from the node arrived, in ms since 1970; 0 before the first message. */
   lastReceivedMs(): number;
-  /** Probes the node, and connects first without a session; returns true if it answers within `timeoutMs`. Never throws. */
+  /** Probes the node; connects first if there is no session. Returns whether the node answers within `timeoutMs`. Never throws. */
   probe(timeoutMs: number): Promise<boolean>;
-  /** Ends sessions with a node that does not answer, so that all pending requests fail and a new connection begins. */
+  /** Ends the sessions with a silent node, so that all pending requests fail and the next request connects anew. */
   drop(): void;
 }
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** Returns the present policy: whether a node sleeps is known only after its structure was read. */
+  /** Returns the current policy: whether a node sleeps is known only after its structure was read. */
   readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
-  /** 0 to 1; spreads the probes of many nodes over time. */
+  /** Returns 0 to 1; spreads the probes of many nodes over time. */
   readonly random: () => number;
   onChange(reachability: Reachability): void;
 }
 
-/** Detects whether one node can be reached: `unknown` until its first message or first failed probe. */
+/** Detects whether one node can be reached; the state is `unknown` until the first message or failed probe. */
 export class ReachabilityMonitor {
   readonly #options: MonitorOptions;
   #state: Reachability = 'unknown';
@@ -72,7 +72,7 @@ export class ReachabilityMonitor {
     this.#cancelTimer?.();
   }
 
-  /** The node answered, reported or connected. */
+  /** Must be called when the node answered, reported or connected. */
   noteMessage(): void {
     if (this.#isStopped) return;
     this.#misses = 0;
@@ -81,7 +81,7 @@ export class ReachabilityMonitor {
     this.#schedule(this.#options.policy().quietMs);
   }
 
-  /** Probes the node after a sign of its loss: a call without an answer, a lost session, a new address. */
+  /** Probes the node after a sign of its loss: an unanswered call, a lost session or a new address. */
   suspect(): void {
     if (this.#isStopped || !this.#options.policy().isProbed) return;
     this.#check(0);
@@ -134,7 +134,7 @@ export class ReachabilityMonitor {
 
   #schedule(delayMs: number): void {
     this.#cancelTimer?.();
-    // Up to a tenth earlier, never later: the time limit of the detection holds.
+    // Up to a tenth earlier, never later, so that the time limit of the detection holds.
     const jitteredMs = delayMs * (1 - this.#options.random() / 10);
     this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy().quietMs * 0.8));
   }
