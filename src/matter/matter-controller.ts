@@ -21,7 +21,7 @@ import { MatterDevices } from './devices/matter-devices.ts';
 import { MatterNode, type MatterNodeCollaborators, type MatterNodeOptions } from './matter-node.ts';
 import { readClusterModels } from './model/manufacturer-clusters.ts';
 
-/** Settings of the owner for Matter. */
+/** The owner's settings for Matter. */
 export interface MatterSettings {
   readonly stateDir: string;
   readonly interface?: string;
@@ -32,8 +32,8 @@ export interface MatterSettings {
 }
 
 /**
- * Opens the Matter module with the settings of the owner. Throws CONFIG_INVALID with the name of a model file that has a mistake and
- * was never valid before, SERVICE_UNAVAILABLE for a missing network interface.
+ * Opens the Matter module with the owner's settings. Throws CONFIG_INVALID, with the file name, if a cluster model file has a mistake and
+ * was never valid before. Throws SERVICE_UNAVAILABLE if the network interface is missing.
  */
 export async function openMatterController(
   { takenOf, ...collaborators }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
@@ -56,7 +56,7 @@ interface MatterControllerCollaborators extends MatterNodeCollaborators {
 interface MatterControllerOptions {
   readonly node: MatterNodeOptions;
   readonly commissioning?: CommissionerOptions;
-  /** Folder of software images for devices. */
+  /** Folder with software images for devices. */
   readonly updatesDir: string;
 }
 
@@ -115,8 +115,8 @@ class MatterController implements DeviceSource {
 }
 
 /**
- * Throws SERVICE_UNAVAILABLE when the network interface of the configuration is missing or has no address: matter.js would only report
- * that its mDNS failed. Not CONFIG_INVALID, after which the service stays down: an interface may come up later than the hub.
+ * Throws SERVICE_UNAVAILABLE if the configured network interface is missing or has no address; matter.js would only report that its mDNS
+ * failed. The error is not CONFIG_INVALID, after which the service stays down: the interface may come up later.
  */
 export function requireInterface(name: string, interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces()): void {
   if (interfaces[name] !== undefined) return;

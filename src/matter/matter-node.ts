@@ -26,37 +26,37 @@ import type { AdapterBle } from './ble/ble-central.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
 import { BatchStorageDriver } from './storage/matter-database.ts';
 
-// No certification checks the vendor id of a controller; the CSA reserves 0xFFF1 to 0xFFF4 for tests.
+// The CSA reserves 0xFFF1 to 0xFFF4 for tests; no certification checks the vendor id of a controller.
 const TEST_VENDOR = VendorId(0xfff1);
-/** The key of the environment's model, without the parameters of its constructor. */
+/** The environment's key for its Matter model; the type leaves out the constructor parameters. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
-/** Time limit of a close, which normally takes a third of a second. */
+/** Time limit for closing the node, which normally takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
-// A commissioning changes several rows in a row; one snapshot of them is enough.
+// A commissioning changes several rows one after the other; one snapshot after all of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
 /** Label of this hub's fabric on devices, at most 32 characters. */
 const FABRIC_LABEL = 'atmosphere-edge';
-/** Longest time between two reports of a quiet device; devices may choose more. */
+/** Longest time between two subscription reports that the hub requests; a device may choose a longer one. */
 const REPORT_CEILING_SECONDS = 30;
 
-/** The parts of the hub that the node uses. */
+/** The services of the hub that the node uses. */
 export interface MatterNodeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly problems: Pick<HubProblems, 'raise'>;
-  /** Anchor of the file that holds the fabric. */
+  /** Anchor of the database file that contains the fabric. */
   readonly anchor: FileAnchor;
 }
 
-/** Folder and interfaces of the node. */
+/** Folder, network and cluster models of the node. */
 export interface MatterNodeOptions {
-  /** Folder of all Matter state; the caller holds the hub's lock on it. */
+  /** Folder of all Matter state; the caller must hold the hub's lock on it. */
   readonly stateDir: string;
-  /** Network interface for mDNS; all by default. */
+  /** Network interface for mDNS; all interfaces by default. */
   readonly interface?: string;
-  /** UDP port; any free one by default. */
+  /** UDP port; any free port by default. */
   readonly port?: number;
-  /** Models of manufacturers' own clusters. */
+  /** Models of manufacturer-specific clusters. */
   readonly clusters?: readonly ClusterModel[];
-  /** Bluetooth for commissioning, disposed with the node; without it devices are found on the IP network only. */
+  /** Bluetooth for commissioning, disposed with the node. Without it, the hub finds devices on the IP network only. */
   readonly ble?: AdapterBle;
 }
 
@@ -64,8 +64,8 @@ const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
 type HubNode = ServerNode<typeof HubRootEndpoint>;
 
 /**
- * This hub as a Matter node, with its fabric and the nodes on it. One per process, since matter.js has its storage path and network in
- * one environment.
+ * This hub as a Matter node, with its fabric and the nodes on it. A process can have only one, since matter.js has a single environment
+ * with the storage path and network.
  */
 export class MatterNode implements Service {
   readonly #parts: MatterNodeCollaborators;
@@ -89,7 +89,7 @@ export class MatterNode implements Service {
     return requireRunning(this.#node);
   }
 
-  /** All peers of matter.js, with nodes that are only discovered. */
+  /** All peers of matter.js, including nodes that are only discovered. */
   get peers(): Peers {
     return this.node.peers;
   }
@@ -99,34 +99,34 @@ export class MatterNode implements Service {
     return requireRunning(this.#fabric);
   }
 
-  /** Nodes on our fabric, reachable or not. */
+  /** Returns the nodes on our fabric, whether they are reachable or not. */
   commissionedPeers(): readonly ClientNode[] {
     return [...this.peers].filter((peer) => peer.nodeType === 'client' && peer.lifecycle.isCommissioned);
   }
 
-  /** Bluetooth; undefined where it is off. */
+  /** Bluetooth for commissioning; undefined if it is off. */
   get ble(): AdapterBle | undefined {
     return this.#options.ble;
   }
 
-  /** Options of the subscription to a peer; set at commissioning, since a later change ends the running subscription. */
+  /** Options of the subscription to a peer. Set at commissioning, since a later change ends the running subscription. */
   get subscription(): Subscribe.Options {
     return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(REPORT_CEILING_SECONDS) };
   }
 
-  /** Calls `listener` with each node that joins our fabric, once its structure was read. */
+  /** Calls `listener` with each node that joins our fabric, after its structure was read. */
   onPeerAdded(listener: (peer: ClientNode) => void): () => void {
     this.#addedListeners.add(listener);
     return () => this.#addedListeners.delete(listener);
   }
 
-  /** Calls `listener` with each node that leaves our fabric: decommissioned, removed by force, or reset at the device. */
+  /** Calls `listener` with each node that leaves our fabric: decommissioned, removed by force, or reset on the device. */
   onPeerRemoved(listener: (peer: ClientNode) => void): () => void {
     this.#removedListeners.add(listener);
     return () => this.#removedListeners.delete(listener);
   }
 
-  /** Throws STORAGE_FAILED when the storage of the fabric and all its snapshots are damaged. */
+  /** Starts the node. Throws STORAGE_FAILED if the storage of the fabric and all its snapshots are damaged. */
   async start(): Promise<void> {
     process.umask(0o077);
     routeMatterLog(this.#parts.logger);
@@ -146,7 +146,7 @@ export class MatterNode implements Service {
 
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
-    // A new operational certificate at every start would only wear the flash.
+    // `false`: a new operational certificate at every start would only wear the flash.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();
@@ -157,20 +157,22 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    // close() of 0.17.9 waits up to 5 s for activity of the node that does not settle, such as a request to a peer that does not answer
-    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also taken more than 4 s with devices of other fabrics on the link; such devices
-    // alone, reachable, unreachable or shared, are not the cause.
+    // close() of 0.17.9 waits up to 5 s for activity of the node that does not settle, such as a request to a silent peer
+    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also taken more than 4 s with devices of other fabrics on the network, though such
+    // devices alone are not the cause.
     const ended = new AbortController();
     const closed = node.close().then(() => true);
     const isClosed = await Promise.race([closed, pause(this.#parts.clock, CLOSE_LIMIT_MS, ended.signal)]);
     ended.abort();
     if (!isClosed) await this.#releaseStorage(node);
     await this.#options.ble?.[Symbol.asyncDispose]();
-    // The close has written the attributes that were read from the devices: only now a snapshot is complete.
+    // Closing has written the attributes that were read from the devices; only now is a snapshot complete.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /** Does the part of a close that the next start needs: writes the attributes of the devices, releases the storage and its lock. */
+  /**
+   * Finishes the parts of closing that the next start needs: writes the attributes of the devices, and releases the storage and its lock.
+   */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
     logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
@@ -186,7 +188,7 @@ export class MatterNode implements Service {
   #configureEnvironment(): void {
     const { vars } = Environment.default;
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
-    // Known peers are built from storage before the controller's `matter` option is read: they would not get a model of that option.
+    // matter.js builds stored peers before it reads the controller's `matter` option, so they would not get a model set there.
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
@@ -226,9 +228,9 @@ export class MatterNode implements Service {
     if (peer.lifecycle.isCommissioned && peer.nodeType === 'client') this.#known.add(peer);
     peer.lifecycle.commissioned.on(() => this.#snapshotSoon());
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
-    // At the first `online` after commissioning the structure has been read.
+    // When a new peer is first `online`, its structure has been read.
     peer.lifecycle.online.on(() => {
-      // matter.js has groups among the peers too.
+      // The peers of matter.js also include groups.
       if (this.#known.has(peer) || peer.nodeType !== 'client') return;
       this.#known.add(peer);
       for (const listener of this.#addedListeners) listener(peer);
@@ -259,9 +261,8 @@ function requireRunning<Part>(part: Part | undefined): Part {
 }
 
 /**
- * Sends the warnings and errors of matter.js to the hub's logger as `matter` events with fields `facility` and `text`, redacted. Less
- * severe lines are dropped at every level of the hub: from INFO on matter.js prints the identity protection key and the whole Thread
- * dataset.
+ * Sends warnings and errors of matter.js to the hub's logger as `matter` events with the redacted fields `facility` and `text`. Drops all
+ * other lines whatever the hub's log level: at INFO, matter.js prints the identity protection key and the whole Thread dataset.
  */
 export function routeMatterLog(logger: Logger): void {
   MatterLogger.level = MatterLogLevel.WARN;
@@ -275,7 +276,7 @@ export function routeMatterLog(logger: Logger): void {
   };
 }
 
-/** The values of a message as one line of plain text without secrets, at most 500 characters. */
+/** Returns the values of a log message as one line of plain text without secrets, at most 500 characters. */
 function renderText(message: Diagnostic.Message): string {
   const text = LogFormat.format(message.values, LogFormat.PLAIN);
   const line = String(redact(text)).replace(/\s+/g, ' ');

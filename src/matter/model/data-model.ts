@@ -25,7 +25,7 @@ import { type LiveState, schemaOf } from './value-json.ts';
 import { concentrationUnit } from './value-limits.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
-/** Ids of the elements in the global attributes of a device; absent = all elements of the model. */
+/** Ids from the AttributeList and AcceptedCommandList of a device; an absent member means all elements of the model. */
 export interface SupportedElements {
   readonly attributes?: ReadonlySet<number>;
   readonly commands?: ReadonlySet<number>;
@@ -33,9 +33,9 @@ export interface SupportedElements {
 
 interface Element {
   readonly id: number;
-  /** PascalCase, as in the specification. */
+  /** Name in the specification, in PascalCase. */
   readonly name: string;
-  /** The key that matter.js uses. */
+  /** Property name in matter.js. */
   readonly property: string;
 }
 
@@ -46,7 +46,7 @@ export interface AttributeShape extends Element {
   readonly isWriteTimed: boolean;
 }
 
-/** A command with its request and response fields; without a response when the device answers with a status only. */
+/** A command with its request and response fields; `response` is absent if the device answers with a status only. */
 export interface CommandShape extends Element {
   readonly request: StructShape;
   readonly response?: StructShape;
@@ -58,7 +58,7 @@ interface EventShape extends Element {
   readonly priority: EventDescription['priority'];
 }
 
-/** A server cluster as one device has it, keyed by the specification's names. */
+/** A server cluster of one device, with its elements by their names in the specification. */
 export interface ClusterShape {
   readonly id: number;
   readonly name: string;
@@ -70,7 +70,7 @@ export interface ClusterShape {
   readonly events: ReadonlyMap<string, EventShape>;
 }
 
-/** Reads a cluster, narrowed by `supportedFeatures` of its model and by the elements of the device. */
+/** Returns the shape of a cluster, limited to the features of its model and the elements of the device. */
 export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElements = {}): ClusterShape {
   const elements = elementsOf(cluster);
   return {
@@ -85,7 +85,7 @@ export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElemen
   };
 }
 
-/** `Cluster0xfff1fc01` for an unknown element, which matter.js names `Cluster$fff1fc01`. */
+/** Returns the name of an element; `Cluster0xfff1fc01` for an unknown one, which matter.js names `Cluster$fff1fc01`. */
 function specificationName(name: string): string {
   return name.replace(/^([a-z]+)\$/i, (_, word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}0x`);
 }
@@ -105,7 +105,7 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
   if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
   if (supported.attributes?.has(model.id) === false) return [];
   const access = model.effectiveAccess;
-  // matter.js marks unknown attributes as writable; the form of their values is unknown.
+  // matter.js marks unknown attributes as writable, but the type of their values is unknown.
   const writable = model.writable && !model.name.includes('$');
   const facts: AttributeShape['facts'] = {
     ...present({ description: model.description }),
@@ -154,12 +154,12 @@ function privilege(letter: AccessLevel | string | undefined, otherwise: Privileg
   return PRIVILEGES[String(letter)] ?? otherwise;
 }
 
-// Schemas that no live attribute can change are made once per shape, not once per device.
+// Descriptions that do not depend on live attribute values are created once per shape, not once per device.
 const fixedAttribute = oncePerObject((attribute: AttributeShape) => attributeDescription(attribute));
 const fixedCommand = oncePerObject((command: CommandShape) => commandDescription(command));
 const fixedEvent = oncePerObject(eventDescription);
 
-/** The description of a cluster, with bounds narrowed by the present values of the device's attributes (camelCase names). */
+/** Returns the description of a cluster. `state` has the device's attribute values by camelCase name; they narrow the allowed ranges. */
 export function describeCluster(cluster: ClusterShape, state: LiveState = {}): ClusterDescription {
   return {
     ...cluster,
@@ -220,12 +220,12 @@ for (const name of ALARM_CLUSTERS) {
 /** A device type of the Matter device library. */
 export interface StandardDeviceType {
   readonly id: number;
-  /** Such as `DimmableLight`. */
+  /** Name in the device library, such as `DimmableLight`. */
   readonly name: string;
   readonly revision: number;
-  /** `simple`, `utility`, `node`, `dynamic` or `base`. */
+  /** Classification: `simple`, `utility`, `node`, `dynamic` or `base`. */
   readonly classification: string;
-  /** Server clusters of the type with the features that it demands. */
+  /** Server clusters of the device type with the features that it requires. */
   readonly clusters: readonly StandardRequirement[];
 }
 
@@ -239,18 +239,18 @@ const shapes = new Map<string, ClusterShape>();
 let clusters: ReadonlyMap<string, ClusterModel> | undefined;
 let deviceTypes: readonly StandardDeviceType[] | undefined;
 
-/** Names of the standard's clusters. */
+/** Returns the names of all standard clusters. */
 export function standardClusterNames(): readonly string[] {
   return [...concreteClusters().keys()];
 }
 
-/** One standard cluster by name; `features` narrows it to these feature codes, absent = all elements. */
+/** Returns a standard cluster by name, limited to the feature codes in `features`; with all elements if `features` is absent. */
 export function standardCluster(name: string, features?: readonly string[]): ClusterDescription | undefined {
   const shape = standardClusterShape(name, features);
   return shape && describeCluster(shape);
 }
 
-/** The shape behind `standardCluster`. */
+/** Returns the shape of a standard cluster by name, limited to `features` if present. */
 export function standardClusterShape(name: string, features?: readonly string[]): ClusterShape | undefined {
   const key = features === undefined ? name : `${name}[${features.toSorted().join()}]`;
   const known = shapes.get(key);
@@ -264,18 +264,18 @@ export function standardClusterShape(name: string, features?: readonly string[])
   return shape;
 }
 
-/** The Matter device library. */
+/** Returns all device types of the Matter device library. */
 export function standardDeviceTypes(): readonly StandardDeviceType[] {
   deviceTypes ??= [...Matter.deviceTypes].filter((type) => type.id !== undefined).map(deviceType);
   return deviceTypes;
 }
 
-/** The name of a device type, `DeviceType0x<hex>` for one outside the standard. */
+/** Returns the name of a device type; `DeviceType0x<hex>` for a type outside the standard. */
 export function deviceTypeName(id: number): string {
   return Matter.deviceTypes(id)?.name ?? `DeviceType0x${id.toString(16)}`;
 }
 
-// Abstract clusters such as ModeBase have no id.
+// Returns the clusters that have an id; abstract clusters such as ModeBase have none.
 function concreteClusters(): ReadonlyMap<string, ClusterModel> {
   clusters ??= new Map([...Matter.clusters].filter((cluster) => cluster.id !== undefined).map((cluster) => [cluster.name, cluster]));
   return clusters;
@@ -296,7 +296,7 @@ function requirementOf(requirement: RequirementModel): StandardRequirement {
   return { name: requirement.name, isMandatory: requirement.isMandatory, features: featureCodes(requirement.name, titles) };
 }
 
-// The device library names features by their title in capitals (`LIGHTING`), clusters by their code (`LT`).
+// Converts feature titles to codes: the device library uses titles in capitals (`LIGHTING`), clusters use codes (`LT`).
 function featureCodes(clusterName: string, titles: readonly string[]): readonly string[] {
   const features = concreteClusters().get(clusterName)?.features ?? [];
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');

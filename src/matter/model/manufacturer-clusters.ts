@@ -17,7 +17,10 @@ import { jsonFilesIn } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import { present } from '../../core/json.ts';
 
-/** Reads the owner's models of manufacturers' clusters. Throws CONFIG_INVALID with a file that has a mistake and was never valid before. */
+/**
+ * Reads the owner's models of manufacturer-specific clusters. Throws CONFIG_INVALID, with the file name, if a file has a mistake and was
+ * never valid before.
+ */
 export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText): OwnerFolder<ClusterModel> {
   return readOwnerFolder<ClusterModel>({
     path,
@@ -29,19 +32,19 @@ export function readClusterModels(path: string, takenOf: (path: string) => Accep
 }
 
 type ClusterDefinition = FileValue<typeof MANUFACTURER_CLUSTER_SCHEMA>;
-/** A field, or an attribute, whose id may be hexadecimal text. */
+/** A field or an attribute; the id of an attribute may be hexadecimal text. */
 type FieldDefinition = Omit<FileValue<typeof FIELD>, 'id'> & { readonly id?: number | string };
 type Items<List extends 'attributes' | 'commands'> = NonNullable<ClusterDefinition[List]>[number];
 type TypeDefinition = NonNullable<ClusterDefinition['types']>[string];
 
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
-/** Made for the first file: most hubs have none, and to compile it with the schema of schemas takes long. */
+/** Compiled for the first file, since compilation takes long and most hubs have no file. */
 let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**
- * The model of a manufacturer's own cluster from the JSON of a file, one of the `clusters` of MatterNode. `place` names the file in
- * errors. CONFIG_INVALID names each mistake with its JSON pointer.
+ * Returns the model of a manufacturer-specific cluster from a JSON file, for `clusters` of MatterNode. `place` is the file name for errors.
+ * Throws CONFIG_INVALID with the JSON pointer of each mistake.
  */
 export function manufacturerModel(definition: unknown, place: string): Cluster {
   compiled ??= new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);
@@ -181,7 +184,7 @@ const FIELD = {
 const FIELDS = { type: 'array', items: FIELD } as const;
 const NUMBERS = { type: 'object', propertyNames: NAME, additionalProperties: { type: 'integer', minimum: 0 }, minProperties: 1 } as const;
 
-/** JSON Schema of a file that describes a manufacturer's own cluster. */
+/** JSON Schema of a file that describes a manufacturer-specific cluster. */
 const MANUFACTURER_CLUSTER_SCHEMA = {
   type: 'object',
   required: ['name', 'id'],

@@ -5,9 +5,9 @@ import { evaluateLimit, type LimitExpression } from './value-limits.ts';
 import type { BitmapShape, EnumShape, IntegerShape, ListShape, OctetsShape, StructShape, ValueShape } from './value-shape.ts';
 
 /**
- * Converts a matter.js value to the JSON form of its shape's schema: enums by name, bitmaps as objects with every flag, octets as
- * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: a value that does not fit the shape is
- * returned in its plain JSON form.
+ * Converts a matter.js value to JSON that fits the schema of its shape: enums by name, bitmaps as objects with every flag, octets as
+ * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: a value that does not fit its shape is
+ * returned as plain JSON.
  */
 export function toJson(shape: ValueShape, value: unknown): Json {
   if (value === null || value === undefined) return null;
@@ -25,7 +25,7 @@ export function toJson(shape: ValueShape, value: unknown): Json {
   }
 }
 
-/** Converts JSON to a matter.js value. VALIDATION_ERROR names the JSON pointer and the allowed values. */
+/** Converts JSON to a matter.js value. Throws VALIDATION_ERROR, with the JSON pointer and the allowed values, if the JSON does not fit. */
 export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
   if (json === null) {
     if (shape.isNullable || shape.kind === 'any') return null;
@@ -54,7 +54,7 @@ export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
   }
 }
 
-/** Throws VALIDATION_ERROR for a number outside the present limits of the device's attributes. */
+/** Throws VALIDATION_ERROR if a number is outside the limits that the device's attributes currently set. */
 export function refuseOutsideLimits(
   shape: ValueShape,
   value: unknown,
@@ -75,7 +75,7 @@ function plainJson(value: unknown): Json {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  // Track titles, mode labels, names of networks and fabrics: written by a device, read by people and models.
+  // Track titles, mode labels and network names come from a device and are read by people and language models.
   if (typeof value === 'string') return visibleText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
@@ -179,14 +179,14 @@ function invalid(pointer: string, reason: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `Value${pointer === '' ? '' : ` at ${pointer}`} ${reason}`, { errors: [{ pointer, reason }] });
 }
 
-/** Present values of the device's attributes, by camelCase name, for the live limits. */
+/** Current attribute values of the device by camelCase name, for limits that depend on them. */
 export type LiveState = Readonly<Record<string, unknown>>;
 
 type MutableSchema = Record<string, unknown>;
 
 const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$';
 
-/** JSON Schema (draft 2020-12) of a shape's JSON form. With `state`, it has the limits that depend on attributes. */
+/** Returns the JSON Schema (draft 2020-12) of a shape. With `state`, the schema includes the limits that depend on attributes. */
 export function schemaOf(shape: ValueShape, state: LiveState = {}): JsonSchema {
   const schema = withNull(bareSchema(shape, state), shape.isNullable);
   return present({ ...schema, description: shape.description, 'x-unit': shape.unit, 'x-scale': shape.scale });
@@ -223,12 +223,12 @@ function withNull(schema: MutableSchema, isNullable: boolean): MutableSchema {
   return { ...schema, type: [schema.type, 'null'] };
 }
 
-/** The range of an integer, narrowed by the present values of the device's attributes. */
+/** Returns the range of an integer, narrowed by the current values of the device's attributes. */
 function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: number; readonly maximum: number } {
   const [min, max] = [Number(shape.min), Number(shape.max)];
   const minimum = Math.max(min, live(shape.liveMin, state) ?? min);
   const maximum = Math.min(max, live(shape.liveMax, state) ?? max);
-  // Limits of a device without any value between them are wrong; then only the range of the type applies.
+  // If the device's own limits exclude every value, they are wrong, and only the range of the type applies.
   return minimum <= maximum ? { minimum, maximum } : { minimum: min, maximum: max };
 }
 
@@ -259,7 +259,7 @@ function bitmapSchema(shape: BitmapShape): MutableSchema {
 }
 
 function octetsSchema({ kind, minBytes, maxBytes }: OctetsShape): MutableSchema {
-  // JSON Schema counts code points and Matter octets: the schema is the wider of the two, the conversion is exact.
+  // JSON Schema counts code points, Matter counts octets: the schema allows too much, and the conversion checks exactly.
   if (kind === 'text') return { type: 'string', ...bounds('Length', Math.ceil(minBytes / 4), maxBytes) };
   const encoded = (bytes: number): number => Math.ceil(bytes / 3) * 4;
   const maxLength = maxBytes === undefined ? undefined : encoded(maxBytes);

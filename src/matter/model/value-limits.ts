@@ -1,6 +1,6 @@
 import { type Constraint, FieldValue, type ValueModel } from '@matter/model';
 
-/** Bounds that depend on the device's other attributes. */
+/** Limits that depend on other attributes of the device. */
 interface LiveLimits {
   readonly liveMin?: LimitExpression;
   readonly liveMax?: LimitExpression;
@@ -10,22 +10,22 @@ interface LiveLimits {
 export interface IntegerRange extends LiveLimits {
   readonly min: bigint;
   readonly max: bigint;
-  /** More than 53 bits wide: a bigint in matter.js, a number or decimal text in JSON. */
+  /** True for a type wider than 53 bits: a bigint in matter.js, a number or decimal text in JSON. */
   readonly isWide: boolean;
 }
 
-// Seconds from 1970 to 2000, the start of Matter's epoch; matter.js gives times since 1970.
+// Seconds from 1970 to 2000, the start of Matter's epoch; matter.js returns times since 1970.
 const EPOCH_OFFSET_S = 946_684_800n;
 const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
 
-/** The range by width, nullability (without the null value, Core §7.19.1) and the model's constraint. */
+/** Returns the range of an integer from its width, its nullability (without the null value, Core §7.19.1) and its constraint. */
 export function integerRange(model: ValueModel): IntegerRange {
   const type = typeRange(model);
   const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
   return isEpoch ? type : narrowed(type, model);
 }
 
-/** A bound of a constraint as a number; undefined for prose and references. */
+/** Returns a constraint's limit as a number, or undefined if the limit is prose or refers to an attribute. */
 export function boundOf(expression: Constraint.Expression | undefined, model: ValueModel): bigint | undefined {
   if (expression === undefined || expression === null || isLive(expression)) return undefined;
   if (typeof expression === 'bigint') return expression;
@@ -34,7 +34,7 @@ export function boundOf(expression: Constraint.Expression | undefined, model: Va
   return value === undefined || !Number.isFinite(value) ? undefined : BigInt(Math.round(value));
 }
 
-// The two percent types allow less than their width (Core §7.19.2).
+// Returns the range of an integer type. The percent types allow less than their width (Core §7.19.2).
 function typeRange(model: ValueModel): IntegerRange {
   const names = typeNames(model);
   if (names.includes('percent100ths')) return { min: 0n, max: 10_000n, isWide: false };
@@ -51,7 +51,7 @@ function typeRange(model: ValueModel): IntegerRange {
   return { min: min + takesLow + offset, max: max - takesHigh + offset, isWide: bits > 53n };
 }
 
-/** The hull of all parts of the constraint: `1 to 10, 254` becomes 1 to 254. */
+/** Returns the smallest range that contains all parts of the constraint: `1 to 10, 254` becomes 1 to 254. */
 function narrowed(range: IntegerRange, model: ValueModel): IntegerRange {
   const constraint = model.effectiveConstraint;
   const parts: readonly Constraint.Ast[] = constraint.parts ?? [constraint];
@@ -84,7 +84,7 @@ function sorted(values: readonly bigint[]): readonly bigint[] {
   return values.toSorted((a, b) => Number(a - b));
 }
 
-/** A bound of the data model that is computed from the device's other attributes, such as `maxLevel` or `endTime - 1`. */
+/** A limit computed from other attributes of the device, such as `maxLevel` or `endTime - 1`. */
 export type LimitExpression = Constraint.Expression;
 
 const OPERATIONS: Record<string, (left: number, right: number) => number> = {
@@ -94,13 +94,13 @@ const OPERATIONS: Record<string, (left: number, right: number) => number> = {
   '/': (left, right) => left / right,
 };
 
-/** True when the bound names another attribute instead of being a number. */
+/** Returns whether a limit refers to an attribute instead of being a number. */
 function isLive(expression: Constraint.Expression | undefined): expression is LimitExpression {
   if (typeof expression !== 'object' || expression === null || expression instanceof Date || Array.isArray(expression)) return false;
   return 'lhs' in expression || 'args' in expression || FieldValue.referenced(expression as FieldValue) !== undefined;
 }
 
-/** The bound as a number, with the attributes in `state` by their camelCase names; undefined when one is missing. */
+/** Returns a limit as a number, computed from the attributes in `state` (camelCase names), or undefined if an attribute is missing. */
 export function evaluateLimit(expression: LimitExpression, state: Readonly<Record<string, unknown>>): number | undefined {
   const value = resolve(expression, state);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
@@ -140,7 +140,7 @@ const between = (min: string, max: string): LiveLimits => ({
 const HEATING = between('minHeatSetpointLimit', 'maxHeatSetpointLimit');
 const COOLING = between('minCoolSetpointLimit', 'maxCoolSetpointLimit');
 
-// The model marks these constraints "desc"; the limits are in the text of Application Clusters §4.3 and §8.2.
+// The model marks these constraints as "desc"; the limits are in the text of Application Clusters §4.3 and §8.2.
 const LIMITS: Readonly<Record<string, LiveLimits>> = {
   'Thermostat.OccupiedHeatingSetpoint': HEATING,
   'Thermostat.UnoccupiedHeatingSetpoint': HEATING,
@@ -153,12 +153,12 @@ const LIMITS: Readonly<Record<string, LiveLimits>> = {
   'TemperatureControl.TargetTemperature': between('minTemperature', 'maxTemperature'),
 };
 
-/** Limits of an attribute or command field in the prose of the specification; empty for all others. */
+/** Returns the limits that only the text of the specification gives for an attribute or command field; empty if there are none. */
 export function proseLimits(cluster: string, element: string): LiveLimits {
   return LIMITS[`${cluster}.${element}`] ?? {};
 }
 
-/** The unit of `value * scale`. */
+/** The unit of a value that is multiplied by `scale`. */
 export interface Unit {
   readonly unit: string;
   readonly scale: number;
@@ -166,7 +166,7 @@ export interface Unit {
 
 const of = (unit: string, scale = 1): Unit => ({ unit, scale });
 
-/** Units that the model states through a semantic data type (Core §7.19.2). */
+/** Units given by the semantic data type in the model (Core §7.19.2). */
 const BY_TYPE: Readonly<Record<string, Unit>> = {
   temperature: of('°C', 0.01),
   SignedTemperature: of('°C', 0.1),
@@ -190,12 +190,12 @@ const BY_TYPE: Readonly<Record<string, Unit>> = {
   'amperage-mA': of('A', 0.001),
 };
 
-/** Units that are only in the prose of the specification: cluster, unit, and elements (field names in any command or struct). */
+/** Units that only the text of the specification gives: cluster, unit, and names of attributes or of fields in any command or struct. */
 const PROSE_UNITS: readonly (readonly [cluster: string, unit: Unit, ...elements: string[]])[] = [
   ['RelativeHumidityMeasurement', of('%', 0.01), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
   ['PressureMeasurement', of('kPa', 0.1), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
   ['FlowMeasurement', of('m³/h', 0.1), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
-  // Illuminance is logarithmic: 10,000 × log10(lx) + 1. No scale turns it into lux.
+  // Illuminance is logarithmic, 10,000 × log10(lx) + 1, so no scale converts it to lux.
   ['IlluminanceMeasurement', of('10000·log10(lx)+1'), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue'],
   ['Thermostat', of('°C', 0.1), 'Amount'],
   ['Thermostat', of('min'), 'TemperatureSetpointHoldDuration', 'ExpirationInMinutes'],
@@ -252,7 +252,7 @@ const CONCENTRATION_VALUES = new Set([
 ]);
 const CONCENTRATION_UNITS = ['ppm', 'ppb', 'ppt', 'mg/m³', 'µg/m³', 'ng/m³', 'm⁻³', 'Bq/m³'];
 
-/** The unit of a number by its type, or by the prose of the specification; undefined for plain numbers. */
+/** Returns the unit of a number from its type or the text of the specification; undefined for a number without a unit. */
 export function unitOf(model: ValueModel, clusterName: string): Unit | undefined {
   for (const type of typeNames(model)) {
     const unit = BY_TYPE[type];
@@ -261,14 +261,14 @@ export function unitOf(model: ValueModel, clusterName: string): Unit | undefined
   return BY_PATH.get(`${clusterName}.${model.name}`) ?? (/Mireds$/.test(model.name) ? MIREDS : undefined);
 }
 
-/** The unit of a concentration, which the device reports in `MeasurementUnit` (App. Cluster §2.10.5.4). */
+/** Returns the unit of a concentration, which the device reports in `MeasurementUnit` (Application Clusters §2.10.5.4). */
 export function concentrationUnit(clusterName: string, attribute: string, measurementUnit: unknown): Unit | undefined {
   if (!clusterName.endsWith('ConcentrationMeasurement') || !CONCENTRATION_VALUES.has(attribute)) return undefined;
   const unit = typeof measurementUnit === 'number' ? CONCENTRATION_UNITS[measurementUnit] : undefined;
   return unit === undefined ? undefined : of(unit);
 }
 
-/** The names of the types that a model derives from, itself first. */
+/** Returns the names of the types that a model derives from, its own type first. */
 function typeNames(model: ValueModel): readonly string[] {
   const names: string[] = [];
   const seen = new Set<ValueModel>();

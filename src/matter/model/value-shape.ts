@@ -17,40 +17,40 @@ interface ShapeBase extends Partial<Unit> {
   readonly isNullable: boolean;
 }
 
-/** `any`: a value without a model, such as an attribute of an unknown manufacturer cluster. */
+/** A boolean, a float, or `any`: a value without a model, such as an attribute of an unknown manufacturer cluster. */
 interface PlainShape extends ShapeBase {
   readonly kind: 'boolean' | 'float' | 'any';
 }
 
-/** A whole number in a range. */
+/** An integer in a range. */
 export interface IntegerShape extends ShapeBase, IntegerRange {
   readonly kind: 'integer';
 }
 
-/** One of the values of an enum. */
+/** One of the named values of an enum. */
 export interface EnumShape extends ShapeBase {
   readonly kind: 'enum';
   readonly values: readonly { readonly name: string; readonly value: number }[];
-  /** A device may be newer than the model: its numbers without a name are accepted. */
+  /** True for values from a device, which may be newer than the model: numbers without a name are accepted. */
   readonly isOpen: boolean;
 }
 
 /** A set of flags and bit fields. */
 export interface BitmapShape extends ShapeBase {
   readonly kind: 'bitmap';
-  /** A flag is one bit wide, a field several. */
+  /** Flags (one bit wide) and bit fields (several bits wide). */
   readonly bits: readonly { readonly name: string; readonly width: number }[];
 }
 
-/** A text or an octet string of bounded length. */
+/** A text or an octet string of limited length. */
 export interface OctetsShape extends ShapeBase {
   readonly kind: 'text' | 'bytes';
-  /** Of a text, octets of UTF-8 (Core §7.19.1.2). */
+  /** Length in octets; for a text, octets of UTF-8 (Core §7.19.1.2). */
   readonly minBytes: number;
   readonly maxBytes?: number;
 }
 
-/** A list of bounded length. */
+/** A list of limited length. */
 export interface ListShape extends ShapeBase {
   readonly kind: 'list';
   readonly entry: ValueShape;
@@ -59,7 +59,7 @@ export interface ListShape extends ShapeBase {
 }
 
 interface FieldShape {
-  /** camelCase, the same in JSON and in matter.js. */
+  /** Name in camelCase, the same in JSON and in matter.js. */
   readonly name: string;
   readonly isRequired: boolean;
   readonly shape: ValueShape;
@@ -72,30 +72,30 @@ export interface StructShape extends ShapeBase {
 }
 
 /**
- * The values of an attribute or a field: read once from the Matter data model, the origin of both its JSON Schema and its conversion
- * between JSON and matter.js.
+ * The type of an attribute or field, read from the Matter data model. Its JSON Schema and the conversion between JSON and matter.js are
+ * both derived from it.
  */
 export type ValueShape = PlainShape | IntegerShape | EnumShape | BitmapShape | OctetsShape | ListShape | StructShape;
 
-/** The cluster of a value, and its direction. */
+/** The cluster of a value, and the direction in which the value is sent. */
 export interface ShapeContext {
   readonly cluster: ClusterModel;
   readonly scope: Scope;
-  /** `in`: values that callers send; `out`: values of a device, with newer enum values and the fabric index. */
+  /** `in`: values from callers. `out`: values from a device, which may have newer enum values and the fabric index. */
   readonly direction: 'in' | 'out';
 }
 
-// No standard type nests deeper; the bound ends a manufacturer's recursive model.
+// No standard type nests deeper; the limit ends a manufacturer's recursive model.
 const MAX_DEPTH = 8;
-// Every fabric-scoped struct has this field; the device sets it (Core §7.19.1).
+// Id of the FabricIndex field: every fabric-scoped struct has it, and the device sets it (Core §7.19.1).
 const FABRIC_INDEX_FIELD = 0xfe;
 
-/** The context for the shapes of one cluster, which is narrowed to the elements of a device. */
+/** Returns the context for the shapes of one cluster, whose model is limited to the elements of a device. */
 export function shapeContext(cluster: ClusterModel, direction: 'in' | 'out'): ShapeContext {
   return { cluster, scope: Scope(cluster as Model), direction };
 }
 
-/** The shape of an attribute, field or list entry. */
+/** Returns the shape of an attribute, field or list entry. */
 export function shapeOfModel(model: ValueModel, context: ShapeContext, depth = 0): ValueShape {
   const base: ShapeBase = present({
     isNullable: model.nullable,
@@ -127,7 +127,7 @@ export function shapeOfModel(model: ValueModel, context: ShapeContext, depth = 0
   }
 }
 
-/** The fields of a struct, command or event that this device's features allow. */
+/** Returns the fields of a struct, command or event that the device's features allow. */
 export function structOf(model: ValueModel, context: ShapeContext, depth = 0): StructShape {
   const fields = membersOf(model, context, { tags: [ElementTag.Field], conformance: 'conformant' })
     .filter((field) => !field.isDeprecated && !field.isDisallowed)
@@ -144,7 +144,7 @@ function fieldShape(field: ValueModel, context: ShapeContext, depth: number): Fi
   };
 }
 
-// Live limits apply to values of callers; a report outside the device's own limits is accepted.
+// Limits that depend on attributes apply only to values from callers: a report outside the device's own limits is accepted.
 function integerShape(model: ValueModel, context: ShapeContext, base: ShapeBase & { readonly depth: number }): IntegerShape {
   const { depth, ...rest } = base;
   const { liveMin, liveMax, ...range } = { ...integerRange(model), ...proseLimits(context.cluster.name, model.name) };
@@ -153,7 +153,7 @@ function integerShape(model: ValueModel, context: ShapeContext, base: ShapeBase 
 }
 
 function isRequired(field: ValueModel, context: ShapeContext): boolean {
-  // A conformance that compares values ("OperationalStateID >= 128") is mandatory for matter.js with any value.
+  // matter.js takes a conformance that compares values ("OperationalStateID >= 128") as mandatory whatever the value.
   if (/[<>=]/.test(String(field.effectiveConformance))) return false;
   return field.effectiveConformance.applicabilityFor(context.scope) === Conformance.Applicability.Mandatory;
 }
@@ -162,7 +162,7 @@ function isAllowed(member: ValueModel, context: ShapeContext): boolean {
   return member.effectiveConformance.applicabilityFor(context.scope) !== Conformance.Applicability.None;
 }
 
-// Scope has the values that a derived cluster adds to an inherited type, such as the mode tags; `members` has not.
+// Scope includes the values that a derived cluster adds to an inherited type, such as mode tags; `members` does not.
 function membersOf(model: ValueModel, context: ShapeContext, options?: Scope.MemberOptions): readonly FieldModel[] {
   return [...context.scope.membersOf(model as Model, options)] as unknown as readonly FieldModel[];
 }
@@ -173,13 +173,13 @@ function enumShape(model: ValueModel, context: ShapeContext, base: ShapeBase): E
     .filter((member) => isAllowed(member, context) && (allowed === undefined || allowed.has(member.propertyName)))
     .flatMap((member) => (member.effectiveId === undefined ? [] : [{ name: member.name, value: member.effectiveId }]));
   if (values.length > 0) return { ...base, kind: 'enum', values, isOpen: context.direction === 'out' };
-  // An enum8 whose values depend on another attribute, such as OnOff's EffectVariant.
+  // An enum8 or enum16 without named values, since they depend on another attribute, such as OnOff's EffectVariant.
   const is16Bits = model.type === 'enum16' || model.primitiveBase?.name === 'uint16';
   const max = is16Bits ? 0xffffn : 0xffn;
   return { ...base, kind: 'integer', min: 0n, max: model.nullable ? max - 1n : max, isWide: false };
 }
 
-/** The values of a constraint such as `add, modify` on an enum; undefined without one. */
+/** Returns the values that a constraint such as `add, modify` allows for an enum; undefined without such a constraint. */
 function namedValues(model: ValueModel): ReadonlySet<string> | undefined {
   const constraint = model.effectiveConstraint;
   const names = (constraint.parts ?? [constraint]).map((part) => FieldValue.referenced(part.value as FieldValue | undefined));
@@ -193,7 +193,7 @@ function bitmapShape(model: ValueModel, context: ShapeContext, base: ShapeBase):
   return { ...base, kind: 'bitmap', bits };
 }
 
-// A bit with a title is named by it, as in matter.js.
+// Returns the name of a bit: its title if it has one, as in matter.js, else its own name.
 function bitName(member: FieldModel): string {
   const words = (member.title ?? member.name)
     .replace(/[^A-Za-z0-9]+/g, ' ')

@@ -25,9 +25,9 @@ interface StorageParts {
 }
 
 /**
- * Guards the file that holds the fabric's keys: it is checked before matter.js opens it, copied after each change, and restored from the
- * newest valid copy when damaged. Once a fabric exists, a storage without that fabric is never accepted, since matter.js would make a new
- * one and every device of the home would be lost.
+ * Protects the file with the fabric's keys: checks it before matter.js opens it, copies it after each change, and restores the newest valid
+ * copy if it is damaged. Once a fabric exists, a storage without it is never accepted, since matter.js would create a new fabric and every
+ * device of the home would be lost.
  */
 export class FabricStorage {
   readonly #parts: StorageParts;
@@ -42,20 +42,23 @@ export class FabricStorage {
     this.#marker = new RecoverableFile({ path, isWhole, onRepaired: repairReporter(parts) });
   }
 
-  /** Prepares the folder for matter.js. Throws STORAGE_FAILED when the fabric is lost and no copy of it is valid. */
+  /** Prepares the folder for matter.js. Throws STORAGE_FAILED if the fabric is lost and no copy of it is valid. */
   prepare(): void {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // matter.js only tests whether a process of the stored number runs, which a reused number blocks; the hub holds its own lock.
+    // matter.js only checks whether a process with the stored id runs, so a reused id would block the start; the hub holds its own lock.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
-    // Without this file matter.js would read another driver's data and start empty.
+    // Without the driver file, matter.js would read another driver's data and start empty.
     if (existsSync(this.#database)) this.#repairDriverFile();
   }
 
-  /** Stores the identity of our fabric, once; throws STORAGE_FAILED for another fabric than the stored one. Called while matter.js runs. */
+  /**
+   * Stores the identity of our fabric at its first call. Throws STORAGE_FAILED if the fabric is not the stored one. Must be called while
+   * matter.js runs.
+   */
   confirmFabric(): void {
     const found = inspectStorage(this.#database);
     if (found.state === 'broken' || found.identity === undefined) throw this.#failure('holds no fabric after the start');
@@ -64,7 +67,7 @@ export class FabricStorage {
     if (expected === undefined) this.#marker.write(JSON.stringify(found.identity));
   }
 
-  /** Copies the storage; a failure is a warning, since the storage itself is valid. */
+  /** Copies the storage. Logs a failure as a warning, since the storage itself is valid. */
   snapshot(): void {
     const numbers = this.#snapshots();
     const file = this.#snapshotFile((numbers[0] ?? 0) + 1);
@@ -86,7 +89,7 @@ export class FabricStorage {
     syncPath(target);
   }
 
-  /** Why a valid storage is not the one that was written last; undefined when it is. */
+  /** Returns why a valid storage is not the one that was written last, or undefined if it is. */
   #lossOf(): string | undefined {
     const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
     if (found?.state !== 'whole') return undefined;
@@ -97,14 +100,14 @@ export class FabricStorage {
     return isOther || !found.isAsWritten ? 'holds values that are not as they were written' : undefined;
   }
 
-  /** Why a storage file must not be used; undefined for a valid one, and before the first fabric. */
+  /** Returns why a storage file must not be used; undefined for a valid file, and before the first fabric. */
   #faultOf(file: string): string | undefined {
     const hadFabric = this.#expected() !== undefined || this.#snapshots().length > 0;
     if (!existsSync(file))
       return hadFabric || (file === this.#database && this.#parts.anchor.least() !== undefined) ? 'is missing' : undefined;
     const found = inspectStorage(file);
     if (found.state === 'broken') return `is damaged (${found.reason})`;
-    // A hub that was killed during its first start has a storage and no fabric yet.
+    // A hub that was killed during its first start has a storage without a fabric.
     if (found.identity === undefined) return hadFabric ? 'has lost its fabric' : undefined;
     const expected = this.#expected();
     return expected === undefined || isSame(expected, found.identity) ? undefined : 'holds another fabric than the one of this home';
@@ -139,7 +142,7 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /** A storage that only lacks its last changes is restored only from a copy that has more of them. */
+  /** Returns whether to restore a snapshot: for a storage that only lost its last changes, only if the snapshot has more of them. */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);
@@ -174,7 +177,7 @@ export class FabricStorage {
     return identityIn(this.#marker.read() ?? '');
   }
 
-  /** Numbers of the snapshots, newest first. */
+  /** Returns the numbers of the snapshots, newest first. */
   #snapshots(): readonly number[] {
     if (!existsSync(this.#snapshotDir)) return [];
     const names = readdirSync(this.#snapshotDir).filter((name) => /^\d{8}\.db$/.test(name));
@@ -229,7 +232,7 @@ function identityIn(text: string): FabricIdentity | undefined {
   return { fabricId: marker.fabricId, rootHash: marker.rootHash };
 }
 
-/** Removes all rights of group and others, which an older version or a copy may have left. */
+/** Removes all permissions of group and others, which an older version or a copy may have left. */
 function tightenModes(folder: string): void {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -11,7 +11,7 @@ import type { FileAnchor, FileMark } from '../../core/storage/key-value-store.ts
 
 type Creator = NonNullable<NonNullable<ConstructorParameters<typeof SqliteStorageDriver>[0]>['databaseCreator']>;
 
-/** The table of matter.js's driver (0.17.9). */
+/** The table of the sqlite driver of matter.js 0.17.9. */
 const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
   context TEXT NOT NULL,
   key TEXT NOT NULL,
@@ -22,8 +22,8 @@ const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
 ) STRICT`;
 const SUM = (row: 'NEW' | 'OLD') => `row_sum(${row}.context, ${row}.key, ${row}.value_type, ${row}.value_json, ${row}.value_blob)`;
 /**
- * Counts changes and stores the sum of the sums of all rows, in the transaction of each change. The triggers belong to the connection,
- * since they call a function of this connection.
+ * Triggers that count changes and store the sum of all row checksums, in the transaction of each change. They are temporary, since they
+ * call a function that only this connection has.
  */
 const COUNTING = `CREATE TABLE IF NOT EXISTS hub_mark (generation INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TEMP TRIGGER mark_insert AFTER INSERT ON main.kvstore BEGIN
@@ -37,12 +37,12 @@ CREATE TEMP TRIGGER mark_delete AFTER DELETE ON main.kvstore BEGIN
 END`;
 
 /**
- * Opens the database of matter.js's sqlite driver. Unlike that of the driver (0.17.9) it syncs each commit, so that no device is lost by
- * a power cut right after it joined, it can write again after the disk was full, and it is anchored.
+ * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), it syncs each commit, so that a power cut
+ * does not lose a device that has just joined. It can also write again after the disk was full, and it is anchored.
  */
 export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnType<Creator> {
   const database = new DatabaseSync(path);
-  // With recursive triggers, the delete trigger also runs for a row that is replaced.
+  // With recursive triggers, the delete trigger also runs for a replaced row.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON');
   beginCounting(database);
   const mark = () => {
@@ -63,7 +63,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   return {
     prepare: prepare as unknown as ReturnType<Creator>['prepare'],
     exec(sql) {
-      // SQLite rolls back by itself when the disk is full. An error of a second rollback would leave matter.js in that transaction for ever.
+      // SQLite itself rolls back when the disk is full. An error of a second rollback would leave matter.js in that transaction for ever.
       if (sql !== 'ROLLBACK' || database.isTransaction) database.exec(sql);
       if (sql === 'COMMIT') mark();
     },
@@ -71,14 +71,14 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   };
 }
 
-/** The mark in a storage file; undefined in a file of a hub that did not count changes. */
+/** Returns the change count and checksum of a storage file; undefined for a file of a hub version that did not count changes. */
 export function changeMarkIn(database: DatabaseSync): FileMark | undefined {
   const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hub_mark'").get() !== undefined;
   const row = isCounted ? database.prepare('SELECT generation, sum FROM hub_mark').get() : undefined;
   return row && { generation: Number(row.generation), digest: String(row.sum) };
 }
 
-/** Computes the sum of the sums of all rows. */
+/** Returns the sum of all row checksums. */
 export function sumOfRows(database: DatabaseSync): string {
   let sum = 0;
   for (const { context, key, value_type: type, value_json: json, value_blob: blob } of database
@@ -96,7 +96,7 @@ function beginCounting(database: DatabaseSync): void {
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
-  // Rows were accepted although they are not as they were written.
+  // The hub accepted rows whose checksums do not match, so count that as a change.
   else if (before.digest !== sum) database.prepare('UPDATE hub_mark SET generation = generation + 1, sum = ?').run(Number(sum));
 }
 
@@ -106,13 +106,16 @@ function rowSum(...values: readonly SQLInputValue[]): number {
 
 /** The identity of the fabric in a storage file. */
 export interface FabricIdentity {
-  /** Decimal text of the 64-bit fabric id. */
+  /** The 64-bit fabric id as decimal text. */
   readonly fabricId: string;
-  /** SHA-256 of the root certificate and its private key, hex: changes with a new fabric or a flipped bit. */
+  /** SHA-256 of the root certificate and its private key in hex: a new fabric or a flipped bit changes it. */
   readonly rootHash: string;
 }
 
-/** `mark`: number and sum of the changes; absent in a file of a hub that did not count. `isAsWritten`: its rows have that sum. */
+/**
+ * Result of a check. `mark`: change count and checksum, absent in a file of a hub version that did not count. `isAsWritten`: the rows match
+ * the checksum.
+ */
 export type Inspection =
   | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
@@ -121,7 +124,7 @@ export type Inspection =
 export function inspectStorage(file: string): Inspection {
   try {
     using database = new DatabaseSync(file, { readOnly: true });
-    // The file of a hub that was killed before it made the table, or an emptied file.
+    // The hub was killed before it created the table, or the file was emptied.
     if (database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) {
       return { state: 'whole', identity: undefined, isAsWritten: true };
     }
@@ -138,7 +141,7 @@ export function inspectStorage(file: string): Inspection {
 function findDamage(database: DatabaseSync): string | undefined {
   const check = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
   if (check !== 'ok') return String(check);
-  // quick_check checks pages, not their values.
+  // quick_check checks pages, not the values in them.
   const invalid = database.prepare("SELECT count(*) AS n FROM kvstore WHERE value_type = 'json' AND NOT json_valid(value_json)").get()?.n;
   return invalid === 0 ? undefined : `${invalid} values are not JSON`;
 }
@@ -155,7 +158,9 @@ function readIdentity(database: DatabaseSync): FabricIdentity | undefined {
   return { fabricId, rootHash: createHash('sha256').update(certificate).update(keyPair).digest('hex') };
 }
 
-/** The driver stores a bigint as a JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`. */
+/**
+ * Returns the id of the first fabric. The driver stores a bigint as JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`.
+ */
 function firstFabricId(json: string | undefined): string | undefined {
   const fabrics: unknown = json === undefined ? [] : JSON.parse(json);
   const first: unknown = Array.isArray(fabrics) ? fabrics[0] : undefined;
@@ -164,18 +169,18 @@ function firstFabricId(json: string | undefined): string | undefined {
   return isJsonObject(boxed) && typeof boxed.__value__ === 'string' ? boxed.__value__ : undefined;
 }
 
-/** More messages to groups than a hub sends between a backup and its return. */
+/** More group messages than a hub sends between a backup and its restore. */
 const SKIPPED = 2 ** 24;
 const LAST = 2 ** 32 - 1;
 
 /**
- * Advances the counter of messages to groups (Matter core specification §4.6.1.3), in a storage that comes from a backup and is not
- * open: devices reject messages with counters that they have received before as replays. Does nothing without a counter.
+ * Advances the counter of group messages (Matter core specification §4.6.1.3) in a closed storage that comes from a backup. Devices reject
+ * messages with a counter value that they have received before as replays. Does nothing if there is no counter.
  */
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  // Counted like every other change, so that it does not count as damage.
+  // This connection counts the change, so that it does not look like damage.
   const database = openMatterDatabase(path);
   try {
     const counter = database
@@ -193,16 +198,16 @@ export function skipGroupCounter(matterDir: string): void {
 type Write = () => void;
 
 /**
- * matter.js's sqlite driver with transactions that are written at once. Those of the driver (0.17.9) hold BEGIN over awaits on the
- * connection, so that a second one meanwhile fails with "Transaction is in progress" and its state is lost, and writes outside of any
- * transaction end with any transaction that is open.
+ * matter.js's sqlite driver with transactions that are written at once. Transactions of the driver itself (0.17.9) hold BEGIN over awaits:
+ * a second one then fails with "Transaction is in progress" and loses its state, and writes outside of a transaction end with whichever
+ * transaction is open.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
     return openDriver(namespace);
   }
 
-  /** The same driver, which reports its changes to an anchor. */
+  /** Returns this driver class with an anchor to which it reports its changes. */
   static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
     return class extends BatchStorageDriver {
       static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
@@ -215,12 +220,12 @@ export class BatchStorageDriver extends SqliteStorageDriver {
     return new BatchTransaction(this);
   }
 
-  /** Sets a value that has matter.js's JSON form. */
+  /** Sets a value that is already in matter.js's JSON form. */
   setText(contexts: string[], key: string, text: string): void {
     this.setValue(contexts, key, text);
   }
 
-  /** All or none of the writes, with nothing between them. */
+  /** Applies all writes in one transaction. */
   applyTogether(writes: readonly Write[]): void {
     this.withAnyTransaction(() => {
       for (const write of writes) write();
@@ -241,7 +246,7 @@ class BatchTransaction extends StorageDriver.Transaction {
   override set(contexts: string[], keyOrValues: string | Record<string, SupportedStorageTypes>, value?: SupportedStorageTypes): void {
     this.assertActive();
     const values = typeof keyOrValues === 'string' ? { [keyOrValues]: value ?? null } : keyOrValues;
-    // Serialised now: the caller may change its objects before the commit.
+    // Serialise now, since the caller may change its objects before the commit.
     const texts = Object.entries(values).map(([key, member]) => [key, toJson(member ?? null)] as const);
     this.#writes.push(() => {
       for (const [key, text] of texts) this.#driver.setText(contexts, key, text);

@@ -23,12 +23,12 @@ import type { RunningUpdate } from './update-progress.ts';
 
 const { Status, ApplyUpdateAction } = OtaSoftwareUpdateProvider;
 
-/** Running updates by node id, decimal text. */
+/** Running updates by node id (decimal text). */
 type UpdatesByNode = ReadonlyMap<string, RunningUpdate>;
 
 /**
- * The OTA Software Update Provider of this hub (Core §11.20.6): it offers an image to a node only during an update of that node. The
- * provider of matter.js has a service that searches images on the internet.
+ * Returns the behavior of this hub's OTA Software Update Provider (Core §11.20.6), which offers an image to a node only during an update of
+ * the node. The provider of matter.js has a service that searches for images on the internet.
  */
 function providerOf(updates: UpdatesByNode) {
   return class LocalUpdateProvider extends OtaSoftwareUpdateProviderBehavior {
@@ -68,10 +68,10 @@ function providerOf(updates: UpdatesByNode) {
   };
 }
 
-/** Name by which the device downloads: letters and digits only, for every name of a file. */
+/** Returns the name by which the device downloads the image: letters and digits only, whatever the file name is. */
 const designatorOf = ({ token }: RunningUpdate): string => Buffer.from(token).toString('hex');
 
-/** Adds the endpoint of the provider to the hub's node and grants the fabric's nodes access to it; returns its number. */
+/** Adds the provider endpoint to the hub's node and grants the nodes of the fabric access to it. Returns the endpoint number. */
 export async function addUpdateProvider(node: ServerNode, fabric: Fabric, updates: UpdatesByNode): Promise<number> {
   const endpoint = new Endpoint(OtaProviderEndpoint.with(providerOf(updates)), { id: 'updates' });
   await node.add(endpoint);
@@ -92,12 +92,12 @@ export async function addUpdateProvider(node: ServerNode, fabric: Fabric, update
 }
 
 const SCOPE = 'ota';
-/** Time limit for the device's next message in a transfer (Core §11.22.3.2). */
+/** Time limit for the device's next message in a BDX transfer (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
-/** Time in which a device requests its next block, and receives the error. */
+/** Time limit in which the device requests its next block and receives the error. */
 const CLOSE_LIMIT_MS = 3_000;
 
-/** Storage of matter.js with one image, so that no other file can be downloaded. */
+/** Storage of matter.js that contains only one image, so that no other file can be downloaded. */
 class OneImage extends BlobStorageDriver {
   readonly initialized = true;
   readonly #image: AbortableImage;
@@ -126,12 +126,12 @@ class OneImage extends BlobStorageDriver {
   }
 
   openBlob(): Blob {
-    // The transfer uses only these members of a blob.
+    // The transfer uses only the members of a Blob that AbortableImage has.
     return this.#image as unknown as Blob;
   }
 }
 
-/** Lets one node download the image of its update over BDX (Core §11.22) and reports the progress to the update, until disposal. */
+/** Lets one node download the image of its update over BDX (Core §11.22), until disposal. Reports the progress to the update. */
 export function openTransfer(node: ServerNode, peer: PeerAddress, update: RunningUpdate): AsyncDisposable {
   const bdx = node.env.get(BdxProtocol);
   const end = new AbortController();
@@ -148,7 +148,8 @@ export function openTransfer(node: ServerNode, peer: PeerAddress, update: Runnin
       end.abort();
       await ended(bdx.sessionFor(peer, SCOPE));
       const disable = (): Promise<void> => bdx.disablePeerForScope(peer, storage, true);
-      // Rejects when a session ends with an error, and leaves the scope open; the session has ended then. No caller waits: it must not fail.
+      // Rejects if a session ends with an error, and leaves the scope open; the second call then succeeds. Nobody awaits this, so it must
+      // not fail.
       await disable().catch(disable);
     },
   };
@@ -162,12 +163,12 @@ function ended(session: BdxSession | undefined): Promise<void> {
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** Small, so that few bytes are sent after the end. */
+/** Small, so that few bytes are sent after the update has ended. */
 const PIECE_BYTES = 4096;
 
 /**
- * An image that can be withdrawn while a device downloads it. The transfer then answers the device's next request with an error; when
- * matter.js closes a transfer itself, the device receives no message and waits for minutes.
+ * An image that can be withdrawn while a device downloads it: the next request of the device then gets an error. If matter.js itself closed
+ * the transfer, the device would receive no message and wait for minutes.
  */
 export class AbortableImage {
   readonly #blob: Blob;
@@ -196,8 +197,8 @@ export class AbortableImage {
       if (offset >= this.#blob.size) controller.close();
     };
     const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
-    // matter.js cancels the stream when a transfer is over. After an error of the stream that rejects, in a promise that matter.js does
-    // not await: it would end the hub.
+    // matter.js cancels the stream after a transfer. After a stream error `cancel` rejects, and matter.js does not await it: an unhandled
+    // rejection would end the hub.
     const cancel = (reason?: unknown): Promise<void> => ReadableStream.prototype.cancel.call(stream, reason).catch(() => undefined);
     return Object.assign(stream, { cancel });
   }

@@ -42,7 +42,7 @@ interface ReadyNode extends UpdatableNode {
   readonly requestor: number;
 }
 
-/** States in which a device already installs an image, of any controller. */
+/** States in which a device already installs an image, from any controller. */
 const BUSY_STATES: ReadonlySet<string> = new Set(['Downloading', 'Applying', 'RollingBack']);
 
 /** Software updates of devices from images in the owner's folder (Core §11.20), never from the internet. */
@@ -50,7 +50,7 @@ export class SoftwareUpdates {
   readonly #parts: SoftwareUpdatesParts;
   readonly #updates = new Map<string, RunningUpdate>();
   readonly #busy = new Set<string>();
-  /** Transfers that are closing, by node. */
+  /** Transfers that are closing, by node id. */
   readonly #closing = new Map<string, PromiseLike<void>>();
   #provider: Promise<number> | undefined;
 
@@ -58,7 +58,7 @@ export class SoftwareUpdates {
     this.#parts = parts;
   }
 
-  /** Lists the images for each device, by the last reports of the devices. */
+  /** Returns the images in the folder and the devices that each image fits, from the last reports of the devices. */
   async list(): Promise<UpdateList> {
     const { folder, devices } = this.#parts;
     const { images, broken } = await folder.read();
@@ -69,8 +69,9 @@ export class SoftwareUpdates {
   }
 
   /**
-   * Updates a whole node; resolves once it reports the new version. Throws CONFLICT (an update of it runs, the image does not fit or is
-   * damaged), NOT_FOUND (no image), NOT_SUPPORTED (no update over Matter), DEVICE_UNREACHABLE, CLUSTER_STATUS, TIMEOUT, OUTCOME_UNKNOWN.
+   * Updates a whole node; resolves when the node reports the new version. Throws CONFLICT if an update of the node runs or the image is
+   * damaged or does not fit, NOT_FOUND if there is no image, NOT_SUPPORTED if the node takes no update over Matter, and DEVICE_UNREACHABLE,
+   * CLUSTER_STATUS, TIMEOUT or OUTCOME_UNKNOWN if the update fails.
    */
   async update(device: DeviceId, request: UpdateRequest): Promise<UpdateResult> {
     const root = rootDevice(this.#parts.devices, device);
@@ -87,7 +88,10 @@ export class SoftwareUpdates {
     }
   }
 
-  /** Reads the present software of the node, which fails at once when the node is unreachable. */
+  /**
+   * Reads the current software of the node, which fails at once if the node is unreachable. Throws CONFLICT if the node cannot be updated
+   * now.
+   */
   async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
     const { requestor } = updatableNode(this.#parts.devices, device);
     if (requestor === undefined)
@@ -124,12 +128,12 @@ export class SoftwareUpdates {
     const peer = devices.peerOf(device.id).peerAddress;
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${quoted(device.name)} is not on the fabric any more`);
     const update = new RunningUpdate({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
-    // Most hubs never update a device: the endpoint is made for the first update.
+    // The provider endpoint is added at the first update, since most hubs never update a device.
     this.#provider ??= addUpdateProvider(matter.node, matter.fabric, this.#updates);
     const fields = {
       providerNodeId: String(matter.fabric.rootNodeId),
       vendorId: matter.fabric.rootVendorId,
-      // A person requested the update (Core §11.20.7.4.1).
+      // Urgent, since a person requested the update (Core §11.20.7.4.1).
       announcementReason: 'UrgentUpdateAvailable',
       endpoint: await this.#provider,
     };
@@ -146,12 +150,12 @@ export class SoftwareUpdates {
       return to;
     } finally {
       this.#updates.delete(device.nodeId);
-      // A device that still downloads receives an error; a caller who cancelled does not wait for that.
+      // A device that still downloads gets an error; a caller who cancelled does not wait for this.
       this.#closing.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }
 
-  /** Reads the software of the node, in one interaction. */
+  /** Reads the software of the node in one interaction. */
   async #software(device: DeviceId, requestor: number, signal: AbortSignal): Promise<SoftwareState & { readonly isPossible: boolean }> {
     const basic = { device, endpoint: 0, cluster: 'BasicInformation' };
     const own = { device, endpoint: requestor, cluster: REQUESTOR };
@@ -182,13 +186,13 @@ function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): strin
   return reasons.length > 0 ? reasons.join('; ') : `no device here is ${target(image)}`;
 }
 
-/** A node by its last reports. */
+/** A node, from its last reports. */
 interface UpdatableNode {
-  /** The device of the whole node. */
+  /** The device for the whole node. */
   readonly device: Device;
   /** Absent before the first report of the node. */
   readonly software?: NodeSoftware;
-  /** Endpoint of its OTA Software Update Requestor (Core §11.20.7); absent where it cannot be updated over Matter. */
+  /** Endpoint of the OTA Software Update Requestor (Core §11.20.7); absent if the node cannot be updated over Matter. */
   readonly requestor?: number;
 }
 

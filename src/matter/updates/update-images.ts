@@ -11,34 +11,34 @@ import { deviceText } from '../devices/device-text.ts';
 
 /** A Matter software image (Core §11.21) with a valid header and digest. */
 export interface UpdateImage {
-  /** Name without the folder. */
+  /** File name without the folder. */
   readonly file: string;
-  /** The whole file as it was checked: reads fail after a change of the file. */
+  /** The whole file as it was checked; a read fails if the file has changed since. */
   readonly blob: Blob;
   readonly vendorId: number;
   readonly productId: number;
   readonly version: SoftwareVersion;
-  /** Range of the present versions that the image updates; any older one when absent. */
+  /** Oldest and newest installed version that the image can update; absent for no limit. */
   readonly minVersion?: number;
   readonly maxVersion?: number;
   readonly notesUrl?: string;
 }
 
-/** Larger than any image of a device that speaks Matter. */
+/** Maximum size of an image; no image of a Matter device is larger. */
 const MAX_BYTES = 256 * 2 ** 20;
 const FILE_IDENTIFIER = 0x1beef11e;
-/** File identifier, total size, header size. */
+/** Size of the file identifier, total size and header size. */
 const FIXED_BYTES = 16;
-/** The fields of a header at their longest take less than 600 bytes. */
+/** Maximum header size; a header with fields of maximum length has less than 600 bytes. */
 const MAX_HEADER_BYTES = 4096;
 
-/** Reads and checks an image: form, sizes, digest of the payload. Throws CONFLICT with the name of a damaged file. */
+/** Reads an image and checks its format, sizes and payload digest. Throws CONFLICT, with the file name, if the image is damaged. */
 async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImage> {
   const file = basename(path);
   try {
     await checkSizes(path);
     const blob = await openAsBlob(path);
-    // With the checksum of the whole file, matter.js 0.17.9 leaves the digest in the header unchecked.
+    // With a checksum of the whole file, matter.js 0.17.9 would not check the digest in the header.
     const options = { calculateFullChecksum: false };
     return imageOf(file, blob, await OtaImageReader.file(blob.stream().getReader(), crypto, blob.size, options));
   } catch (error) {
@@ -47,7 +47,7 @@ async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImag
   }
 }
 
-/** Checks the sizes before matter.js reads: with a wrong header size it would read the whole file into memory. */
+/** Checks the sizes before matter.js reads the file: with a wrong header size it would read all of it into memory. */
 async function checkSizes(path: string): Promise<void> {
   await using handle = await open(path);
   const { size } = await handle.stat();
@@ -71,7 +71,7 @@ function imageOf(file: string, blob: Blob, header: OtaImageHeader): UpdateImage 
 
 const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/.test(text) && URL.canParse(text);
 
-/** Further images are listed as not read: each image is read whole to check it. */
+/** Maximum number of images that are read, since each is read whole to check it; the rest is listed as not read. */
 const MAX_IMAGES = 100;
 const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
 
@@ -85,7 +85,7 @@ export class ImageFolder {
     this.#crypto = crypto;
   }
 
-  /** Reads all images; returns the valid ones, and the faults of the others. A missing folder is an empty one. */
+  /** Reads all images; returns the valid images, and the faults of all other files. A missing folder counts as empty. */
   async read(): Promise<{ readonly images: readonly UpdateImage[]; readonly broken: readonly UnfitImage[] }> {
     const names = await this.#names();
     const images: UpdateImage[] = [];
@@ -100,7 +100,7 @@ export class ImageFolder {
     return { images, broken };
   }
 
-  /** Reads one image by its name. Throws NOT_FOUND with the folder, CONFLICT for a damaged file. */
+  /** Reads one image by its file name. Throws NOT_FOUND if the folder does not have it, CONFLICT if it is damaged. */
   async image(file: string): Promise<UpdateImage> {
     const isThere = IMAGE_NAME.test(file) && (await this.#names()).includes(file);
     if (!isThere) throw new AtmoError('NOT_FOUND', `There is no image ${file} in ${this.path}; list_updates names those that are there`);
@@ -122,20 +122,20 @@ export class ImageFolder {
   }
 }
 
-/** The software of a node, by its BasicInformation cluster. */
+/** The software of a node, from its BasicInformation cluster. */
 export interface NodeSoftware {
   readonly vendorId: number;
   readonly productId: number;
   readonly version: SoftwareVersion;
 }
 
-/** True if an image is for this product (Core §11.21.2.2: 0 is any). */
+/** Returns whether an image is for the product of a node; id 0 in the image means any (Core §11.21.2.2). */
 export function isForProduct(image: UpdateImage, { vendorId, productId }: NodeSoftware): boolean {
   const isVendor = image.vendorId === 0 || image.vendorId === vendorId;
   return isVendor && (image.productId === 0 || image.productId === productId);
 }
 
-/** Why a node cannot install an image; undefined when it can. */
+/** Returns why a node cannot install an image, or undefined if it can. */
 export function incompatibilityOf(image: UpdateImage, node: NodeSoftware): string | undefined {
   const { number } = node.version;
   if (!isForProduct(image, node))
@@ -146,12 +146,12 @@ export function incompatibilityOf(image: UpdateImage, node: NodeSoftware): strin
   return `runs version ${versionText(node.version)}, and the image updates ${range(image)} only`;
 }
 
-/** Vendor and product of an image. */
+/** Returns vendor and product of an image as text. */
 export function target({ vendorId, productId }: UpdateImage): string {
   return `${vendorId === 0 ? 'any vendor' : `vendor ${hex(vendorId)}`} ${productId === 0 ? 'any product' : `product ${hex(productId)}`}`;
 }
 
-/** `1.2.0 (3)`: the text of the manufacturer and the number, which decides. */
+/** Returns `1.2.0 (3)`: the manufacturer's version text and the version number, which decides. */
 export function versionText({ number, text }: SoftwareVersion): string {
   return text === '' ? String(number) : `${text} (${number})`;
 }

@@ -3,25 +3,25 @@ import type { SoftwareVersion, UpdateProgress } from '../../core/devices/device-
 import { AtmoError } from '../../core/errors.ts';
 import { incompatibilityOf, type NodeSoftware, type UpdateImage, versionText } from './update-images.ts';
 
-/** Fields of QueryImage, with which a device asks for an image (Core §11.20.6.5.1). */
+/** Fields of the QueryImage command, with which a device requests an image (Core §11.20.6.5.1). */
 interface ImageQuery {
   readonly vendorId: number;
   readonly productId: number;
   readonly softwareVersion: number;
-  /** DownloadProtocolEnum: 0 is BDX over this session. */
+  /** Values of DownloadProtocolEnum: 0 is BDX over the same session. */
   readonly protocolsSupported: readonly number[];
 }
 
-/** The answer: the image, no image, or no common protocol. */
+/** The response to QueryImage: the image, no image, or no common protocol. */
 type ImageAnswer = 'offered' | 'none' | 'no-protocol';
 
 const BDX_SYNCHRONOUS = 0;
 const DOWNLOAD_SHARE = 0.9;
 
-/** One update, by the requests of the device. */
+/** One update of a device; handles the requests that the device sends. */
 export class RunningUpdate {
   readonly image: UpdateImage;
-  /** Identifies this image when the device downloads and applies it. */
+  /** Update token, which identifies the image when the device downloads and applies it. */
   readonly token: Uint8Array;
   readonly #parts: { readonly clock: Clock; onProgress(progress: UpdateProgress): void };
   readonly #device: string;
@@ -48,12 +48,12 @@ export class RunningUpdate {
     return this.#step;
   }
 
-  /** Bytes of the present download. */
+  /** Bytes of the current download. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Why the device cannot install the image; undefined while it can. */
+  /** Why the device cannot install the image; undefined if it can. */
   get failure(): AtmoError | undefined {
     return this.#failure;
   }
@@ -63,12 +63,12 @@ export class RunningUpdate {
     return this.#parts.clock.monotonic() - this.#requestAtMs;
   }
 
-  /** Milliseconds since the present step began. */
+  /** Milliseconds since the current step began. */
   get stepMs(): number {
     return this.#parts.clock.monotonic() - this.#stepAtMs;
   }
 
-  /** Handles QueryImage, which the device repeats after a restart during the update. */
+  /** Handles QueryImage, which the device repeats if it restarts during the update. */
   query(query: ImageQuery): ImageAnswer {
     this.#noteRequest();
     const node: NodeSoftware = { ...query, version: { number: query.softwareVersion, text: '' } };
@@ -81,7 +81,7 @@ export class RunningUpdate {
     return this.#fail('NOT_SUPPORTED', message, 'no-protocol');
   }
 
-  /** Is called after each block of the download; `bytes` starts again at 0 with another download. */
+  /** Must be called after each block of the download; `bytes` starts again at 0 if the device downloads again. */
   downloaded(bytes: number): void {
     this.#noteRequest();
     this.#enter('downloading');
@@ -93,7 +93,7 @@ export class RunningUpdate {
     this.#parts.onProgress({ step: 'downloading', fraction: (DOWNLOAD_SHARE * bytes) / size, note: `${bytes} of ${size} bytes` });
   }
 
-  /** Handles ApplyUpdateRequest: the device has the image and asks to install it. */
+  /** Handles ApplyUpdateRequest: the device has the image and requests to install it. */
   apply(token: Uint8Array): 'proceed' | 'discontinue' {
     this.#noteRequest();
     if (this.#failure || Buffer.compare(token, this.token) !== 0) return 'discontinue';
@@ -102,7 +102,7 @@ export class RunningUpdate {
     return 'proceed';
   }
 
-  /** Handles NotifyUpdateApplied; the monitor reads the new version. */
+  /** Handles NotifyUpdateApplied; UpdateMonitor then reads the new version. */
   applied(): void {
     this.#noteRequest();
   }
@@ -126,7 +126,7 @@ export class RunningUpdate {
 /** The software of a device during its update. */
 export interface SoftwareState {
   readonly version: SoftwareVersion;
-  /** UpdateStateEnum by name (Core §11.20.7.4.2), such as `Applying`. */
+  /** Name from UpdateStateEnum (Core §11.20.7.4.2), such as `Applying`. */
   readonly state: string;
 }
 
@@ -135,28 +135,28 @@ interface UpdateMonitorParts {
   readonly update: RunningUpdate;
   /** Name of the device, such as `Lamp`. */
   readonly device: string;
-  /** Reads the software of the device. Throws DEVICE_UNREACHABLE when it does not answer. */
+  /** Reads the software of the device. Throws DEVICE_UNREACHABLE if the device does not answer. */
   read(signal: AbortSignal): Promise<SoftwareState>;
 }
 
 type Step = Exclude<UpdateProgress['step'], 'done'>;
-/** The result of one read. */
+/** The result of one read of the device's software. */
 type Sign = 'silent' | 'idle' | 'busy' | 'done';
 
 const CHECK_MS = 500;
-/** Time without a request of the device until its software is read. */
+/** Time without a request of the device after which its software is read. */
 const QUIET_MS: Readonly<Record<Step, number>> = { querying: 30_000, downloading: 8_000, applying: 2_000 };
-/** A device that downloads is awake, even if it sleeps at other times. */
+/** Time limit of a read. A device that downloads is awake, even if it sleeps at other times. */
 const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 40_000 };
-/** A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1), and then takes minutes to install it. */
+/** A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1), and then needs minutes to install it. */
 const QUERY_LIMIT_MS = 11 * 60_000;
 const DOWNLOAD_QUIET_LIMIT_MS = 6 * 60_000;
 const APPLY_LIMIT_MS = 15 * 60_000;
-/** One lost answer proves nothing. */
+/** Number of equal reads in a row before the update fails: one lost response proves nothing. */
 const SIGNS_NEEDED = 2;
 const IDLE_STATES: ReadonlySet<string> = new Set(['Idle', 'Unknown']);
 
-/** Monitors an update until the device reports its new version, or the update has failed. */
+/** Watches an update until the device reports its new version or the update has failed. */
 export class UpdateMonitor {
   readonly #parts: UpdateMonitorParts;
   #lastSeen = '';
@@ -168,7 +168,9 @@ export class UpdateMonitor {
     this.#parts = parts;
   }
 
-  /** Returns the version that the device reports. Errors name the step that it reached and its present version. */
+  /**
+   * Returns the version that the device reports. Throws an error with the step that the update reached and the device's current version.
+   */
   async outcome(signal: AbortSignal): Promise<SoftwareVersion> {
     const { update, clock } = this.#parts;
     for (;;) {
@@ -216,7 +218,7 @@ export class UpdateMonitor {
     }
   }
 
-  /** Counts equal signs in a row, without progress of the device between them. */
+  /** Counts equal reads in a row; any progress of the device starts the count again. */
   #count(sign: Sign): void {
     const { step, bytes } = this.#parts.update;
     const seen = `${sign} ${step} ${bytes}`;
