@@ -6,26 +6,26 @@ import { damagedError, guardStorage } from './storage-error.ts';
 /** How a database file is opened. */
 export interface DatabaseOptions {
   readonly path: string;
-  /** FULL: each commit is on the disk when it returns. NORMAL: a power cut may take the last commits, never the file. */
+  /** FULL: a commit is on the disk when it returns. NORMAL: a power cut may lose the last commits, but never damages the file. */
   readonly synchronous: 'FULL' | 'NORMAL';
-  /** Takes effect for a new file only. */
+  /** Size of a database page; takes effect for a new file only. */
   readonly pageSizeBytes: number;
-  /** The write-ahead log is copied into the file when it has this many pages. */
+  /** Number of pages at which the write-ahead log is copied into the file. */
   readonly checkpointPages: number;
-  /** Writes beyond this size fail with STORAGE_FAILED, so that the file cannot fill an SD card. */
+  /** Maximum file size, so that the file cannot fill an SD card; writes beyond it fail with STORAGE_FAILED. */
   readonly maxBytes: number;
-  /** SQL scripts; number n brings a file from version n - 1 to n. */
+  /** SQL scripts; the script at index n brings a file from version n to n + 1. */
   readonly migrations: readonly string[];
 }
 
-/** Compiled once: each call of a tool commits twice. */
+/** Compiles BEGIN and COMMIT once per database: each tool call commits twice. */
 const bracketsOf = oncePerObject((database: DatabaseSync) => {
   return { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
 });
 
 /**
- * Opens a database in WAL mode, checks it with quick_check and brings it to the newest version. Throws STORAGE_FAILED;
- * `details.cause` is `damaged` when the content is at fault.
+ * Opens a database in WAL mode, checks it with quick_check and migrates it to the newest version. Throws STORAGE_FAILED if this fails;
+ * `details.cause` is `damaged` if the content is at fault.
  */
 export function openChecked(form: DatabaseOptions): DatabaseSync {
   return guardStorage(form.path, () => {
@@ -42,7 +42,7 @@ export function openChecked(form: DatabaseOptions): DatabaseSync {
   });
 }
 
-/** Throws STORAGE_FAILED with cause `damaged` unless SQLite's quick_check finds the file sound. */
+/** Throws STORAGE_FAILED with cause `damaged` if SQLite's quick_check finds a fault. */
 export function quickCheck(database: DatabaseSync, path: string): void {
   const findings = database
     .prepare('PRAGMA quick_check(3)')
@@ -51,7 +51,7 @@ export function quickCheck(database: DatabaseSync, path: string): void {
   if (findings.join() !== 'ok') throw damagedError(path, findings.join('; '));
 }
 
-/** Runs work in one transaction; a throw undoes all of it. */
+/** Runs `work` in one transaction; rolls back if `work` throws. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   const { begin, commit } = bracketsOf(database);
   begin.run();
@@ -60,14 +60,14 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     commit.run();
     return result;
   } catch (error) {
-    // SQLite has rolled back by itself after a full disk or an I/O error.
+    // SQLite itself has rolled back after a full disk or an I/O error.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
 }
 
 function configure(database: DatabaseSync, form: DatabaseOptions): void {
-  // One process owns the file: an exclusive lock needs no -shm file, whose pages would wear the card as well.
+  // One process owns the file: with an exclusive lock there is no -shm file, whose pages would wear the card as well.
   database.exec(`PRAGMA page_size = ${form.pageSizeBytes}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL`);
   database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -2000`);
   database.exec(`PRAGMA wal_autocheckpoint = ${form.checkpointPages}`);

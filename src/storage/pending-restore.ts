@@ -8,15 +8,15 @@ import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER, RESTORE_NAMES } from './s
 import { guardStorage } from './storage-error.ts';
 
 interface Marker {
-  /** `aside`: the old files are moved away. `place`: the unpacked files are moved in. */
+  /** `aside`: the old files are being moved away. `place`: the unpacked files are being moved in. */
   readonly step: 'aside' | 'place';
   /** Folder for the old files. */
   readonly aside: string;
 }
 
 /**
- * Replaces the state by the files in `restore.new` and returns the folder with the old files, if there were any. From here on the
- * restore counts: after a crash `finishRestore` completes it. The caller must hold the lock of the directory.
+ * Replaces the state by the files in `restore.new`; returns the folder with the old files, or undefined if there were none. From now on the
+ * restore is valid: after a crash `finishRestore` completes it. The caller must hold the lock of the directory.
  */
 export function moveRestoreIntoPlace(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
@@ -32,7 +32,7 @@ export function moveRestoreIntoPlace(stateDir: string, nowText: string): string 
   return existsSync(join(stateDir, aside)) ? aside : undefined;
 }
 
-/** Completes a restore that was interrupted while it moved files; does nothing otherwise. Throws STORAGE_FAILED. */
+/** Completes a restore that was interrupted while it moved files; otherwise does nothing. Throws STORAGE_FAILED if the disk refuses. */
 export function finishRestore(stateDir: string): void {
   guardStorage(stateDir, () => {
     const marker = readMarker(stateDir);
@@ -43,12 +43,12 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    // A marker that comes back after a power cut leaves nothing to do.
+    // If the marker reappears after a power cut, no work is left for it.
     attemptWrite(() => syncPath(stateDir));
   });
 }
 
-/** Removes unpacked files of a restore that moved none; those that the disk does not delete now go at a later start. */
+/** Removes the unpacked files of a restore that has not moved any file. Files that cannot be deleted now are removed at a later start. */
 export function removeUnpackedRestore(stateDir: string): void {
   if (existsSync(join(stateDir, RESTORE_MARKER))) return;
   attemptWrite(() => {
@@ -56,7 +56,7 @@ export function removeUnpackedRestore(stateDir: string): void {
   });
 }
 
-/** Syncs the folders; the files are synced already. */
+/** Syncs a folder and all folders below it; the files are synced already. */
 function syncFolders(folder: string): void {
   if (!existsSync(folder)) return;
   syncPath(folder);
@@ -75,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // It was moved before the crash; now there is the empty folder of an interrupted start.
+    // The original was moved before the crash; this is the empty folder of an interrupted start.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
@@ -86,7 +86,7 @@ function moveAside(stateDir: string, aside: string): void {
 function moveIn(stateDir: string): void {
   const folder = join(stateDir, RESTORE_FOLDER);
   if (!existsSync(folder)) return;
-  // An interrupted start may have made empty folders of the same names: rename replaces them.
+  // An interrupted start may have created empty folders with these names; rename replaces them.
   for (const name of readdirSync(folder)) renameSync(join(folder, name), join(stateDir, name));
   rmSync(folder, { recursive: true });
   syncPath(stateDir);
@@ -96,7 +96,7 @@ function mark(stateDir: string, marker: Marker): void {
   replaceFile(join(stateDir, RESTORE_MARKER), JSON.stringify(marker));
 }
 
-/** The marker was renamed into its place, so it is complete. */
+/** Reads the marker, which is always complete, since it was created by a rename. */
 function readMarker(stateDir: string): Marker | undefined {
   const path = join(stateDir, RESTORE_MARKER);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Marker) : undefined;
@@ -105,12 +105,14 @@ function readMarker(stateDir: string): Marker | undefined {
 const SPACE = 'journal';
 const KEY = 'restored';
 
-/** Leaves a note for the next start that its state comes from a backup. Times in ISO 8601. Throws STORAGE_FAILED. */
+/**
+ * Stores a note, for the next start, that the state comes from a backup. Times are in ISO 8601. Throws STORAGE_FAILED if the disk refuses.
+ */
 export function writeRestoreNote(store: KeyValueStore, note: { readonly madeAt: string; readonly restoredAt: string }): void {
   store.set(SPACE, KEY, { made_at: note.madeAt, restored_at: note.restoredAt });
 }
 
-/** Returns the note about a restore once, and deletes it; undefined without one. */
+/** Returns and deletes the note about a restore; undefined if there is none. */
 export function takeRestoreNote(store: KeyValueStore): JsonObject | undefined {
   const note = store.get(SPACE, KEY);
   if (!isJsonObject(note)) return undefined;

@@ -15,9 +15,9 @@ export interface Snapshot {
 type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
-/** Each try competes with the transactions of this thread, which end within one turn of the event loop. */
+/** Maximum number of attempts to copy: each competes with the transactions of this thread, which end within one turn of the event loop. */
 const TRIES = 10;
-/** `errcode` of SQLITE_OK. */
+/** SQLITE_OK in the `errcode` of an error. */
 const NO_ERROR = 0;
 
 /** The copies of one database, named `<database>.<time>.snapshot`; only complete, synced copies have such a name. */
@@ -32,7 +32,7 @@ export class SnapshotFolder {
     this.#kept = kept;
   }
 
-  /** Newest first; none where there is no folder. */
+  /** Returns the copies, newest first; none if the folder does not exist. */
   list(): readonly Snapshot[] {
     if (!statSync(this.#directory, { throwIfNoEntry: false })?.isDirectory()) return [];
     const names = readdirSync(this.#directory, { encoding: 'utf8' }).filter(
@@ -49,11 +49,11 @@ export class SnapshotFolder {
   }
 
   /**
-   * Copies an open database without blocking it (steps of some thousand pages beside the event loop, where VACUUM INTO would block it
-   * for the whole copy), then deletes the oldest copies above the limit.
+   * Copies an open database without blocking it, then deletes the oldest copies beyond the limit. Copies some thousand pages at a time,
+   * since VACUUM INTO would block the event loop for the whole copy.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    // The clock of a board without a battery may have been later before: the newest copy has to have the highest time.
+    // The clock of a board without a battery may have been ahead before; the newest copy must have the highest time.
     const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
     const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
@@ -70,7 +70,7 @@ export class SnapshotFolder {
     return { path, takenMs };
   }
 
-  /** The newest copy that quick_check and `measure` accept, with its progress. */
+  /** Returns the newest copy that passes quick_check and `measure`, with its generation and digest. */
   newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
     for (const snapshot of this.list()) {
       const mark = markOf(snapshot.path, measure);
@@ -79,7 +79,7 @@ export class SnapshotFolder {
     return undefined;
   }
 
-  /** Copies a snapshot to the path of the database, where no file may be; after a crash there is still none. */
+  /** Copies a snapshot to the path of the database, where no file may exist. A crash leaves no partial file there. */
   restore(snapshot: Snapshot, databasePath: string): void {
     const partial = `${databasePath}.partial`;
     copyFileSync(snapshot.path, partial);
@@ -89,7 +89,7 @@ export class SnapshotFolder {
   }
 }
 
-/** The progress of a copy; undefined for a damaged one. */
+/** Returns generation and digest of a copy, or undefined if it is damaged. */
 function markOf(path: string, measure: Measure): FileMark | undefined {
   try {
     using database = new DatabaseSync(path, { readOnly: true });
@@ -101,8 +101,8 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies a database. The first step, in another thread, is refused while this thread is within a transaction (SQLITE_BUSY of
- * sqlite3_backup_step), which Node reports as the error "not an error" of the copy; Node itself repeats only later steps.
+ * Copies a database. While this thread is within a transaction, SQLite refuses the first step (SQLITE_BUSY of sqlite3_backup_step), which
+ * runs in another thread. Node then throws "not an error"; it retries only later steps itself.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {

@@ -15,13 +15,13 @@ import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';
 import { guardStorage, guardStorageAsync, isDamage, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
 
-/** A snapshot that is due at start waits for the start to be over. */
+/** Delay of a snapshot that is already due at the start, until the start is over. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
- * One database file: checked at the start and compared with its anchor; a damaged one is renamed to `<name>.corrupt-<time>` and replaced
- * by the newest sound snapshot; snapshots are made on a schedule when something changed. Every loss is logged, emitted as `hub.warning`,
- * and a problem of the hub.
+ * A database file that is checked at the start and compared with its anchor. A damaged file is renamed to `<name>.corrupt-<time>` and
+ * replaced by the newest sound snapshot; snapshots are made on a schedule if the file has changed. Every loss is logged, emitted as
+ * `hub.warning`, and raised as a problem of the hub.
  */
 export class SqliteFile implements Service {
   readonly #parts: FileParts;
@@ -36,7 +36,7 @@ export class SqliteFile implements Service {
     this.#parts = { ...collaborators, options, folder, anchor: collaborators.fileAnchors.of(options.anchor) };
   }
 
-  /** Stores the progress of the file, which its user reports. */
+  /** Stores the generation of the file, which the owner of the file must report. */
   get anchor(): FileAnchor {
     return this.#parts.anchor;
   }
@@ -58,19 +58,19 @@ export class SqliteFile implements Service {
     return this.#opened !== undefined;
   }
 
-  /** Absent when the file was sound, or new. */
+  /** What was done about a faulty file; undefined if the file was sound or new. */
   get recovery(): Opened['recovery'] {
     return this.#opened?.recovery;
   }
 
-  /** Runs work on the open database. Throws STORAGE_FAILED when the disk refuses, SHUTTING_DOWN when it is not open. */
+  /** Runs `work` on the open database. Throws STORAGE_FAILED if the disk refuses, SHUTTING_DOWN if the database is not open. */
   use<Result>(work: (database: DatabaseSync) => Result): Result {
     const database = this.#opened?.database;
     if (!database) throw new AtmoError('SHUTTING_DOWN', `${this.#parts.options.path} is not open: the hub is starting or stopping`);
     return guardStorage(this.#parts.options.path, () => work(database));
   }
 
-  /** Like `use`, for work that writes: a disk that refuses it is a problem of the hub until it takes a write again. */
+  /** Works as `use`, for writes: if the disk refuses, the hub reports a problem until a write succeeds. */
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
@@ -85,12 +85,12 @@ export class SqliteFile implements Service {
     }
   }
 
-  /** Like `write`, in one transaction. */
+  /** Works as `write`, in one transaction. */
   transaction<Result>(work: (database: DatabaseSync) => Result): Result {
     return this.write((database) => inTransaction(database, () => work(database)));
   }
 
-  /** Copies the database now. Throws STORAGE_FAILED. */
+  /** Copies the database now. Throws STORAGE_FAILED if the disk refuses. */
   async snapshot(): Promise<Snapshot> {
     const { folder, clock, options } = this.#parts;
     const task = this.#running.then(async () => {
@@ -103,7 +103,7 @@ export class SqliteFile implements Service {
     return await guardStorageAsync(options.path, () => task);
   }
 
-  /** Copies an open database that changed since the newest snapshot; a failure is a warning. */
+  /** Copies an open database if it changed since the newest snapshot; a failure is logged as a warning. */
   async snapshotIfChanged(): Promise<void> {
     const { path } = this.#parts.options;
     try {
@@ -119,7 +119,7 @@ export class SqliteFile implements Service {
     if (!this.#opened) return;
     this.#opened.database.close();
     this.#opened = undefined;
-    // Closing syncs everything.
+    // Closing the database has synced everything.
     const mark = this.anchor.least();
     if (mark) this.anchor.synced(mark);
   }
@@ -132,7 +132,7 @@ export class SqliteFile implements Service {
     return `${this.#name} writing`;
   }
 
-  /** Without a usable folder the hub works without copies. */
+  /** Creates the snapshot folder. If that fails, the hub works without copies. */
   #prepareFolder(): void {
     const { folder, options, problems } = this.#parts;
     const path = options.snapshots.directory;
@@ -165,13 +165,13 @@ export interface StorageServices extends Pick<HubContext, 'clock' | 'logger'> {
   readonly fileAnchors: Pick<StateAnchors, 'of'>;
 }
 
-/** Format of a database file, its anchor, and its copies. */
+/** Format of a database file, its anchor, and its snapshots. */
 interface SqliteFileOptions extends DatabaseOptions {
   readonly anchor: AnchoredFile;
-  /** Measures the progress of an open file or copy. Throws STORAGE_FAILED with cause `damaged` when its content was altered. */
+  /** Returns generation and digest of an open file or copy. Throws STORAGE_FAILED with cause `damaged` if its content was altered. */
   readonly measure: (database: DatabaseSync) => FileMark;
   readonly snapshots: { readonly directory: string; readonly everyMs: number; readonly kept: number };
-  /** For a damaged file without a sound snapshot: begin an empty one, or refuse to start. */
+  /** For a damaged file without a sound snapshot: begin an empty file, or refuse to start. */
   readonly whenLost: 'start-anew' | 'refuse';
 }
 
@@ -184,11 +184,11 @@ interface FileParts extends StorageServices {
 /** A database that is open for use. */
 interface Opened {
   readonly database: DatabaseSync;
-  /** The remedy for a file that was damaged, missing, emptied or older than its anchor; absent when it was sound, or new. */
+  /** What was done about a file that was damaged, missing, emptied or older than its anchor; absent if the file was sound or new. */
   readonly recovery?: 'restored' | 'begun-anew' | 'kept-older';
 }
 
-/** A sound file. */
+/** A file that is not damaged. */
 interface Found {
   readonly database: DatabaseSync;
   readonly mark: FileMark;
@@ -196,7 +196,7 @@ interface Found {
 
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
-/** Opens the file itself, its newest sound copy, or an empty file. */
+/** Opens the file itself, its newest sound snapshot, or an empty file. */
 class DatabaseOpening {
   readonly #parts: FileParts;
   readonly #options: SqliteFileOptions;
@@ -206,13 +206,13 @@ class DatabaseOpening {
     this.#options = parts.options;
   }
 
-  /** Throws STORAGE_FAILED when the file is lost and must not begin anew. */
+  /** Throws STORAGE_FAILED if the file is lost and must not begin empty. */
   open(): Opened {
     const { path } = this.#options;
     const expected = this.#parts.anchor.least();
     const wasThere = expected !== undefined || this.#parts.folder.list().length > 0;
     const sizeBytes = fileSize(path);
-    // SQLite would take an empty file for a new database.
+    // SQLite would treat an empty file as a new database.
     if (!sizeBytes && wasThere) return this.#recover(sizeBytes === undefined ? 'is missing' : 'is empty');
     try {
       for (const suffix of SIDE_FILES) this.#freePlace(path + suffix);
@@ -234,7 +234,7 @@ class DatabaseOpening {
     const isNew = !fileSize(path);
     const database = openChecked(this.#options);
     try {
-      // The file has to be on the disk before its anchor is.
+      // The file must be on the disk before its anchor is.
       if (isNew) for (const made of [path, dirname(path)]) syncPath(made);
       return { database, mark: guardStorage(path, () => measure(database)) };
     } catch (error) {
@@ -250,7 +250,7 @@ class DatabaseOpening {
     return recovery === undefined ? { database } : { database, recovery };
   }
 
-  /** Opens the file or a copy of it, whichever is newer. */
+  /** Opens the file, or its newest snapshot if the snapshot is newer. */
   #openNewest(found: Found, fault: string): Opened {
     const snapshot = this.#parts.folder.newestSound(this.#options.measure);
     if (snapshot && snapshot.mark.generation > found.mark.generation) {
@@ -289,7 +289,7 @@ class DatabaseOpening {
     this.#parts.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
   }
 
-  /** A log left beside a restored file would be replayed into it, so the side files go with the file. */
+  /** Renames the file with its side files: a log left beside a restored file would be replayed into it. */
   #setAside(): string | undefined {
     const { path } = this.#options;
     const target = `${path}.corrupt-${isoTime(this.#parts.clock.now()).replaceAll(':', '')}`;
@@ -298,7 +298,7 @@ class DatabaseOpening {
     return present.length > 0 ? target : undefined;
   }
 
-  /** Renames a folder in the place of a file of SQLite. */
+  /** Renames a folder that has the path of a database file. */
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
@@ -317,13 +317,13 @@ function emitWarning(
   events.emit('hub.warning', basename(path), data);
 }
 
-/** Size of a file; undefined where there is none. */
+/** Returns the size of a file, or undefined if there is no file. */
 function fileSize(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() ? found.size : undefined;
 }
 
-/** The difference of a sound file from its anchor; undefined without any. */
+/** Compares a sound file with its anchor; returns undefined if the file has lost nothing. */
 function lossOf(found: FileMark, expected: FileMark | undefined): { readonly fault: string; readonly isOlder: boolean } | undefined {
   if (!expected || found.generation > expected.generation) return undefined;
   if (found.generation < expected.generation) {

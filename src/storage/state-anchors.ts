@@ -9,17 +9,17 @@ import type { FileAnchor, FileMark } from '../core/storage/key-value-store.ts';
 interface Line {
   readonly committed: FileMark;
   readonly syncedGeneration: number;
-  /** The boot of the machine in which the line was written. */
+  /** Boot id of the machine when the line was written. */
   readonly boot: string;
 }
 
-/** The machine's boot id and write function, for tests. */
+/** Boot id of the machine and write function, for tests. */
 interface AnchorEnvironment {
   readonly boot?: string;
   readonly write?: WriteBytes;
 }
 
-/** Paths of the anchored files below the state directory, in the order of their lines; the list only grows. */
+/** Paths of the anchored files below the state directory, in the order of their lines; new paths are only appended. */
 const FILES = ['state.db', 'history.db', 'audit.db', 'audit.front', 'matter/hub/storage.db'] as const;
 export type AnchoredFile = (typeof FILES)[number];
 
@@ -29,9 +29,9 @@ const LINE_BYTES = 128;
 const NO_DIGEST = '-';
 
 /**
- * The file `anchors` of a state directory: a line of fixed length for each database, written in place after each commit by one
- * call that is never synced. It costs some microseconds and is never ahead of its database, except that after a power cut the disk may
- * hold a line and not the commit: of a line from an earlier boot of the machine only the synced generation counts.
+ * The file `anchors` of a state directory: a line of fixed length for each database, written in place after each commit by one write that
+ * is never synced. A write takes some microseconds, and the line is never ahead of its database, with one exception: after a power cut the
+ * disk may have the line but not the commit. In a line from an earlier boot, therefore only the synced generation is used.
  */
 export class StateAnchors implements Service {
   readonly #path: string;
@@ -50,7 +50,7 @@ export class StateAnchors implements Service {
     this.#writeBytes = write;
   }
 
-  /** Opens the file. A file that cannot be opened is logged: the databases work without it. */
+  /** Opens the file. If that fails, logs it: the databases work without the file. */
   async start(): Promise<void> {
     this.#open();
   }
@@ -86,7 +86,7 @@ export class StateAnchors implements Service {
       this.#put(this.#descriptor, Buffer.from(textOf(name, line), 'latin1'), FILES.indexOf(name) * LINE_BYTES);
       this.#isFailing = false;
     } catch (error) {
-      // An anchor may be behind its database.
+      // A failure is only logged, since an anchor may be behind its database.
       if (!this.#isFailing) this.#logger.warn('anchors_not_written', { path: this.#path, reason: String(error) });
       this.#isFailing = true;
     }
@@ -113,10 +113,10 @@ export class StateAnchors implements Service {
       const text = bytes.toString('latin1', index * LINE_BYTES, (index + 1) * LINE_BYTES - 1);
       const line = parse(name, text);
       if (line) this.#lines.set(name, line);
-      // The database is checked by itself, and gets a new anchor.
+      // The database is checked anyway, and gets a new anchor.
       else if (text.trim() !== '') this.#logger.warn('anchor_damaged', { path: this.#path, file: name });
     }
-    // The file has its full size from the beginning, so that later writes succeed on a full disk.
+    // Allocate the full size now, so that later writes succeed on a full disk.
     if (size === bytes.length) return;
     this.#put(descriptor, bytes, 0);
     fsyncSync(descriptor);
@@ -148,7 +148,7 @@ function checkOf(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
 
-/** The boot id of the kernel. Where it cannot be read, each start of the hub counts as a new boot. */
+/** Returns the kernel's boot id. If it cannot be read, each start of the hub counts as a new boot. */
 function bootOfMachine(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);

@@ -7,20 +7,20 @@ import { makePrivateFolder } from '../core/files/file-system.ts';
 import type { Logger } from '../core/logger.ts';
 import { guardStorage, toStorageError } from './storage-error.ts';
 
-/** The folders of a hub's durable state, which only its user may open. */
+/** The folders of a hub's durable state, which only the hub's user may open. */
 export interface StateDirectory {
-  /** Holds the databases and the owner's token. */
+  /** Folder with the databases and the owner's token. */
   readonly root: string;
-  /** matter.js's storage: the fabric and its keys. */
+  /** Folder of matter.js's storage: the fabric and its keys. */
   readonly matter: string;
-  /** Copies of the databases. */
+  /** Folder with copies of the databases. */
   readonly snapshots: string;
 }
 
 /** The state directory of a hub that runs as a service (FHS 3.0 §5.8). */
 export const SYSTEM_STATE_DIRECTORY = '/var/lib/atmosphere-edge';
 
-/** ATMO_STATE_DIR, else /var/lib/atmosphere-edge if this user can write it, else ~/.local/state/atmosphere-edge. */
+/** Returns ATMO_STATE_DIR, else /var/lib/atmosphere-edge if this user can write it, else ~/.local/state/atmosphere-edge. */
 export function defaultStateDirectory(env: NodeJS.ProcessEnv, system = SYSTEM_STATE_DIRECTORY): string {
   if (env.ATMO_STATE_DIR) return resolve(env.ATMO_STATE_DIR);
   if (isWritable(existsSync(system) ? system : dirname(system))) return system;
@@ -28,8 +28,8 @@ export function defaultStateDirectory(env: NodeJS.ProcessEnv, system = SYSTEM_ST
 }
 
 /**
- * Makes the directory and its folders with mode 0700, and removes the permissions of group and others from present ones. Throws
- * STORAGE_FAILED when it cannot be made, is no directory, or belongs to another user.
+ * Creates the state directory and its folders with mode 0700, and removes the permissions of group and others from existing folders. Throws
+ * STORAGE_FAILED if a folder cannot be created, is no directory, or belongs to another user.
  */
 export function prepareStateDirectory(path: string, logger: Logger): StateDirectory {
   const root = resolve(path);
@@ -67,21 +67,21 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** The files of a hub, by paths below its state directory with `/`. */
+/** The files of a hub, as paths below its state directory with `/`. */
 interface StateFiles {
   readonly databases: readonly string[];
   readonly others: readonly string[];
 }
 
-/** Folder in which a restore unpacks. */
+/** Folder in which a restore unpacks the archive. */
 export const RESTORE_FOLDER = 'restore.new';
-/** File that exists while a restore moves files into their places. */
+/** File that exists while a restore moves files. */
 export const RESTORE_MARKER = 'restore.pending';
-/** Beginning of the name of a folder with the files that a restore replaced. */
+/** Prefix of a folder with the files that a restore replaced. */
 export const ASIDE_PREFIX = 'before-restore-';
-/** Names that a restore itself uses in a state directory: never moved, and in no backup. */
+/** Names that a restore itself uses in a state directory; such files are never moved or backed up. */
 export const RESTORE_NAMES = /^(lock\.db|restore\.|before-restore-)/;
-/** Lines of the audit log that are not in audit.db yet. */
+/** File with rows of the audit log that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
 
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
@@ -91,11 +91,11 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   'matter/quarantine',
   RESTORE_FOLDER,
 ]);
-/** The lock, the anchors of the present files, side files of open databases, files that were set aside, and partial files. */
+/** Files that are never backed up: the lock, the anchors, side files of open databases, files that were set aside, and partial files. */
 const SKIPPED_FILES =
   /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
-/** Every file that a backup has to hold, in the order of the paths, without links. */
+/** Returns all files that a backup must contain, sorted by path, without links. */
 export function stateFiles(stateDir: string): StateFiles {
   const paths = [...filesBelow(stateDir, '')].sort();
   const isDatabase = (path: string) => path.endsWith('.db');
@@ -111,8 +111,8 @@ function* filesBelow(stateDir: string, folder: string): Generator<string> {
 }
 
 /**
- * A temporary copy of a state directory on a disk that takes no more writes: SQLite has to write beside a database whose last pages are
- * in its log. It lies in the folder for temporary files (TMPDIR), which is memory on most boards.
+ * A temporary copy of a state directory on a read-only or full disk: SQLite has to write beside a database whose last pages are in its log.
+ * The copy is in the folder for temporary files (TMPDIR), which is in memory on most boards.
  */
 export class WritableCopy implements AsyncDisposable {
   readonly path: string;
@@ -121,7 +121,7 @@ export class WritableCopy implements AsyncDisposable {
     this.path = path;
   }
 
-  /** Throws STORAGE_FAILED without room. */
+  /** Copies a state directory. Throws STORAGE_FAILED if there is no room for the copy. */
   static async of(stateDir: string): Promise<WritableCopy> {
     const copy = new WritableCopy(await mkdtemp(join(tmpdir(), 'atmo-backup-')));
     const isWanted = (source: string) => {
@@ -143,8 +143,8 @@ export class WritableCopy implements AsyncDisposable {
 }
 
 /**
- * Runs work as the user to whom `path` belongs, where this process is root: the hub could not read files of root. As any other user it
- * only runs the work.
+ * Runs `work` as the owner of `path` if this process is root, since the hub could not read files that belong to root. As any other user,
+ * only runs `work`.
  */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const { geteuid, getegid, setegid, seteuid } = process;

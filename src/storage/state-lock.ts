@@ -9,10 +9,10 @@ import { RESTORE_MARKER } from './state-directory.ts';
 import { guardStorage, isFull, isInUse, isOfContent, toStorageError } from './storage-error.ts';
 
 /**
- * Prevents a second hub on a state directory: an open write transaction on `lock.db`, which is a kernel lock (fcntl) that ends with
- * the process, however it ends. The process id inside only names the other hub in the message, so that a reused id never blocks. No
- * other part may open and close `lock.db` in this process: POSIX drops a process's locks on a file with the first descriptor that the
- * process closes.
+ * Prevents a second hub on a state directory by an open write transaction on `lock.db`: a kernel lock (fcntl) that ends with the process,
+ * however it ends. The stored process id only names the other hub in the message, so a reused id never blocks a start. No other part of
+ * this process may open and close `lock.db`: POSIX releases all locks of a process on a file when the process closes any descriptor of the
+ * file.
  */
 export class StateLock implements Service {
   readonly #directory: string;
@@ -25,15 +25,15 @@ export class StateLock implements Service {
   }
 
   /**
-   * Throws CONFLICT with the other hub's process id, STORAGE_FAILED when the directory cannot be written. A damaged file, which holds no
-   * data, is made anew.
+   * Takes the lock. Throws CONFLICT with the other hub's process id, or STORAGE_FAILED if the directory cannot be written. A damaged
+   * `lock.db` contains no data and is created anew.
    */
   async start(): Promise<void> {
     if (this.#database) return;
     guardStorage(this.#path, () => setAsideUnlessFile(this.#path));
     const database = this.#lock('remake');
     try {
-      // No part may open half of a backup beside half of the earlier state.
+      // No module may open half of a backup beside half of the earlier state.
       finishRestore(this.#directory);
       removeUnpackedRestore(this.#directory);
       this.#database = database;
@@ -75,8 +75,8 @@ export class StateLock implements Service {
 }
 
 /**
- * Completes a restore that was interrupted while it moved files, before any of them is read: a hub reads its configuration long before
- * it holds the lock. Throws CONFLICT, STORAGE_FAILED.
+ * Completes a restore that was interrupted while it moved files. Called before any file is read: a hub reads its configuration long before
+ * it takes the lock. Throws CONFLICT if another hub holds the lock, STORAGE_FAILED if the disk refuses.
  */
 export async function finishInterruptedRestore(directory: string): Promise<void> {
   if (!existsSync(join(directory, RESTORE_MARKER))) return;
@@ -84,14 +84,14 @@ export async function finishInterruptedRestore(directory: string): Promise<void>
   await lock.start();
 }
 
-/** Takes a reserved lock: other processes can still read the process id, and cannot lock. */
+/** Takes a reserved lock: other processes can still read the process id, but cannot take the lock. */
 function hold(database: DatabaseSync): void {
   database.exec('PRAGMA busy_timeout = 0');
   try {
     database.exec('CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL)');
     database.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(process.pid);
   } catch (error) {
-    // The lock itself needs no room: a hub starts on a full disk too.
+    // The lock itself needs no disk space, so a hub starts on a full disk too.
     if (!isFull(error)) throw error;
   }
   database.exec('BEGIN IMMEDIATE');

@@ -10,13 +10,13 @@ import { SqliteFile, type StorageServices } from './sqlite-file.ts';
 import { damagedError } from './storage-error.ts';
 import { type KnownTrust, type TrustChange, TrustLog } from './trust-log.ts';
 
-/** Folders and bounds of the state. */
+/** Folders and limits of the state. */
 export interface StateStoreOptions {
-  /** Folder that holds `state.db`. */
+  /** Folder with `state.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly snapshotEveryMs?: number;
-  /** Makes a snapshot when the store stops, if anything changed since the last one. Default true. */
+  /** Makes a snapshot when the store stops, if anything has changed since the last snapshot. Default true. */
   readonly isCopiedAtStop?: boolean;
   readonly maxValueBytes?: number;
   readonly maxFileBytes?: number;
@@ -25,20 +25,20 @@ export interface StateStoreOptions {
 
 const HOUR_MS = 3_600_000;
 const MAX_NAME_LENGTH = 256;
-/** Deletions of trust that are remembered; snapshots reach back some hours. */
+/** Number of remembered deletions of trust entries, since a snapshot may be some hours old. */
 const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
 
 /**
- * Small durable state in `state.db`: each write is synced to the disk before the call returns, raises the generation, and is
- * anchored. `trust.log` has a second copy of the entries that decide whom the hub trusts.
+ * Stores small durable state in `state.db`. Each write is synced to the disk before the call returns, raises the generation, and is
+ * anchored. `trust.log` has a second copy of the trust entries, which decide whom the hub trusts.
  */
 export class StateStore implements KeyValueStore, Service {
   readonly #services: StorageServices;
   readonly #options: StateStoreOptions;
   readonly #file: SqliteFile;
   readonly #trust: TrustLog;
-  /** Deletions in the spaces of trust, by space and key, the oldest first. */
+  /** Deletions of trust entries by space and key, the oldest first. */
   readonly #deleted = new Map<string, TrustChange>();
   #generation = 0;
   /** Sum of the checksums of all rows. */
@@ -72,7 +72,7 @@ export class StateStore implements KeyValueStore, Service {
     const { changes } = known;
     this.#noteDeletions(changes);
     this.#digest = Number(found.digest);
-    // Numbers of a lost file are never used again: in `trust.log` old changes would look like new ones.
+    // Generations of a lost file are never used again; otherwise old changes in `trust.log` would look new.
     this.#generation = Math.max(found.generation, before, ...changes.map(({ generation }) => generation));
     this.#signUnsigned();
     this.#replay(changes.filter(({ generation }) => generation > found.generation));
@@ -109,14 +109,14 @@ export class StateStore implements KeyValueStore, Service {
     return rows.map((row) => ({ key: String(row.key), value: JSON.parse(String(row.value)) as Json }));
   }
 
-  /** Copies the database now, beside the scheduled copies. */
+  /** Copies the database now, in addition to the scheduled copies. */
   snapshot(): Promise<Snapshot> {
     return this.#file.snapshot();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSweep();
-    // Changes since the last scheduled snapshot, such as the name of a new device, must not depend on one file.
+    // Changes since the last scheduled snapshot, such as the name of a new device, must not depend on a single file.
     if (this.#options.isCopiedAtStop ?? true) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
     this.#trust[Symbol.dispose]();
@@ -154,7 +154,7 @@ export class StateStore implements KeyValueStore, Service {
     this.#file.anchor.synced({ generation, digest: String(this.#digest) } satisfies FileMark);
   }
 
-  /** Appends to `trust.log` after the entry itself is written: if this fails, the caller gets an error, and the entry stays. */
+  /** Appends a change to `trust.log` after the entry itself is written. If this fails, the caller gets an error, and the entry stays. */
   #appendTrust(given: Omit<TrustChange, 'generation'>): void {
     const change = { generation: this.#generation, ...given };
     this.#trust.append(change);
@@ -162,7 +162,7 @@ export class StateStore implements KeyValueStore, Service {
     if (this.#trust.isFull()) this.#trust.rewrite(this.#trustChanges());
   }
 
-  /** Remembers the newest deletions of trust, so that they hold also after a restore from an older copy. */
+  /** Remembers the newest deletions of trust entries, so that they hold even after a restore from an older copy. */
   #noteDeletions(changes: readonly TrustChange[]): void {
     for (const change of changes) {
       const name = `${change.space}\0${change.key}`;
@@ -172,7 +172,7 @@ export class StateStore implements KeyValueStore, Service {
     for (const name of [...this.#deleted.keys()].slice(0, -MOST_DELETIONS)) this.#deleted.delete(name);
   }
 
-  /** Adds checksums to the rows of a hub that stored none. */
+  /** Adds checksums to the rows of a hub version that stored none. */
   #signUnsigned(): void {
     const unsigned = this.#file.use((database) => database.prepare(`${SELECT_ROWS} WHERE sum IS NULL`).all().map(rowOf));
     if (unsigned.length === 0) return;
@@ -220,7 +220,7 @@ export class StateStore implements KeyValueStore, Service {
     return [...this.#deleted.values(), ...living].sort((a, b) => a.generation - b.generation);
   }
 
-  /** Deletes expired entries, which are invisible already. */
+  /** Deletes expired entries, which reads already ignore. */
   #sweep(): void {
     this.#cancelSweep = this.#services.clock.after(this.#options.sweepEveryMs ?? HOUR_MS / 6, () => this.#sweep());
     try {
@@ -258,8 +258,8 @@ function checkTtl(ttlMs: number): number {
 }
 
 /**
- * state.db. `generation` is the number of the write that made the row, `sum` a CRC-32 over the whole row: quick_check checks pages and
- * not their content. `deleted` has the number of the last write that deleted rows.
+ * Schema of state.db. `generation` is the number of the write that made the row. `sum` is a CRC-32 over the whole row, since quick_check
+ * does not check the content of pages. `deleted` has the number of the last write that deleted rows.
  */
 export const ENTRY_MIGRATIONS = [
   `CREATE TABLE entry (
@@ -280,7 +280,7 @@ export const ENTRY_MIGRATIONS = [
 interface EntryRow {
   readonly space: string;
   readonly key: string;
-  /** JSON. */
+  /** The value as JSON text. */
   readonly value: string;
   readonly expiresMs: number | null;
   readonly generation: number;
@@ -303,8 +303,8 @@ function sumOf({ space, key, value, expiresMs, generation }: EntryRow): number {
 }
 
 /**
- * The generation of a store and the sum of the checksums of its rows. Throws STORAGE_FAILED with cause `damaged` for an altered row.
- * Rows of a hub that stored no checksums have none.
+ * Returns the generation of a store and the sum of the checksums of its rows. Throws STORAGE_FAILED with cause `damaged` if a row was
+ * altered. Rows of a hub version without checksums are not checked.
  */
 function measureEntries(database: DatabaseSync): FileMark {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);

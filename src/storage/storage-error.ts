@@ -3,8 +3,8 @@ import { AtmoError } from '../core/errors.ts';
 type Cause = 'full' | 'not-writable' | 'damaged' | 'in-use' | 'disk-fault' | 'no-file';
 
 /**
- * Primary result codes (https://sqlite.org/rescode.html; extended ones keep them in the low byte): SQLITE_BUSY, READONLY, IOERR,
- * CORRUPT, FULL, CANTOPEN, NOTADB.
+ * Causes by primary SQLite result code (https://sqlite.org/rescode.html): SQLITE_BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB.
+ * Extended codes have the primary code in the low byte.
  */
 const BY_SQLITE: Readonly<Record<number, Cause>> = {
   5: 'in-use',
@@ -15,7 +15,7 @@ const BY_SQLITE: Readonly<Record<number, Cause>> = {
   14: 'not-writable',
   26: 'damaged',
 };
-/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow, which is a full disk as well. */
+/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow, so the disk is full. */
 const IOERR_SHMSIZE = 4874;
 
 const BY_ERRNO: Readonly<Record<string, Cause>> = {
@@ -40,28 +40,28 @@ const REMEDY: Readonly<Record<Cause, string>> = {
   'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
 };
 
-/** True when the content of a database is damaged. */
+/** Returns whether the content of a database is damaged. */
 export function isDamage(thrown: unknown): boolean {
   return causeOf(thrown) === 'damaged';
 }
 
-/** True when there is no room on the disk. */
+/** Returns whether the disk has no room. */
 export function isFull(thrown: unknown): boolean {
   return causeOf(thrown) === 'full';
 }
 
-/** True for an error of SQLite that neither the disk nor another process caused. */
+/** Returns whether an error of SQLite comes from the file's content, not from the disk or another process. */
 export function isOfContent(thrown: unknown): boolean {
   const cause = causeOf(thrown);
   return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
 }
 
-/** True when another connection or process holds the file. */
+/** Returns whether another connection or process holds the file. */
 export function isInUse(thrown: unknown): boolean {
   return causeOf(thrown) === 'in-use';
 }
 
-/** STORAGE_FAILED for a file whose content is damaged. */
+/** Returns STORAGE_FAILED for a file whose content is damaged. */
 export function damagedError(path: string, finding: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, {
     path,
@@ -70,15 +70,15 @@ export function damagedError(path: string, finding: string): AtmoError {
   });
 }
 
-/** The remedy for a disk that refuses writes, in the words of `/healthz`; undefined for another failure. */
+/** Returns the remedy, as `/healthz` shows it, if the disk refuses writes; undefined for any other failure. */
 export function storageProblem(thrown: unknown): string | undefined {
   const cause = thrown instanceof AtmoError && thrown.code === 'STORAGE_FAILED' ? thrown.details.cause : undefined;
   return cause === 'full' || cause === 'not-writable' || cause === 'disk-fault' ? REMEDY[cause] : undefined;
 }
 
 /**
- * An error of SQLite or the file system as STORAGE_FAILED, with the remedy; `details.cause` is one of full, not-writable, damaged,
- * in-use, disk-fault, no-file. Any other error, a bug, is returned unchanged.
+ * Converts an error of SQLite or the file system to STORAGE_FAILED with a remedy; `details.cause` is full, not-writable, damaged, in-use,
+ * disk-fault or no-file. Returns any other error, which is a bug, unchanged.
  */
 export function toStorageError(thrown: unknown, path: string): unknown {
   const cause = causeOf(thrown);
@@ -86,12 +86,12 @@ export function toStorageError(thrown: unknown, path: string): unknown {
   return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY[cause]} (${reasonOf(thrown)})`, { path, cause }, { cause: thrown });
 }
 
-/** The message of an error, for warnings. */
+/** Returns the message of an error, for warnings. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** As `guardStorage`, for work that takes time. */
+/** Works as `guardStorage`, for asynchronous work. */
 export async function guardStorageAsync<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -100,7 +100,7 @@ export async function guardStorageAsync<Result>(path: string, work: () => Promis
   }
 }
 
-/** Runs work on the file at `path`; errors of the storage become STORAGE_FAILED. */
+/** Runs `work` on the file at `path`; converts errors of SQLite and the file system to STORAGE_FAILED. */
 export function guardStorage<Result>(path: string, work: () => Result): Result {
   try {
     return work();

@@ -5,12 +5,12 @@ import { isJsonObject, type Json, tryParseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import { guardStorage, toStorageError } from './storage-error.ts';
 
-/** A change of one entry, with the generation of the store that it made. */
+/** A change of one entry, with the generation of its write. */
 export interface TrustChange {
   readonly generation: number;
   readonly space: string;
   readonly key: string;
-  /** Absent when the entry was deleted. */
+  /** The new value; absent if the entry was deleted. */
   readonly value?: Json;
   readonly expiresMs?: number;
 }
@@ -19,23 +19,23 @@ export interface TrustChange {
 export interface KnownTrust {
   /** The newest change of each entry, in order. */
   readonly changes: readonly TrustChange[];
-  /** False when lines are damaged or torn. */
+  /** False if lines are damaged or cut off. */
   readonly isWhole: boolean;
 }
 
 interface TrustLogParts {
   readonly logger: Logger;
-  /** The function of the file system when absent. */
+  /** Replaces the write function of the file system, for tests. */
   readonly write?: WriteBytes;
 }
 
-/** A file of this size is rewritten with the changes in force, unless these are half of it already. */
+/** Size at which the file is rewritten with only the newest changes, unless these take half of it already. */
 const FULL_BYTES = 262_144;
 
 /**
- * The second copy of the entries that decide whom the hub trusts: `trust.log` has a synced line for each change of those spaces of
- * `state.db`. A store that was restored from an older copy takes the missing changes from here, so that a revoked token stays revoked
- * and a used approval stays used.
+ * A second copy of the entries that decide whom the hub trusts: `trust.log` has a synced line for each change of their spaces in
+ * `state.db`. A store that was restored from an older copy applies the missing changes, so that a revoked token stays revoked and a used
+ * approval stays used.
  */
 export class TrustLog implements Disposable {
   readonly #path: string;
@@ -43,7 +43,7 @@ export class TrustLog implements Disposable {
   readonly #parts: TrustLogParts;
   #descriptor: number | undefined;
   #lengthBytes = 0;
-  /** Size after the last `rewrite`: a large file is not rewritten for each change. */
+  /** Size after the last `rewrite`, so that a large file is not rewritten for each change. */
   #keptBytes = 0;
 
   constructor(path: string, spaces: readonly string[], parts: TrustLogParts) {
@@ -52,17 +52,17 @@ export class TrustLog implements Disposable {
     this.#parts = parts;
   }
 
-  /** True for a space whose entries are in this file. */
+  /** Returns whether the entries of a space are in this file. */
   holds(space: string): boolean {
     return this.#spaces.has(space);
   }
 
-  /** True when `rewrite` is due. */
+  /** Returns whether `rewrite` is due. */
   isFull(): boolean {
     return this.#lengthBytes > Math.max(FULL_BYTES, 2 * this.#keptBytes);
   }
 
-  /** Throws STORAGE_FAILED. */
+  /** Reads the file. Throws STORAGE_FAILED if it cannot be read. */
   read(): KnownTrust {
     return guardStorage(this.#path, () => {
       const aside = setAsideUnlessFile(this.#path);
@@ -84,11 +84,11 @@ export class TrustLog implements Disposable {
     });
   }
 
-  /** Appends a line, which is on the disk when the call returns. Throws STORAGE_FAILED. */
+  /** Appends a line and syncs it to the disk. Throws STORAGE_FAILED if the disk refuses. */
   append(change: TrustChange): void {
     guardStorage(this.#path, () => {
       this.#descriptor ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-      // After a line that a full disk cut off, the next one begins with a line feed.
+      // After a line that a full disk cut off, the new line begins with a line feed.
       const { size } = fstatSync(this.#descriptor);
       const bytes = Buffer.from(`${size === this.#lengthBytes ? '' : '\n'}${textOf(change)}`);
       writeAll({ path: this.#path, descriptor: this.#descriptor, bytes, write: this.#parts.write });
@@ -97,7 +97,7 @@ export class TrustLog implements Disposable {
     });
   }
 
-  /** Replaces the content by the changes in force. A failure is logged only: the present file stays valid. */
+  /** Replaces the content by the newest changes. Only logs a failure, since the current file stays valid. */
   rewrite(changes: readonly TrustChange[]): void {
     this[Symbol.dispose]();
     const text = changes.map(textOf).join('');

@@ -8,40 +8,40 @@ import { redact } from '../../core/logger.ts';
 import type { AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/audit-sink.ts';
 
-/** The content of a row, before it has a place in the chain. */
+/** The content of an audit row, before it is linked into the chain. */
 export interface AuditFields {
   readonly kind: AuditRow['kind'];
-  /** Whole milliseconds since 1970. */
+  /** Milliseconds since 1970, an integer. */
   readonly atMs: number;
   readonly agent?: string;
-  /** Id of the token, then the ids of its chain, root first. */
+  /** Id of the token, then the ids of its parent tokens, root first. */
   readonly tokens?: readonly string[];
   readonly tool?: string;
   readonly request?: string;
   readonly trace?: string;
-  /** RFC 8785 form of a JSON object. */
+  /** A JSON object in RFC 8785 form. */
   readonly content: string;
 }
 
-/** A place in the chain. */
+/** Sequence number and hash of a row in the chain. */
 export interface ChainLink {
   readonly seq: number;
-  /** SHA-256, 64 hex digits. */
+  /** SHA-256 as 64 hex digits. */
   readonly hash: string;
 }
 
-/** The link before the first row of a hub's chain. */
+/** Returns the link before the first row of a hub's chain. */
 export function genesis(hub: string): ChainLink {
   return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
 }
 
-/** The link of the next row: SHA-256 over the previous hash (hex) followed by the row as `rowText` writes it. */
+/** Returns the link of the next row: SHA-256 over the previous hash (hex), followed by the text of `rowText`. */
 export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
   const seq = previous.seq + 1;
   return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
 }
 
-/** The row as the AuditLog port returns it. */
+/** Returns a row in the form of the AuditLog port. */
 export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields): AuditRow {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
   const [token, ...rest] = tokens ?? [];
@@ -51,8 +51,8 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 }
 
 /**
- * The RFC 8785 form of `rowOf` without its hash, so that the holder of an export can recompute the chain. It is assembled by hand around
- * the stored content.
+ * Returns `rowOf` without the hash in RFC 8785 form, so that the owner of an export can recompute the chain. Assembles the text by hand,
+ * since the stored content already has this form.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];
@@ -73,35 +73,35 @@ function last(name: string, value: string | undefined): string {
 
 type Problem = NonNullable<AuditVerification['problem']>;
 
-/** Notes that the audit log writes about itself. */
+/** Events of the notes that the audit log writes about itself. */
 export const AUDIT_LOG_NOTES = {
   began: 'audit.began',
   opened: 'audit.opened',
   pruned: 'audit.pruned',
   resumed: 'audit.resumed',
-  /** The rows after this one are of a hub that was restored from a backup. */
+  /** The rows after this note belong to a hub that was restored from a backup. */
   restored: 'audit.restored',
-  /** Rows are lost, or do not fit; a check reports this as long as the note itself is kept. */
+  /** Rows are lost or do not match their hash. A check reports this as long as the note is stored. */
   lost: 'audit.lost',
 } as const;
 
 interface CheckStart {
   readonly hub: string;
-  /** Last row that was pruned, or the genesis. */
+  /** Link of the last pruned row, or the genesis. */
   readonly after: ChainLink;
-  /** Heads that were taken earlier and kept elsewhere. */
+  /** Links that were stored earlier in another place, to compare the rows with. */
   readonly witnesses: readonly ChainLink[];
-  /** True for a check of all stored rows, where a note must account for pruned ones. */
+  /** True for a check of all stored rows, where a note must account for the pruned rows. */
   readonly isWhole: boolean;
 }
 
-/** Recomputes a chain row by row and keeps the first row that does not fit, with the reason. */
+/** Recomputes a chain row by row and keeps the first row that does not match, with the reason. */
 export class AuditCheck {
   readonly #start: CheckStart;
   #last: ChainLink;
   #rows = 0;
   #problem: Problem | undefined;
-  /** A row that does not fit the one before it; the next row shows whether only its content is wrong. */
+  /** A row that does not match the row before it; the next row shows whether only the row's content is wrong. */
   #suspect: ChainLink | undefined;
   #loss: Problem | undefined;
   #pruneNote: ChainLink | undefined;
@@ -116,12 +116,12 @@ export class AuditCheck {
     return this.#rows;
   }
 
-  /** True once a row did not fit. */
+  /** True after a row did not match. */
   get isBroken(): boolean {
     return this.#problem !== undefined || this.#suspect !== undefined;
   }
 
-  /** Checks the next row; to be called with every row after the start, in order. */
+  /** Checks the next row; must be called with every row after `after`, in order. */
   take(link: ChainLink, fields: AuditFields): void {
     if (this.#problem) return;
     const expectedSeq = this.#last.seq + 1;
@@ -132,12 +132,12 @@ export class AuditCheck {
     else this.#suspect = link;
   }
 
-  /** Returns the problem, if any, after the last row; `headSeq` is the expected number of the last row. */
+  /** Returns the first problem, or undefined, after the last row; `headSeq` is the expected number of the last row. */
   finish(headSeq: number): Problem | undefined {
     return this.finishRows(headSeq) ?? this.#loss;
   }
 
-  /** As `finish`, without losses that the audit log itself has noted. */
+  /** Returns the same as `finish`, but ignores losses that the audit log itself has noted. */
   finishRows(headSeq: number): Problem | undefined {
     if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
     const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
@@ -190,22 +190,22 @@ export class AuditCheck {
 
 const UNLINKED = 'the row does not follow from the one before it: it was changed, inserted or moved, or rows before it were replaced';
 
-/** An entry of the audit log. */
+/** An entry of the audit log: an intent, an outcome or a note. */
 export type AuditEntry = AuditIntent | AuditOutcome | AuditNote;
 
 const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
-// Setup codes and tokens, which no identifier resembles. Endpoints and pipeline mask secrets by schema; this is the second defence.
+// Setup codes and tokens; no identifier looks like them. Endpoints and pipeline mask secrets by schema, and this is the second defence.
 const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
-/** Most names match this and need no further check. */
+/** Most names match this pattern and need no further check. */
 const PLAIN = /^[a-z0-9:@_/-]*$/;
 
-/** Members of an object in the order of their names, each as RFC 8785 text: every call waits for this, so only what callers sent is sorted. */
+/** Members of an object, sorted by name, as RFC 8785 text. Every call waits for this, so only values from callers are canonicalised. */
 type Members = Readonly<Record<string, string | undefined>>;
 
-/** An entry as the fields of a row: ids of principal and tokens, never their text; notes and messages redacted as in the log. */
+/** Returns an entry as the fields of a row. Principal and tokens are stored by id only, and secrets in notes and messages are redacted. */
 export function fieldsOf(entry: AuditEntry): AuditFields {
   if (entry.kind === 'note') return noteFields(entry);
   const { kind, principal, toolId, requestId, traceId } = entry;
@@ -232,7 +232,7 @@ function noteFields({ event, atMs, principalId, traceId, data }: AuditNote): Aud
   };
 }
 
-/** The token's own id, then the ids of its chain. */
+/** Returns the token's own id, then the ids of its parent tokens. */
 function tokenIds({ id, chain }: NonNullable<Principal['token']>): readonly string[] {
   return [id, ...chain].map((tokenId) => name(tokenId).replace(/\s/g, '_'));
 }
@@ -268,7 +268,10 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** The members as text. Members that are too long are left out and named: a row must never be refused for the content of a call. */
+/**
+ * Returns the members as text. Leaves out members that are too long and lists their names, so that no row is refused for the content of a
+ * call.
+ */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;
@@ -293,7 +296,7 @@ function canonical(content: Json): string {
   }
 }
 
-/** Halves of surrogate pairs, which a caller's text may hold and UTF-8 cannot, become U+FFFD. */
+/** Replaces unpaired surrogates by U+FFFD, since a caller's text may contain them and UTF-8 cannot. */
 function wellFormed(value: Json): Json {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map((item: Json) => wellFormed(item));
@@ -301,7 +304,7 @@ function wellFormed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
 }
 
-/** A name without control characters: SQLite ends a text at a zero byte, and the row would no longer fit its hash. */
+/** Returns a name without control characters: SQLite ends a text at a zero byte, and the row would not match its hash. */
 function name(text: string): string {
   if (text.length <= MAX_NAME_LENGTH && PLAIN.test(text)) return text;
   return scrubbed(

@@ -6,10 +6,10 @@ import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
 
 /**
- * audit.db. `kind` is a place in AUDIT_KINDS. Names that repeat (agents, tools, chains of tokens) are numbers of the table
- * `word`; names of tools that callers made up are texts in their row. There is no index on the columns of `entry`: ids of
- * requests are random, and one changed index page for each row costs more than the row itself. `block` stands for one: what
- * occurs in each range of rows, written once when the range is full.
+ * Schema of audit.db. `kind` is an index of AUDIT_KINDS. Repeated names (agents, tools, token chains) are ids of the table `word`; tool
+ * names that callers made up are stored as text in their row. The columns of `entry` have no index: request ids are random, and a changed
+ * index page for each row costs more than the row itself. Instead, each row of `block` lists what occurs in a range of rows, and is written
+ * once when the range is full.
  */
 export const AUDIT_MIGRATIONS = [
   `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
@@ -35,7 +35,7 @@ export const AUDIT_MIGRATIONS = [
   )`,
 ];
 
-/** Selects rows of `entry` with their words spelled out. */
+/** Selects rows of `entry` with their words as text. */
 const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS tokens, coalesce(t.text, e.tool) AS tool, e.request, e.trace, e.content, e.hash
   FROM entry e LEFT JOIN word a ON a.id = e.agent LEFT JOIN word k ON k.id = e.tokens
   LEFT JOIN word t ON t.id = e.tool AND typeof(e.tool) = 'integer'`;
@@ -43,14 +43,14 @@ const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS toke
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TRACE = /^[0-9a-f]{32}$/;
 
-/** An id in its short form: a UUID is 16 bytes, a trace id of W3C Trace Context 16 after a zero byte, any other a text. */
+/** Packs an id: a UUID becomes 16 bytes, a W3C Trace Context trace id 16 bytes after a zero byte; any other id stays text. */
 function packId(id: string | undefined): Uint8Array | string | null {
   if (id === undefined) return null;
   if (id.length === 36 && UUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
   return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
 }
 
-/** Parses an untrusted row: a row that no hub writes comes out as one that does not fit its hash. */
+/** Parses an untrusted row; a row that no hub wrote gets content that does not match its hash. */
 function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   const [agent, tool, tokens] = [optional(row.agent), optional(row.tool), optional(row.tokens)?.split(' ')];
   const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
@@ -60,7 +60,7 @@ function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   };
 }
 
-/** Hex of a BLOB. */
+/** Returns a BLOB as hex. */
 function hexOf(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') : '';
 }
@@ -84,22 +84,22 @@ export interface ChainedRow {
 
 /** The beginning of the chain in a file. */
 export interface ChainStart {
-  /** The hub that began it. */
+  /** Id of the hub that began the chain. */
   readonly hub: string;
-  /** The last row that was pruned, or the genesis. */
+  /** Link of the last pruned row, or the genesis. */
   readonly pruned: ChainLink;
 }
 
-/** Bounds beyond which rows are pruned. */
+/** Size and age beyond which the oldest rows are pruned. */
 export interface Retention {
   readonly maxBytes: number;
   readonly olderThanMs: number;
 }
 
-/** Rows that one transaction prunes, and that one turn of the event loop checks. */
+/** Maximum number of rows that one transaction prunes, and that one turn of the event loop checks. */
 export const SLICE_ROWS = 1_000;
 
-/** The beginning of the chain in the file; starts a chain for `hub` when there is none. */
+/** Returns the beginning of the chain in the file; begins a chain for `hub` if there is none. */
 export function openChain(database: DatabaseSync, hub: string): ChainStart {
   const row = database.prepare('SELECT hub, pruned_seq, pruned_hash FROM chain').get();
   if (row) return { hub: String(row.hub), pruned: { seq: Number(row.pruned_seq), hash: hexOf(row.pruned_hash) } };
@@ -108,25 +108,25 @@ export function openChain(database: DatabaseSync, hub: string): ChainStart {
   return { hub, pruned };
 }
 
-/** The progress of the chain in a file. */
+/** Returns the number of the last row in a file as its generation. */
 export function measureAudit(database: DatabaseSync): FileMark {
   const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
   return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
 }
 
-/** The link of the last row, or of the last pruned one when there is none. */
+/** Returns the link of the last row, or of the last pruned row if there is no row. */
 export function lastLink(database: DatabaseSync, { pruned }: ChainStart): ChainLink {
   const row = database.prepare('SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1').get();
   return row ? { seq: Number(row.seq), hash: hexOf(row.hash) } : pruned;
 }
 
-/** The link of the row with this number. */
+/** Returns the link of the row with number `seq`, or undefined if there is no such row. */
 export function linkAt(database: DatabaseSync, seq: number): ChainLink | undefined {
   const row = database.prepare('SELECT hash FROM entry WHERE seq = ?').get(seq);
   return row && { seq, hash: hexOf(row.hash) };
 }
 
-/** Rows after one number and up to another, in order, at most a slice. */
+/** Returns the rows after `afterSeq` and up to `untilSeq` in order, at most SLICE_ROWS. */
 export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: number): readonly ChainedRow[] {
   return database
     .prepare(`${SELECT_ROWS} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${SLICE_ROWS}`)
@@ -134,7 +134,7 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
     .map(parseRow);
 }
 
-/** The last of the oldest rows to prune now, at most a slice; the newest slice always stays. */
+/** Returns the link of the last row to prune now, at most SLICE_ROWS rows; the newest SLICE_ROWS rows always stay. */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
   const first = Number(edges?.first);
@@ -146,7 +146,7 @@ export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }:
   return end > first ? linkAt(database, end - 1) : undefined;
 }
 
-/** Deletes all rows up to this one and stores its link as the beginning of the chain. To be run inside a transaction. */
+/** Deletes all rows up to a link and stores the link as the beginning of the chain. Must run inside a transaction. */
 export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): void {
   database.prepare('DELETE FROM entry WHERE seq <= ?').run(seq);
   database.prepare('DELETE FROM block WHERE last <= ?').run(seq);
@@ -175,7 +175,7 @@ export class AuditWriter {
     this.#block = new OpenBlock(database);
   }
 
-  /** To be run inside a transaction; call `forget` when it is rolled back. */
+  /** Inserts rows. Must run inside a transaction; call `forget` if the transaction is rolled back. */
   insert(rows: readonly ChainedRow[]): void {
     for (const row of rows) {
       this.#insert(row);
@@ -183,7 +183,7 @@ export class AuditWriter {
     }
   }
 
-  /** Drops cached content of the file. */
+  /** Drops everything that is cached from the file. */
   forget(): void {
     this.#words.clear();
     this.#block.reload();
@@ -197,7 +197,7 @@ export class AuditWriter {
       AUDIT_KINDS.indexOf(kind),
       this.#word(agent),
       this.#word(tokens?.join(' ')),
-      // Refused callers can invent names of tools, and words are never deleted.
+      // Refused callers can invent tool names, and words are never deleted, so such a name stays text.
       kind === 'refusal' ? (tool ?? null) : this.#word(tool),
       packId(request),
       packId(trace),
@@ -211,7 +211,7 @@ export class AuditWriter {
     const known = this.#words.get(text);
     if (known !== undefined) return known;
     const { findWord, addWord } = this.#statements;
-    // A number would be stored as a float where the column has no type.
+    // SQLite would store a JavaScript number as a float in a column without a type.
     const id = BigInt(Number((findWord.get(text) ?? addWord.get(text))?.id));
     if (this.#words.size >= MAX_KNOWN_WORDS) this.#words.clear();
     this.#words.set(text, id);
@@ -219,7 +219,7 @@ export class AuditWriter {
   }
 }
 
-/** The rows that match the query, newest first, at most `query.limit`. */
+/** Returns the rows that match a query, newest first, at most `query.limit`. */
 export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string; headSeq: number }, query: AuditQuery) {
   const tools = query.tool === undefined ? undefined : toolsNamed(database, query.tool);
   const { conditions, values } = conditionsOf(query, tools);
@@ -235,8 +235,8 @@ export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string
 }
 
 /**
- * Ids under which rows may have a tool: the id itself, and for a name without a version (`namespace:name`, or the name alone) each id
- * that ever had it, since calls of a removed tool can still be queried.
+ * Returns the tool ids that match a queried name: the name itself and, for a name without a version (`namespace:name` or `name`), each id
+ * that ever had the name, so that calls of a removed tool are found.
  */
 function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   if (name.includes('@')) return [name];
@@ -260,7 +260,7 @@ function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
   return { conditions: parts.map(({ sql }) => ` AND ${sql}`).join(''), values: parts.map(({ value }) => value) };
 }
 
-/** Rows in a block. */
+/** Number of rows in a block. */
 const BLOCK_ROWS = 256;
 
 /** Numbers of the first and last row of a range. */
@@ -269,12 +269,12 @@ interface RowRange {
   readonly last: number;
 }
 
-/** Last row that a block covers; the few rows after it are searched one by one. */
+/** Returns the last row that a block covers; later rows are searched one by one. */
 function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
 }
 
-/** The index of the rows since the last block that was written. */
+/** The index of the rows after the last written block. */
 class OpenBlock {
   readonly #database: DatabaseSync;
   #first = 0;
@@ -287,7 +287,7 @@ class OpenBlock {
     this.reload();
   }
 
-  /** Adds an inserted row and writes the block when it is full. To be run inside a transaction. */
+  /** Adds an inserted row and writes the block if it is full. Must run inside a transaction. */
   add(seq: number, fields: AuditFields): void {
     this.#minAtMs = Math.min(this.#minAtMs, fields.atMs);
     this.#maxAtMs = Math.max(this.#maxAtMs, fields.atMs);
@@ -295,7 +295,7 @@ class OpenBlock {
     if (seq - this.#first + 1 >= BLOCK_ROWS) this.#seal(seq);
   }
 
-  /** Reads the rows since the last block, also after a rollback. */
+  /** Reads the rows after the last block again, such as after a rollback. */
   reload(): void {
     const sealed = sealedUntil(this.#database);
     this.#begin(sealed + 1);
@@ -317,7 +317,7 @@ class OpenBlock {
   }
 }
 
-/** Ranges that may hold a matching row of one of `tools` (any tool where absent), newest first; all others hold none. */
+/** Yields the ranges, newest first, that may contain a matching row of one of `tools` (of any tool if `tools` is absent). */
 function* rowRangesFor(
   database: DatabaseSync,
   { tool: _, ...query }: AuditQuery,
@@ -338,14 +338,14 @@ function* rowRangesFor(
   }
 }
 
-/** Hashes of the names in a row; a collision only costs a needless search of a block. */
+/** Returns hashes of the names in a row; a collision only costs a needless search of a block. */
 function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
   return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
 }
 
 function keyList(value: unknown): Uint32Array {
   if (!(value instanceof Uint8Array)) return new Uint32Array();
-  // A copy, because a BLOB of SQLite need not begin at a multiple of four.
+  // `slice` copies the bytes, since a BLOB of SQLite may not be aligned to four bytes.
   const bytes = value.slice(0, value.byteLength - (value.byteLength % 4));
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
 }

@@ -21,17 +21,17 @@ import {
 import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-front.ts';
 import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
 
-/** A front file of this size is committed before the next row: some hundred rows block the event loop for two milliseconds. */
+/** Size at which the front file is committed before the next row: some hundred rows block the event loop for two milliseconds. */
 const FULL_FRONT_BYTES = 131_072;
 
 interface AuditFilesOptions {
   readonly file: SqliteFile;
   readonly front: AuditFront;
-  /** Stores the number of rows, those in the front file among them. */
+  /** Stores the number of rows, including the rows in the front file. */
   readonly anchor: FileAnchor;
   readonly clock: Clock;
   readonly hub: string;
-  /** Is called for the first of several rows that cannot be written. */
+  /** Called for the first of several consecutive rows that cannot be written. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -42,10 +42,10 @@ export class AuditFiles {
   #head: ChainLink;
   #headAtMs = 0;
   #writer: AuditWriter | undefined;
-  /** Rows that are in the front file only and have their link in the chain already. */
+  /** Rows that already have their link in the chain but are only in the front file. */
   #chained: ChainedRow[] = [];
   #waiting: AuditFields[] = [];
-  /** Check of the last line of the front file. */
+  /** CRC-32 of the last line of the front file. */
   #check = 0;
   #openIntents = new OpenIntents();
   /** Notes of the audit log about itself that could not be written yet. */
@@ -58,7 +58,7 @@ export class AuditFiles {
     this.#ledger = { hub: parts.hub, pruned: this.#head };
   }
 
-  /** Opens the files; `examine` is called before the first write. */
+  /** Opens the files. Calls `examine` before the first write and returns its result. */
   open<Finding>(examine: (chain: OpenedChain) => Finding): Finding {
     return this.#parts.file.use((database) => {
       this.#ledger = openChain(database, this.#parts.hub);
@@ -85,13 +85,13 @@ export class AuditFiles {
     return this.#ledger;
   }
 
-  /** Every intent before this row has an outcome. */
+  /** Number of the first intent without an outcome; all earlier intents have one. */
   get openFromSeq(): number {
     this.#chain();
     return this.#openIntents.first() ?? this.#head.seq + 1;
   }
 
-  /** Appends a row to the front file, or throws STORAGE_FAILED or SHUTTING_DOWN and has appended nothing. */
+  /** Appends a row to the front file. Throws STORAGE_FAILED or SHUTTING_DOWN if nothing was appended. */
   append(fields: AuditFields): void {
     this.#openWriter();
     try {
@@ -106,7 +106,7 @@ export class AuditFiles {
     }
   }
 
-  /** Appends the rows now, or before the next row that can be appended. */
+  /** Appends rows now, or before the next row that can be appended. */
   owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
     this.#openIntents = openIntents;
     this.#owed = rows;
@@ -114,7 +114,7 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** Commits the rows of the front file to the database. Throws STORAGE_FAILED, and then they stay in the front file. */
+  /** Commits the rows of the front file to the database. Throws STORAGE_FAILED if that fails; the rows then stay in the front file. */
   commit(): void {
     this.#commitRows();
     this.#clearFront();
@@ -126,12 +126,15 @@ export class AuditFiles {
     return this.#parts.file.use((database) => readRows(database, chain, query));
   }
 
-  /** Committed rows. */
+  /** Returns committed rows. */
   slice(afterSeq: number, untilSeq: number): readonly ChainedRow[] {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }
 
-  /** Prunes the oldest rows, at most a slice, with a note in the chain; false when no row is beyond the bounds. Throws STORAGE_FAILED. */
+  /**
+   * Prunes at most SLICE_ROWS of the oldest rows, with a note in the chain. Returns false if no row exceeds the retention. Throws
+   * STORAGE_FAILED if the disk refuses.
+   */
   prune(retention: Retention): boolean {
     this.commit();
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
@@ -146,7 +149,7 @@ export class AuditFiles {
     return true;
   }
 
-  /** Takes the rows that a killed hub left in the front file; returns the first fault. */
+  /** Reads the rows that a killed hub left in the front file; returns the first fault. */
   #takeFront(database: DatabaseSync): OpenedChain['problem'] {
     const { front, clock } = this.#parts;
     const { hub, pruned } = this.#ledger;
@@ -167,7 +170,7 @@ export class AuditFiles {
     return { seq: problem.seq, reason: `${problem.reason}. The file was renamed to ${aside}` };
   }
 
-  /** A full disk must not keep a hub from starting. */
+  /** Logs a failure of the disk instead of throwing: a full disk must not keep a hub from starting. */
   #attempt(work: () => void): void {
     try {
       work();
@@ -216,7 +219,9 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** Anchors the number of rows, and of rows that a full disk did not take, in space that is allocated already. */
+  /**
+   * Anchors the number of rows, and of rows that a full disk refused; the anchor file is already allocated, so this works on a full disk.
+   */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });

@@ -8,8 +8,9 @@ import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-database.ts';
 
 /**
- * The file `audit.front` before audit.db: lines that are not committed yet, each passed to the kernel by one write, which survives the
- * end of the process and costs a tenth of a commit. It is never synced: rows that must survive a power cut are committed first.
+ * The file `audit.front`: the rows that are not committed to audit.db yet, one per line. Each line is passed to the kernel by one write,
+ * which survives the end of the process and costs a tenth of a commit. The file is never synced: rows that must survive a power cut are
+ * committed first.
  */
 export class AuditFront {
   readonly path: string;
@@ -19,7 +20,7 @@ export class AuditFront {
   /** True after a partial write, as on a full disk. */
   #isTorn = false;
 
-  /** `write`: the function of the file system when absent. */
+  /** `write` replaces the write function of the file system. */
   constructor(path: string, write?: WriteBytes) {
     this.path = path;
     this.#write = write;
@@ -29,14 +30,17 @@ export class AuditFront {
     return this.#lengthBytes;
   }
 
-  /** The complete lines, without line feeds. A partial last line is of a write that failed. Throws STORAGE_FAILED. */
+  /**
+   * Returns the complete lines without line feeds; a partial last line comes from a failed write. Throws STORAGE_FAILED if the file cannot
+   * be read.
+   */
   read(): readonly string[] {
     const bytes = guardStorage(this.path, () => (existsSync(this.path) ? readFileSync(this.path) : Buffer.alloc(0)));
     this.#lengthBytes = bytes.length;
     return bytes.toString('utf8').split('\n').slice(0, -1);
   }
 
-  /** Appends a line with its line feed, or throws STORAGE_FAILED and has added nothing that `read` would return. */
+  /** Appends a line with its line feed. Throws STORAGE_FAILED if the disk refuses; `read` then does not return the line. */
   append(line: string): void {
     if (this.#isTorn) this.cut(this.#lengthBytes);
     guardStorage(this.path, () => {
@@ -49,7 +53,7 @@ export class AuditFront {
     });
   }
 
-  /** Truncates the file to `lengthBytes`. Throws STORAGE_FAILED. */
+  /** Truncates the file to `lengthBytes`. Throws STORAGE_FAILED if the disk refuses. */
   cut(lengthBytes: number): void {
     if (lengthBytes === this.#lengthBytes && !this.#isTorn) return;
     guardStorage(this.path, () => ftruncateSync(this.#opened(), lengthBytes));
@@ -57,7 +61,7 @@ export class AuditFront {
     this.#isTorn = false;
   }
 
-  /** Renames the file, for people to examine; the next line begins a new one. Throws STORAGE_FAILED. */
+  /** Renames the file so that people can examine it; the next line begins a new file. Throws STORAGE_FAILED if the disk refuses. */
   setAside(path: string): void {
     this.close();
     guardStorage(this.path, () => renameSync(this.path, path));
@@ -81,17 +85,17 @@ export class AuditFront {
 interface FrontContext {
   readonly hub: string;
   readonly head: ChainLink;
-  /** A row that is in audit.db, or the one that its chain begins after. */
+  /** Returns the link of a row in audit.db, or of the last pruned row. */
   readonly linkAt: (seq: number) => ChainLink | undefined;
 }
 
-/** The lines that continue the chain. */
+/** The rows of the front file that continue the chain. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Bytes of the lines up to the last that fits, and its check. */
+  /** Length of the lines up to the last matching line, and the CRC-32 of the last matching line. */
   readonly lengthBytes: number;
   readonly check: number;
-  /** First line that does not fit; nothing after it is taken. */
+  /** The first line that does not match; this line and all later lines are ignored. */
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
@@ -102,25 +106,25 @@ interface ParsedLine {
   readonly fields: AuditFields;
 }
 
-/** The seed of the first line's check: a front file fits after one row of audit.db and no other. */
+/** Returns the seed of the first line's CRC-32, so that a front file matches only after one specific row of audit.db. */
 export function frontCheck({ hash }: ChainLink): number {
   return crc32(hash);
 }
 
 /**
- * A row as a line of the front file: a CRC-32 that continues over all lines, and the fields. The SHA-256 chain is computed when rows
- * are committed, many at once, because every call waits for its line.
+ * Returns a row as a line of the front file: a CRC-32 that continues over all lines, then the fields. The SHA-256 chain is computed later
+ * for many rows at once, because every call waits for its line.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
-  // In JSON there is no tab: those inside texts are escaped.
+  // JSON text contains no tab, since JSON escapes tabs inside strings.
   const body = `${JSON.stringify([seq, kind, atMs, agent, tokens, tool, request, trace])}\t${content}`;
   const next = crc32(body, check);
   return { check: next, text: `${next}\t${body}\n` };
 }
 
 /**
- * The rows after the last one in audit.db. Lines of rows that are in audit.db as well are skipped when they are the same: the hub was
+ * Returns the rows of the front file after the last row in audit.db. Skips lines that audit.db has too, if they are equal: the hub was
  * killed between the commit and the truncation of the front file.
  */
 export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: FrontContext): FrontRows {
@@ -145,7 +149,7 @@ function problemAfter({ seq }: ChainLink): NonNullable<FrontRows['problem']> {
   return { seq: seq + 1, reason: `the content of audit.front does not follow row ${seq}: it was changed, or rows before it are gone` };
 }
 
-/** Parses an untrusted line; undefined for a line that no hub writes. */
+/** Parses an untrusted line; returns undefined for a line that no hub wrote. */
 function parseLine(line: string): ParsedLine | undefined {
   const [check = '', head = '', content = ''] = line.split('\t');
   const [seq, kind, atMs, agent, tokens, tool, request, trace] = parsedList(head);

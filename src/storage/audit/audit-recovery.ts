@@ -6,7 +6,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
 import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAfter } from './audit-database.ts';
 
-/** A fault of an opened audit log: for the log, the event `hub.warning`, and a note in the chain. */
+/** A fault found when the audit log was opened: written to the log, to a `hub.warning` event, and as a note to the chain. */
 export interface Loss {
   readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
   readonly seq: number;
@@ -17,7 +17,7 @@ export interface Loss {
 export interface OpenedChain {
   readonly database: DatabaseSync;
   readonly ledger: ChainStart;
-  /** The last row, wherever it is. */
+  /** The last row, in audit.db or in the front file. */
   readonly head: ChainLink;
   /** Rows that could not be committed yet. */
   readonly waiting: readonly ChainedRow[];
@@ -34,7 +34,7 @@ interface OpeningReport {
 interface ChainAnchors {
   readonly hub: string;
   readonly anchor: AuditAnchor;
-  /** Number of the last row that was written, from another file. */
+  /** Number of the last written row, from the file `anchors`. */
   readonly rowsGiven: number;
 }
 
@@ -51,7 +51,7 @@ export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: Cha
   return { losses, openIntents };
 }
 
-/** A note that the audit log writes about itself. Its hashes are not redacted, as they are in other notes. */
+/** Returns a note of the audit log about itself. Unlike in other notes, hashes are not redacted. */
 export function auditNote(event: (typeof AUDIT_LOG_NOTES)[keyof typeof AUDIT_LOG_NOTES], atMs: number, data: JsonObject): AuditFields {
   return { kind: 'note', atMs, content: canonicalJson({ event, data }) };
 }
@@ -99,10 +99,10 @@ function intentsSince(database: DatabaseSync, afterSeq: number): OpenIntents {
 const SPACE = 'audit';
 const KEY = 'head';
 
-/** The head of the chain, stored outside of it. */
+/** The head of the chain, stored outside of audit.db. */
 interface Anchor {
   readonly head: ChainLink;
-  /** Every intent before this row has an outcome. */
+  /** All intents before this row have an outcome. */
   readonly openFromSeq: number;
 }
 
@@ -120,7 +120,10 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Throws STORAGE_FAILED. The head must be on the disk already, else a power cut would look like truncation. */
+  /**
+   * Stores the head. The row must be on the disk already, or a power cut would look like truncation. Throws STORAGE_FAILED if the disk
+   * refuses.
+   */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
@@ -145,11 +148,11 @@ interface OpenIntent {
 
 /** The intents without an outcome. */
 export class OpenIntents {
-  // Callers choose ids of requests and may use one twice. An outcome closes the newest intent, so that counting again from the first
-  // open one gives the same result.
+  // Callers choose request ids and may use an id twice. An outcome closes the newest intent, so that counting again from the first open
+  // intent gives the same result.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
-  /** To be called with every row, in order. */
+  /** Must be called with every row, in order. */
   track(seq: number, fields: AuditFields): void {
     const { kind, request, agent, tool } = fields;
     if (kind === 'note') return;
@@ -168,14 +171,14 @@ export class OpenIntents {
     return [...this.#byRequest.values()].flat();
   }
 
-  /** Number of the first row that is still open. */
+  /** Returns the number of the first intent without an outcome. */
   first(): number | undefined {
     const all = this.list().map(({ seq }) => seq);
     return all.length === 0 ? undefined : Math.min(...all);
   }
 }
 
-/** The outcome that is written for a call which the end of the process interrupted. */
+/** Returns the outcome that is written for a call that the end of the process interrupted. */
 export function unknownOutcome({ seq, fields }: OpenIntent, atMs: number): AuditFields {
   return {
     ...fields,

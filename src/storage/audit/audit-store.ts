@@ -18,15 +18,15 @@ import { AuditFront } from './audit-front.ts';
 import { AuditAnchor, auditNote, examineChain, type Loss, unknownOutcome } from './audit-recovery.ts';
 import { WalSync } from './wal-sync.ts';
 
-/** Files, hub and bounds of the audit log. */
+/** Folders, hub and limits of the audit log. */
 export interface AuditStoreOptions {
-  /** Folder that holds `audit.db` and `audit.front`. */
+  /** Folder with `audit.db` and `audit.front`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly hubId: string;
-  /** The oldest rows are pruned beyond this size; default 256 MB. */
+  /** Size beyond which the oldest rows are pruned. Default 256 MB. */
   readonly maxBytes?: number;
-  /** Older rows are pruned; default 365. */
+  /** Age in days beyond which rows are pruned. Default 365. */
   readonly keepDays?: number;
 }
 
@@ -37,25 +37,28 @@ interface AuditServices extends StorageServices {
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
-/** The stored head reveals rewritten rows; the number of rows is anchored with each of them. Each write of the head costs a page of the card. */
+/**
+ * Interval at which the head is stored, which reveals rewritten rows. Each write of the head costs a page of the card; the number of rows
+ * is anchored with each row.
+ */
 const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
-/** The check of older rows begins after the start: a hundred rows, some milliseconds of a small board, in each twentieth of a second. */
+/** Pace of the check of older rows: begins after the start, then checks a hundred rows (some milliseconds on a small board) every 50 ms. */
 const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
 const OLDER_ROWS_REST_MS = 50;
 
-/** Pace of a check: rows at once, and the pause between. */
+/** Pace of a check: number of rows at once, and the pause between two batches. */
 interface CheckPace {
   readonly rowsAtOnce: number;
   readonly rest: () => Promise<void>;
 }
 
 /**
- * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves, the
- * row is in `audit.front` and survives the end of the process; it is in `audit.db` and on the disk within 250 ms, and at once for a
- * dangerous intent.
+ * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the previous row. When `record` resolves, the row
+ * is in `audit.front` and survives the end of the process. It is in `audit.db` and on the disk within 250 ms; for a dangerous intent,
+ * before `record` resolves.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #services: AuditServices;
@@ -85,9 +88,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
-      // A checkpoint syncs twice on the event loop: seldom, and then many rewrites of the same page are one.
+      // A checkpoint syncs twice on the event loop, so it is rare; several rewrites of a page then become one.
       checkpointPages: 4000,
-      // Room for rows that come while older ones are pruned.
+      // Room for new rows while older rows are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,
       migrations: AUDIT_MIGRATIONS,
       snapshots: { directory: options.snapshotDirectory, everyMs: DAY_MS, kept: 1 },
@@ -113,7 +116,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const restoreNotes = restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
     const lossNotes = losses.map((loss) => this.#reportLoss(loss, nowMs));
     this.#files.owe([...restoreNotes, this.#openingNote(nowMs), ...lossNotes, ...unknown], openIntents);
-    // From here on the chain itself has the note about the loss.
+    // The chain itself now has the note about the loss.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
     this.#cancelUpkeep = repeat(this.#services.clock, UPKEEP_MS, () => void this.#upkeep());
@@ -144,13 +147,13 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
   }
 
-  /** Copies the database now, with every row there is. Throws STORAGE_FAILED. */
+  /** Commits all rows and copies the database now. Throws STORAGE_FAILED if the disk refuses. */
   async snapshot(): Promise<Snapshot> {
     this.#files.commit();
     return await this.#file.snapshot();
   }
 
-  /** Prunes rows beyond the bounds, in slices. Throws STORAGE_FAILED. */
+  /** Prunes rows that are too old or too many, in slices. Throws STORAGE_FAILED if the disk refuses. */
   async prune(): Promise<void> {
     const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
     // A running check still has to read the rows.
@@ -170,7 +173,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.#file[Symbol.asyncDispose]();
   }
 
-  /** Appends a row. Calls continue without rows while the disk takes none; the hub reports the problem meanwhile. */
+  /** Appends a row. If the disk refuses, the hub reports the problem until a row is written again. */
   #append(fields: AuditFields): void {
     const { problems } = this.#services;
     try {
@@ -187,7 +190,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return this.#options.maxBytes ?? 256 * 1_048_576;
   }
 
-  /** Checks the rows that the start did not check: there may be a million, so the check leaves time for other work. */
+  /** Checks the rows that the start did not check. There may be a million, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
     const { clock } = this.#services;
     await pause(clock, OLDER_ROWS_AFTER_MS, signal);
@@ -206,7 +209,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Checks every present row; undefined when the audit log is closed meanwhile. */
+  /** Checks every stored row; returns undefined if the audit log is closed meanwhile. */
   async #checkAll(expected: ChainLink | undefined, { rowsAtOnce, rest }: CheckPace): Promise<AuditCheck | undefined> {
     const { head, ledger } = this.#files;
     const kept = this.#anchor.read()?.head;
@@ -250,7 +253,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.prune().catch(this.#warner('audit_not_pruned'));
   }
 
-  /** Stores the head outside of the file. It must never be ahead of the rows that survive a power cut. */
+  /** Stores the head outside of audit.db. The head must never be ahead of the rows that survive a power cut. */
   async #keepHead(): Promise<void> {
     try {
       const { head, openFromSeq } = await this.#syncRows();
@@ -261,7 +264,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Syncs the rows and returns how far they are on the disk. */
+  /** Syncs the rows; returns the last row that is on the disk and the first open intent. */
   async #syncRows(): Promise<Pick<AuditFiles, 'head' | 'openFromSeq'>> {
     const { head, openFromSeq } = this.#files;
     if (head.seq === this.#syncedSeq) return { head, openFromSeq };

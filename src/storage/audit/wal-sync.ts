@@ -6,18 +6,18 @@ interface WalSyncOptions {
   readonly clock: Clock;
   /** Path of the database. */
   readonly path: string;
-  /** Commits the rows to be synced. Throws STORAGE_FAILED. */
+  /** Commits the rows that are to be synced. Throws STORAGE_FAILED if the disk refuses. */
   readonly commit: () => void;
-  /** Is called for the first of several failed background syncs. */
+  /** Called for the first of several consecutive failures of background syncs. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** With the time of the sync itself, a row is on the disk within 250 ms. */
+/** Delay of a sync; with the time of the sync itself, a row is on the disk within 250 ms. */
 const SOON_MS = 200;
 
 /**
- * Syncs the write-ahead log of an open database in the background, where SQLite with synchronous FULL would block the event loop at
- * each commit. The log stays the same file as long as the database is open.
+ * Syncs the write-ahead log of an open database in the background; SQLite with synchronous FULL would block the event loop at each commit.
+ * The log stays the same file as long as the database is open.
  */
 export class WalSync implements AsyncDisposable {
   readonly #options: WalSyncOptions;
@@ -31,7 +31,7 @@ export class WalSync implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Syncs present rows within 250 ms. */
+  /** Syncs all current rows within 250 ms. */
   soon(): void {
     this.#cancelTimer ??= this.#options.clock.after(SOON_MS, () => {
       this.#cancelTimer = undefined;
@@ -42,9 +42,9 @@ export class WalSync implements AsyncDisposable {
     });
   }
 
-  /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED. */
+  /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
   now(): Promise<void> {
-    // A running sync may have begun before the last commit.
+    // A running sync may have begun before the last commit, so a second sync follows it.
     if (!this.#running) return this.#begin();
     this.#next ??= this.#running
       .catch(() => {})
@@ -55,7 +55,7 @@ export class WalSync implements AsyncDisposable {
     return this.#next;
   }
 
-  /** Waits for the running sync and closes the file; closing the database syncs the rest. */
+  /** Waits for the running sync and closes the file; closing the database syncs the remaining rows. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

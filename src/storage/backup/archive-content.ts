@@ -14,7 +14,7 @@ export interface ArchiveSource extends ArchiveEntry {
   readonly handle: FileHandle;
 }
 
-/** The content of an archive before it is sealed: length of the table (4 bytes, big-endian), the table, the files one after the other. */
+/** Yields the plain content of an archive: length of the table (4 bytes, big-endian), the table, then the files one after the other. */
 export async function* archiveContent(head: Omit<ArchiveTable, 'entries'>, sources: readonly ArchiveSource[]): AsyncGenerator<Uint8Array> {
   const table = Buffer.from(tableText({ ...head, entries: sources }), 'utf8');
   const length = Buffer.alloc(LENGTH_BYTES);
@@ -34,8 +34,8 @@ async function* bytesOf({ handle, bytes, path }: ArchiveSource): AsyncGenerator<
 }
 
 /**
- * Writes the files of an archive's content below `directory`, each synced, mode 0600. Throws VALIDATION_ERROR for other content than
- * that of `archiveContent`; files that were written before stay.
+ * Writes the files of an archive below `directory`, each synced, with mode 0600. Throws VALIDATION_ERROR if the content is not from
+ * `archiveContent`; files that were already written stay.
  */
 export async function unpackContent(
   content: AsyncIterable<Uint8Array>,
@@ -68,23 +68,23 @@ async function writeEntry({ path, bytes, isExecutable }: ArchiveEntry, queue: By
 
 /** One file of an archive. */
 interface ArchiveEntry {
-  /** Path in the state directory, with `/`; a file from elsewhere has its absolute path below `outside/`. */
+  /** Path in the state directory, with `/`; for a file outside of it, the absolute path below `outside/`. */
   readonly path: string;
   readonly bytes: number;
   readonly isExecutable: boolean;
 }
 
-/** The beginning of an archive's content: its origin, and its files in their order. */
+/** The beginning of an archive's content: where it comes from, and its files in their order. */
 export interface ArchiveTable {
-  /** Version of the software that made it. */
+  /** Version of the software that made the archive. */
   readonly version: string;
   readonly hub: string;
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   readonly madeAt: string;
   readonly entries: readonly ArchiveEntry[];
 }
 
-/** Folder of an archive with files from outside of the state directory. */
+/** Folder in an archive for files from outside of the state directory. */
 export const OUTSIDE = 'outside';
 const MAX_ENTRIES = 10_000;
 const MAX_PATH_LENGTH = 512;
@@ -95,7 +95,7 @@ export function tableText({ version, hub, madeAt, entries }: ArchiveTable): stri
   return JSON.stringify({ version, hub, made_at: madeAt, files });
 }
 
-/** Parses a table. Throws VALIDATION_ERROR for other text, and for paths that lead out of the directory. */
+/** Parses the table of an archive. Throws VALIDATION_ERROR if the text is no table or a path leads out of the directory. */
 export function parseTable(text: string): ArchiveTable {
   const { version, hub, made_at: madeAt, files } = objectOf(tryParseJson(text));
   if (typeof version !== 'string' || typeof hub !== 'string' || typeof madeAt !== 'string')
@@ -111,13 +111,13 @@ function entryOf(value: unknown): ArchiveEntry {
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw unusableBackup(`${JSON.stringify(path)} is no path of a file`);
   }
-  // With these names an archive could make the next start move other folders.
+  // With these names, an archive could make the next start of the hub move other folders.
   if (RESTORE_NAMES.test(path)) throw unusableBackup(`${path} belongs to a restore, and to no backup`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw unusableBackup(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };
 }
 
-/** VALIDATION_ERROR for an archive that is damaged, or that no hub wrote. */
+/** Returns the VALIDATION_ERROR for an archive that is damaged or that no hub wrote. */
 export function unusableBackup(why: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The backup cannot be used: ${why}; take another one`);
 }

@@ -10,16 +10,16 @@ const TAG_LENGTH = { authTagLength: TAG_BYTES };
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Position of a chunk, from 0. */
+/** Index of a chunk (from 0), and whether it is the last. */
 interface ChunkPosition {
   readonly index: number;
   readonly isLast: boolean;
 }
 
 /**
- * Encrypts content with a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each with its tag at the end.
- * A chunk's nonce is 7 zero bytes, its number (4 bytes, big-endian) and 1 for the last chunk, 0 for all others, so that none can be
- * left out, doubled, moved or cut off (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
+ * Encrypts content with a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each followed by its tag. The
+ * nonce of a chunk is 7 zero bytes, the index (4 bytes, big-endian) and 1 for the last chunk or 0 for any other. Chunks therefore cannot be
+ * left out, repeated, moved or cut off (STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
  */
 export async function* sealStream(content: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
   const header = await newHeader(passphrase, derive);
@@ -31,8 +31,8 @@ export async function* sealStream(content: Bytes, passphrase: string, derive?: D
 }
 
 /**
- * Decrypts the content and yields only bytes that `sealStream` has written. Throws VALIDATION_ERROR for a damaged or truncated file,
- * NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase.
+ * Decrypts an archive and yields only authenticated bytes. Throws VALIDATION_ERROR if the file is damaged or truncated, NOT_SUPPORTED if
+ * its format is newer, PERMISSION_DENIED if the passphrase is wrong.
  */
 export async function* openStream(sealed: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
   const queue = new ByteQueue(sealed);
@@ -51,7 +51,7 @@ function openChunk({ bytes, ...place }: ChunkPosition & { readonly bytes: Buffer
   }
 }
 
-/** Chunks of `size` bytes, the last one of fewer; there is always a last one. */
+/** Splits content into chunks of `size` bytes. The last chunk may be shorter or empty; there is always at least one chunk. */
 async function* chunksOf(content: Bytes, size: number): AsyncGenerator<ChunkPosition & { readonly bytes: Buffer }> {
   const queue = new ByteQueue(content);
   let bytes = await queue.take(size);
@@ -71,37 +71,36 @@ function nonceOf({ index, isLast }: ChunkPosition): Buffer {
 }
 
 const MAGIC = Buffer.from('atmosphere-edge backup\n', 'latin1');
-/** Format of the whole file, as in docs/backup.md. */
+/** Version of the file format, described in docs/backup.md. */
 const FORMAT = 1;
 const SALT_BYTES = 16;
 const MAC_BYTES = 32;
 const KEY_BYTES = 32;
-/** RFC 7914: 64 MiB and some tenths of a second for each guess of a passphrase. */
+/** scrypt cost (RFC 7914): each guess of a passphrase takes 64 MiB and some tenths of a second. */
 const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
-/** Highest cost of a file that is opened, so that its author cannot choose unbounded memory and time. */
+/** Highest scrypt cost of a file that is opened, so that its author cannot choose unbounded memory and time. */
 const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
 const MAC_AT = SALT_AT + SALT_BYTES;
-/** A header has this many bytes. */
+/** Size of the header in bytes. */
 export const HEADER_BYTES = MAC_AT + MAC_BYTES;
 
-/** The first bytes of an archive and the key of what follows (AES-256). */
+/** The header of an archive, and the AES-256 key of its content. */
 interface OpenHeader {
   readonly bytes: Buffer;
   readonly key: Buffer;
 }
 
-/** Derives 64 bytes from a passphrase: the key of the content, then that of the HMAC. Tests use a fast one. */
+/** Derives 64 bytes from a passphrase: the key of the content, then the key of the HMAC. Tests use a fast function. */
 export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
 
-/** scrypt (RFC 7914). */
+/** Derives the keys with scrypt (RFC 7914). */
 export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ passphrase, salt, cost }, 2 * KEY_BYTES);
 
 /**
- * The header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), log2 of scrypt's N, r and p (1 byte
- * each), a random salt (16 bytes), HMAC-SHA-256 over all before it (32 bytes). scrypt makes 64 bytes: the key of the content,
- * then that of the HMAC.
+ * Returns the header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), log2 of scrypt's N, r and p (1 byte
+ * each), a random salt (16 bytes), and the HMAC-SHA-256 over all of these (32 bytes).
  */
 async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   const cost = Buffer.of(COST.logN, COST.r, COST.p);
@@ -110,7 +109,10 @@ async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHea
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
 
-/** Throws VALIDATION_ERROR for a file that is no archive, NOT_SUPPORTED for a newer one, PERMISSION_DENIED for another passphrase. */
+/**
+ * Parses a header. Throws VALIDATION_ERROR if the file is no archive, NOT_SUPPORTED if its format is newer, PERMISSION_DENIED if the
+ * passphrase is wrong.
+ */
 async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new AtmoError(
@@ -160,7 +162,7 @@ export class ByteQueue {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Returns `count` bytes; fewer, or none, when the source ends before. */
+  /** Returns `count` bytes; fewer, or none, if the source ends earlier. */
   async take(count: number): Promise<Buffer> {
     while (this.#waitingBytes < count) {
       const next = await this.#source.next();
@@ -175,7 +177,7 @@ export class ByteQueue {
     return whole.subarray(0, count);
   }
 
-  /** The remaining bytes, in pieces of any size. */
+  /** Yields the remaining bytes in pieces of any size. */
   async *rest(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const waiting = await this.take(Math.max(1, this.#waitingBytes));

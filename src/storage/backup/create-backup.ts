@@ -24,14 +24,17 @@ export interface BackupOptions {
   readonly derive: Derive;
 }
 
-/** Figures of an archive. */
+/** Number of files and size of an archive. */
 export interface ArchiveFigures {
   readonly files: number;
   /** Size of the archive. */
   readonly bytes: number;
 }
 
-/** Writes the archive of a state directory to `target`. STORAGE_FAILED; CONFLICT when a file changed meanwhile. */
+/**
+ * Writes an archive of a state directory to `target`. Throws STORAGE_FAILED if a file cannot be read or written, CONFLICT if a file became
+ * shorter meanwhile, NOT_FOUND if the directory has no hub.
+ */
 export async function createArchive(order: BackupOptions, target: Pick<BackupFile, 'write'>): Promise<ArchiveFigures> {
   return await guardStorageAsync(order.stateDir, async () => {
     const sources: ArchiveSource[] = [];
@@ -51,10 +54,10 @@ export async function createArchive(order: BackupOptions, target: Pick<BackupFil
   });
 }
 
-/** Paths in the archive with those on the disk. */
+/** Yields each path in the archive with its path on the disk. */
 function* filesOf({ stateDir, copies, isRunning, outside }: BackupOptions): Generator<readonly [path: string, file: string]> {
   for (const { database, copy } of copies) yield [database, join(stateDir, copy)];
-  // While the hub runs, the copy of audit.db contains its lines.
+  // While the hub runs, the copy of audit.db already contains the lines of the front file.
   const isWanted = (path: string) => !(isRunning && path === AUDIT_FRONT);
   for (const path of stateFiles(stateDir).others.filter(isWanted)) yield [path, join(stateDir, path)];
   for (const file of outside) yield [`${OUTSIDE}${file}`, file];
@@ -73,7 +76,7 @@ function requireIdentity(sources: readonly ArchiveSource[], stateDir: string): v
   });
 }
 
-/** A new file that gets its name once it is complete. */
+/** A new file that gets its final name when it is complete. */
 export class BackupFile {
   readonly #handle: FileHandle;
   readonly #file: string | undefined;
@@ -83,7 +86,7 @@ export class BackupFile {
     this.#file = file;
   }
 
-  /** Throws CONFLICT for a file that exists, NOT_FOUND without its folder, STORAGE_FAILED. */
+  /** Creates the file. Throws CONFLICT if it exists, NOT_FOUND if its folder is missing, STORAGE_FAILED if the disk refuses. */
   static async open(file: string | undefined): Promise<BackupFile> {
     if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
     if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
@@ -91,18 +94,18 @@ export class BackupFile {
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
     return await guardStorageAsync(file, async () => {
-      // In a folder where others write, such as /tmp, it may be their link to a file of ours, or a file that they can read.
+      // In a shared folder such as /tmp, an existing file may be another user's link to a file of ours, or readable for others.
       await rm(`${file}.partial`, { force: true });
       return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
     });
   }
 
-  /** Throws STORAGE_FAILED. */
+  /** Writes bytes to the file. Throws STORAGE_FAILED if the disk refuses. */
   write(piece: Uint8Array): Promise<void> {
     return guardStorageAsync(this.#file ?? 'stdout', () => this.#handle.writeFile(piece));
   }
 
-  /** Throws STORAGE_FAILED. */
+  /** Syncs and closes the file and gives it its final name. Throws STORAGE_FAILED if the disk refuses. */
   async commit(): Promise<void> {
     const file = this.#file;
     await guardStorageAsync(file ?? 'stdout', async () => {
@@ -111,20 +114,20 @@ export class BackupFile {
       if (file !== undefined) await rename(`${file}.partial`, file);
     });
     try {
-      // Without it a disk that is removed at once may hold the file under its other name.
+      // Without this, a disk that is removed at once may have the file under its partial name.
       if (file !== undefined) syncPath(dirname(file));
     } catch {
-      // Some file systems sync no folder; the content of the file is on the disk.
+      // Some file systems cannot sync a folder; the content of the file is on the disk.
     }
   }
 
-  /** Never throws: the reason for the drop is the error that matters. */
+  /** Deletes the incomplete file. Never throws, since the caller already has the error that matters. */
   async drop(): Promise<void> {
     try {
       await this.#handle.close();
       if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
     } catch {
-      // A disk that takes no writes deletes no file either; the next backup of the name replaces it.
+      // A disk that refuses writes also deletes no file; the next backup of the same name replaces it.
     }
   }
 }
@@ -135,15 +138,15 @@ interface DatabaseCopy {
   readonly copy: string;
 }
 
-/** A database that this process has open for itself. */
+/** A database that this process has open exclusively. */
 interface OpenDatabase {
-  /** Name of its file in the state directory. */
+  /** File name in the state directory. */
   readonly name: string;
   snapshot(): Promise<{ readonly path: string }>;
 }
 
 const SNAPSHOTS = 'snapshots';
-/** Begins the name of a copy that only a backup needs. */
+/** Prefix of copies that only a backup needs. */
 const COPY_PREFIX = 'backup-';
 
 /** Makes a consistent copy of each database of a state directory, also while the hub runs. */
@@ -152,14 +155,17 @@ export class DatabaseCopies {
   readonly #stateDir: string;
   readonly #open: readonly OpenDatabase[];
 
-  /** `open` is in the order of copying, since a copy may refer to the content of the next one; the last is copied at the very end. */
+  /**
+   * `open` lists the databases in the order of copying, since a copy may refer to the content of the next; the last is copied after all
+   * other files.
+   */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;
     this.#stateDir = stateDir;
     this.#open = open;
   }
 
-  /** STORAGE_FAILED. */
+  /** Copies all databases. Throws STORAGE_FAILED if the disk refuses. */
   async take(): Promise<readonly DatabaseCopy[]> {
     const ours = new Set(this.#open.map(({ name }) => name));
     const others = stateFiles(this.#stateDir).databases.filter((database) => !ours.has(database));
@@ -170,7 +176,7 @@ export class DatabaseCopies {
     return copies;
   }
 
-  /** Removes the copies that only a backup needs; those that the disk does not delete now go after the next backup. */
+  /** Removes the copies that only a backup needs. Copies that cannot be deleted now are removed after the next backup. */
   drop(): void {
     const folder = join(this.#stateDir, SNAPSHOTS);
     attemptWrite(() => {
@@ -182,7 +188,7 @@ export class DatabaseCopies {
     return { database: name, copy: this.#relative((await snapshot()).path) };
   }
 
-  /** Copies through a separate connection, which other connections do not block. */
+  /** Copies a database through a separate connection, which other connections do not block. */
   async #copyOf(database: string): Promise<DatabaseCopy> {
     const path = join(this.#stateDir, database);
     const folder = new SnapshotFolder(join(this.#stateDir, SNAPSHOTS), `${COPY_PREFIX}${database.replaceAll('/', '-')}`, 1);

@@ -16,25 +16,25 @@ export interface RestoreOptions {
   readonly archive: AsyncIterable<Uint8Array>;
   readonly passphrase: string;
   readonly derive: Derive;
-  /** Throws for a backup that this software cannot use. */
+  /** Throws if this software cannot use the backup. */
   accept(table: ArchiveTable): void;
-  /** Prepares the unpacked files for use, or throws because they cannot be used. */
+  /** Prepares the unpacked files for use; throws if they cannot be used. */
   advance(directory: string, table: ArchiveTable): Promise<void>;
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   readonly now: string;
 }
 
 /** The result of a restore. */
 export interface RestoreResult {
   readonly table: ArchiveTable;
-  /** Folder with the earlier files; absent without any. */
+  /** Folder with the earlier files; absent if there were none. */
   readonly aside?: string;
 }
 
 /**
- * Replaces the content of a state directory by that of an archive. Everything is unpacked, authenticated and checked before the first
- * file moves: a refusal changes nothing. CONFLICT while a hub runs on the directory; PERMISSION_DENIED, VALIDATION_ERROR,
- * NOT_SUPPORTED of the archive; STORAGE_FAILED.
+ * Replaces the content of a state directory by the content of an archive. Everything is unpacked, authenticated and checked before the
+ * first file moves, so an error before that changes nothing. Throws CONFLICT if a hub runs on the directory, the errors of `openStream` and
+ * `unpackContent`, and STORAGE_FAILED if the disk refuses.
  */
 export async function restoreArchive(order: RestoreOptions): Promise<RestoreResult> {
   const { stateDir, archive, passphrase, derive } = order;
@@ -65,7 +65,7 @@ function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
   for (const path of paths.filter((name) => name.endsWith('.db'))) {
     const file = join(folder, path);
     guardStorage(file, () => {
-      // A read-only connection would leave side files.
+      // A read-only connection would leave side files (`-wal`, `-shm`).
       using database = new DatabaseSync(file);
       quickCheck(database, file);
     });

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Aggregation, HistoryPoint } from '../../core/devices/sensor-readings.ts';
 
-/** Resolutions of stored readings: raw, or summed up in slots of 5 minutes or 1 hour. */
+/** Resolutions of stored readings: raw, or aggregated in slots of 5 minutes or 1 hour. */
 export const RESOLUTIONS = ['raw', '5min', '1h'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** Width of one slot of a resolution. */
+/** Width of a slot in milliseconds. */
 export const SLOT_MS: Readonly<Record<Resolution, number>> = { raw: 1, '5min': 300_000, '1h': 3_600_000 };
 
 /** A time range, end excluded, and the resolution from which it is read. */
@@ -15,7 +15,7 @@ interface Segment {
   readonly endMs: number;
 }
 
-/** Stored ranges: each resolution from `floorMs` on, the summed ones up to `summedUntilMs`. Floors are whole hours. */
+/** What is stored: each resolution from `floorMs` (whole hours) on, aggregated slots up to `summedUntilMs`. */
 export interface RetainedRanges {
   readonly floorMs: Readonly<Record<Resolution, number>>;
   readonly summedUntilMs: number;
@@ -26,15 +26,15 @@ interface Range {
   readonly endMs: number;
 }
 
-/** The last slot border at or before `atMs`. */
+/** Returns the last slot boundary at or before `atMs`. */
 export function slotStart(atMs: number, slotMs: number): number {
   return Math.floor(atMs / slotMs) * slotMs;
 }
 
 /**
- * Splits a range, end excluded, into segments so that sums over buckets of `everyMs` (one bucket when absent) are
- * those over the raw readings: slots are used only where they lie completely inside one bucket. Where finer readings have
- * been dropped, the next coarser slots replace them, counted where they start.
+ * Splits a range, end excluded, into segments. Their sums over buckets of `everyMs` (one bucket if absent) equal the sums of the raw
+ * readings, since slots are used only if they lie completely inside one bucket. Where finer readings have been deleted, the next coarser
+ * slots replace them, counted at their start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));
@@ -71,7 +71,7 @@ export interface SensorRange {
   readonly sensor: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** Largest number of points; the newest are returned. */
+  /** Maximum number of points; the newest points are returned. */
   readonly limit: number;
 }
 
@@ -89,7 +89,7 @@ const SUMS: Readonly<Record<Resolution, string>> = {
   '1h': rollupSums('rollup_1h'),
 };
 
-/** Raw readings, oldest first. */
+/** Returns raw readings, oldest first. */
 export function readRaw(database: DatabaseSync, { sensor, startMs, endMs, limit }: SensorRange): readonly HistoryPoint[] {
   return database
     .prepare('SELECT ts, value FROM reading WHERE ts >= ? AND ts < ? AND sensor = ? ORDER BY ts DESC LIMIT ?')
@@ -98,14 +98,14 @@ export function readRaw(database: DatabaseSync, { sensor, startMs, endMs, limit 
     .reverse();
 }
 
-/** One point for each bucket of `everyMs` that has readings, gathered over all segments, oldest first. */
+/** Returns one point for each bucket of `everyMs` that has readings in any segment, oldest first. */
 export function readBuckets(
   database: DatabaseSync,
   segments: readonly Segment[],
   { range, everyMs, aggregation }: { range: SensorRange; everyMs: number | undefined; aggregation: Exclude<Aggregation, 'none'> },
 ): readonly HistoryPoint[] {
   const buckets = new Map<number, Sums>();
-  // A bucket wider than any time is the whole range.
+  // Without `everyMs`, a bucket wider than any time covers the whole range.
   const every = everyMs ?? Number.MAX_SAFE_INTEGER;
   for (const { from, startMs, endMs } of segments) {
     const rows = database.prepare(SUMS[from]).all({ every, start: startMs, end: endMs, sensor: range.sensor });

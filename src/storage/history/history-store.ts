@@ -20,15 +20,15 @@ import {
   writeReadings,
 } from './history-writer.ts';
 
-/** Files and bounds of the history. */
+/** Folders and limits of the history. */
 export interface HistoryStoreOptions {
-  /** Folder that holds `history.db`. */
+  /** Folder with `history.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
-  /** Retention of each resolution. */
+  /** Retention of each resolution in milliseconds. */
   readonly retentionMs?: Readonly<Record<Resolution, number>>;
   readonly commitEveryMs?: number;
-  /** An unchanged value is stored at most this often. */
+  /** Shortest interval at which an unchanged value is stored again. */
   readonly unchangedEveryMs?: number;
   readonly snapshotEveryMs?: number;
   readonly maxFileBytes?: number;
@@ -36,16 +36,19 @@ export interface HistoryStoreOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Raw readings for 7 days, sums of 5 minutes for 30 days, of an hour for 1 year: about 60 MB at 50 sensors twice a minute. */
+/**
+ * Default retention: raw readings 7 days, 5-minute slots 30 days, 1-hour slots 1 year. About 60 MB for 50 sensors that report twice a
+ * minute.
+ */
 export const DEFAULT_RETENTION_MS: Readonly<Record<Resolution, number>> = { raw: 7 * DAY_MS, '5min': 30 * DAY_MS, '1h': 365 * DAY_MS };
-/** Default interval of the copies of history.db. */
+/** Default interval between copies of history.db. */
 export const DEFAULT_HISTORY_SNAPSHOT_MS = 7 * DAY_MS;
 const DEFAULT_LIMIT = 10_000;
 const PENDING_CAPACITY = 20_000;
 
 /**
- * Readings of sensors: the present ones in memory, the past ones in `history.db`. Readings are committed once a minute, at the stop and
- * before a query; a crash loses at most the last minute.
+ * Readings of sensors: the current readings in memory, past readings in `history.db`. Readings are committed once a minute, at the stop and
+ * before a query, so a crash loses at most the last minute.
  */
 export class HistoryStore implements ReadingStore, Service {
   readonly #services: StorageServices;
@@ -67,7 +70,7 @@ export class HistoryStore implements ReadingStore, Service {
       anchor: 'history.db',
       measure: measureHistory,
       synchronous: 'NORMAL',
-      // Measured: 1024 writes half of what 4096 does; the longer log merges rewrites of the same page.
+      // Measured: 1024 writes half as many bytes as 4096. The longer log merges rewrites of a page.
       pageSizeBytes: 1024,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
@@ -93,11 +96,11 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // Below the floor the readings of the slot are dropped, and a new sum would lack them.
+    // The other readings of older slots are deleted, and a new sum would be without them.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 
-  /** Time of the last report of a value without a known time, from the history; 0 when the history ends with another value. */
+  /** Returns when a value without a known time was last reported, from the history; 0 if the history ends with another value. */
   #lastReportMs(id: SensorId, value: ReadingValue | null): number {
     if (value === null) return 0;
     const sensor = this.#file.use((database) => this.#numbers.get(database, id));
@@ -128,7 +131,7 @@ export class HistoryStore implements ReadingStore, Service {
     throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${query.sensor}; \`atmo sensors\` lists them`, { sensor: query.sensor });
   }
 
-  /** Commits the pending readings. Throws STORAGE_FAILED, and then the next commit tries them again. */
+  /** Commits the pending readings. Throws STORAGE_FAILED if the disk refuses; the next commit then tries again. */
   flush(): void {
     const nowMs = this.#services.clock.now();
     const rows = this.#file.use((database) =>
@@ -150,7 +153,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#dropOld();
   }
 
-  /** Copies the database now, beside the scheduled copies. */
+  /** Copies the database now, in addition to the scheduled copies. */
   async snapshot(): Promise<Snapshot> {
     this.flush();
     return await this.#file.snapshot();
@@ -198,7 +201,10 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Beginning of each resolution: whole hours, so that sums of dropped readings never overlap with the remaining readings. */
+  /**
+   * Returns the start of each resolution. The starts are whole hours, so that sums of deleted readings never overlap with the remaining
+   * readings.
+   */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
@@ -206,7 +212,7 @@ export class HistoryStore implements ReadingStore, Service {
   }
 }
 
-/** Booleans are stored as 0 and 1. */
+/** Returns a value as it is stored: booleans become 0 and 1. */
 function storedValue(value: ReadingValue): number | string {
   return typeof value === 'boolean' ? Number(value) : value;
 }
@@ -221,7 +227,7 @@ function checkQuery({ startMs, endMs, everyMs = 1, limit = 1 }: HistoryQuery): v
   if (mistakes.length > 0) throw new AtmoError('VALIDATION_ERROR', `The history query cannot be answered: ${mistakes[0]}`);
 }
 
-/** The present reading of every sensor, in memory: after a restart the devices report again. */
+/** The current reading of every sensor, in memory only: after a restart the devices report again. */
 export class CurrentReadings {
   readonly #infos = new Map<SensorId, SensorInfo>();
   readonly #latest = new Map<SensorId, Pick<Reading, 'value' | 'atMs'>>();
@@ -235,7 +241,7 @@ export class CurrentReadings {
     }
   }
 
-  /** Sets the present value; an older value changes nothing. */
+  /** Sets the current value; ignores a value older than the current value. */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void {
     const known = this.#latest.get(id);
     if (known && known.atMs > atMs) return;
@@ -246,7 +252,7 @@ export class CurrentReadings {
     this.#reachability.set(device, reachability);
   }
 
-  /** Sorted by sensor id. */
+  /** Returns all readings, sorted by sensor id. */
   list(): readonly Reading[] {
     return [...this.#infos.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map((info) => this.#reading(info));
   }
@@ -256,7 +262,7 @@ export class CurrentReadings {
     return info && this.#reading(info);
   }
 
-  /** A sensor without a report has value null at time 0. */
+  /** Returns the reading of a sensor; null at time 0 if it has not reported yet. */
   #reading(info: SensorInfo): Reading {
     const latest = this.#latest.get(info.id) ?? { value: null, atMs: 0 };
     return { sensor: info, ...latest, reachability: this.#reachability.get(info.device) ?? 'unknown' };
@@ -270,7 +276,7 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Readings between two commits. Repetitions within `unchangedEveryMs` are left out; beyond the capacity the oldest are dropped. */
+/** Readings that wait for the next commit. Drops repetitions within `unchangedEveryMs`, and the oldest readings beyond the capacity. */
 class PendingReadings {
   readonly #unchangedEveryMs: number;
   readonly #lastAdded = new Map<SensorId, PendingReading>();
@@ -280,7 +286,7 @@ class PendingReadings {
     this.#unchangedEveryMs = unchangedEveryMs;
   }
 
-  /** They stay until `clear`, so that a failed commit loses nothing. */
+  /** Readings to commit; they stay until `clear`, so that a failed commit loses nothing. */
   get waiting(): readonly PendingReading[] {
     return this.#waiting;
   }
@@ -293,7 +299,7 @@ class PendingReadings {
     if (this.#waiting.length > PENDING_CAPACITY) this.#waiting.shift();
   }
 
-  /** The next value of this sensor counts as changed. */
+  /** Makes the next value of the sensor count as changed. */
   forget(id: SensorId): void {
     this.#lastAdded.delete(id);
   }

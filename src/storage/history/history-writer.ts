@@ -6,7 +6,7 @@ import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-quer
 /** A stored reading; booleans are 0 and 1. */
 export interface Row {
   readonly atMs: number;
-  /** Small number of the sensor in the table `sensor`. */
+  /** Number of the sensor in the table `sensor`. */
   readonly sensor: number;
   readonly value: number | string;
 }
@@ -26,7 +26,7 @@ const SUM_UP = {
     FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
 };
 
-/** Inserts readings and sums up the slots that have closed; a late reading sums its slot up again. To be run inside a transaction. */
+/** Inserts readings and aggregates the slots that have ended; a late reading aggregates its slot again. Must run inside a transaction. */
 export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): void {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
   for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
@@ -37,19 +37,19 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
     const [fromMs, toMs] = [slotStart(untilMs, SLOT_MS[step]), slotStart(nowMs, SLOT_MS[step])];
     if (fromMs < toMs) sumUp(database, step, fromMs, toMs);
   }
-  // The end of the summed slots only moves forward: a clock may have been set back.
+  // The end of the aggregated slots only moves forward, even if the clock was set back.
   const closedMs = slotStart(nowMs, SLOT_MS['5min']);
   if (closedMs > untilMs) database.prepare('UPDATE summed SET until = ?').run(closedMs);
 }
 
-/** End of the summed slots of 5 minutes, ms since 1970. */
+/** Returns the end of the aggregated 5-minute slots, in ms since 1970. */
 export function summedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT until FROM summed').get()?.until);
 }
 
 /**
- * Counts the commit. To be run inside its transaction. The number stands in the header of the file, whose page a commit writes anyway as
- * the file grows: in a table it would be one more page each minute.
+ * Counts the commit and returns its number. Must run inside the transaction of the commit. The number is in the file header, whose page a
+ * commit writes anyway as the file grows; in a table it would cost one more page each minute.
  */
 export function nextGeneration(database: DatabaseSync): number {
   const generation = measureHistory(database).generation + 1;
@@ -57,16 +57,16 @@ export function nextGeneration(database: DatabaseSync): number {
   return generation;
 }
 
-/** The number of commits of a file; 0 for a file of a hub that did not count them. */
+/** Returns the number of commits of a file; 0 for a file of a hub version that did not count them. */
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  // Older versions of the format have the number in a table.
+  // Older versions of the file format have the number in a table.
   const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
 
-/** Drops what is older than each floor. To be run inside a transaction. */
+/** Deletes rows older than the floor of their resolution. Must run inside a transaction. */
 export function dropOld(database: DatabaseSync, floorMs: Readonly<Record<Resolution, number>>): void {
   for (const resolution of RESOLUTIONS) {
     const { table, time } = TABLES[resolution];
@@ -78,7 +78,7 @@ function sumUp(database: DatabaseSync, step: '5min' | '1h', startMs: number, end
   database.prepare(SUM_UP[step]).run(startMs, endMs);
 }
 
-/** node:sqlite binds numbers as 8-byte floats; whole ones take 1 to 6 bytes as integers. */
+/** Converts integers to bigint: node:sqlite binds numbers as 8-byte floats, while integers take 1 to 6 bytes. */
 function compact(value: number | string): number | bigint | string {
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -94,9 +94,9 @@ const ROLLUP_COLUMNS = `(
 ) WITHOUT ROWID`;
 
 /**
- * history.db. Rows are ordered by time first: a minute's readings of all sensors lie side by side, so that a commit
- * writes a page or two at the end instead of one page for each sensor (13 times fewer bytes at 50 sensors).
- * `application_id` counts commits. `value` has no type on purpose: whole numbers take few bytes, texts stay texts.
+ * Schema of history.db. Rows are ordered by time first: one minute's readings of all sensors lie side by side, so that a commit writes a
+ * page or two at the end instead of one page for each sensor (13 times fewer bytes for 50 sensors). `application_id` counts commits.
+ * `value` has no type on purpose: integers take few bytes and texts stay texts.
  */
 export const HISTORY_MIGRATIONS = [
   `CREATE TABLE sensor (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, holds_text INTEGER NOT NULL);
@@ -108,15 +108,15 @@ export const HISTORY_MIGRATIONS = [
   'ALTER TABLE summed ADD COLUMN generation INTEGER NOT NULL DEFAULT 0',
 ];
 
-/** A sensor as history.db knows it. */
+/** A sensor in history.db. */
 export interface KnownSensor {
-  /** Stands for the sensor in each row; one or two bytes instead of its name. */
+  /** Number that identifies the sensor in each row, in one or two bytes instead of its name. */
   readonly number: number;
-  /** True once it has reported texts, which have no average. */
+  /** True if the sensor has ever reported texts, which have no average. */
   readonly holdsText: boolean;
 }
 
-/** The small numbers that stand for sensors in history.db; they never change. */
+/** The numbers that identify sensors in history.db; they never change. */
 export class SensorNumbers {
   readonly #known = new Map<SensorId, KnownSensor>();
 
@@ -128,7 +128,10 @@ export class SensorNumbers {
     return this.#remember(id, { number: Number(row.id), holdsText: row.holds_text === 1 });
   }
 
-  /** The number of a sensor, new if necessary. Commits by itself, so it must not run inside a transaction that may be rolled back. */
+  /**
+   * Returns the number of a sensor; assigns one if it is new. Commits by itself, so it must not run inside a transaction that may be rolled
+   * back.
+   */
   numberFor(database: DatabaseSync, id: SensorId, kind: 'number' | 'text'): number {
     const known = this.get(database, id);
     if (known && (known.holdsText || kind === 'number')) return known.number;
