@@ -71,16 +71,22 @@ async function runTests(title: string, prefix: readonly string[], options: reado
   return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
 }
 
-/** The program of the demo, programs of Debian and packages of others; tests say what they miss where it cannot be had. */
-async function makeReady(): Promise<void> {
-  const commands: readonly (readonly [string, ...string[]])[] = [
-    // Here, as tests use the page that is built with it while the demo runs.
-    ['node', 'scripts/build.ts', '--if-stale'],
-    ['scripts/netlab', 'tools'],
-    ['node', 'scripts/chromium.ts'],
-    ['node', 'scripts/foreign-packages.ts'],
-    ['node', 'scripts/package/debian-system.ts'],
-  ];
+type Command = Check['command'];
+
+/** Build the program and the page, and install programs of Debian and packages of others that unit tests use, too. */
+const PREPARE: readonly Command[] = [
+  ['node', 'scripts/build.ts', '--if-stale'],
+  ['scripts/netlab', 'tools'],
+  ['node', 'scripts/foreign-packages.ts'],
+];
+/** Install what only live tests use. A test whose program cannot be installed is skipped and names it. */
+const PREPARE_LIVE: readonly Command[] = [
+  ['node', 'scripts/chromium.ts'],
+  ['node', 'scripts/package/debian-system.ts'],
+];
+
+/** Runs the commands one after the other, and prints the output of those that fail. */
+async function runCommands(commands: readonly Command[]): Promise<void> {
   for (const [program, ...args] of commands) {
     const { status, output } = await capture(program, args);
     if (status !== 0) console.log(output.trimEnd());
@@ -122,8 +128,13 @@ process.chdir(new URL('..', import.meta.url).pathname);
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), COMPILE_CACHE);
 rmSync(COMPILE_CACHE, { recursive: true, force: true });
-const [staticOutcomes] = await Promise.all([runStatic(), makeReady()]);
+const prepared = runCommands(PREPARE);
+// These installations wait for the network most of the time: the unit tests run beside them.
+const preparedLive = prepared.then(() => runCommands(values['no-live'] ? [] : PREPARE_LIVE));
+const staticOutcomes = await runStatic();
+await prepared;
 const outcomes = [...staticOutcomes, await runTests('unit tests', [], ['--project', 'unit'])];
+await preparedLive;
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));
 const notes = [...outcomes.flatMap((outcome) => outcome.notes), ...slowest(outcomes.flatMap((outcome) => outcome.times ?? []))];

@@ -4,7 +4,7 @@ import { AtmoError } from '../core/errors.ts';
 
 const OPENER = 'xdg-open';
 
-/** Shows a file in the browser that the person has chosen (xdg-utils). NOT_SUPPORTED where none can be started. */
+/** Opens a file in the person's default browser (xdg-open). Rejects with NOT_SUPPORTED if no browser can be started. */
 export async function openInBrowser(file: string): Promise<void> {
   const child = spawn(OPENER, [file], { stdio: 'ignore', detached: true });
   try {

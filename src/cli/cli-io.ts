@@ -5,7 +5,7 @@ import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format
 import type { CheckResult, HubPorts } from './doctor/check-result.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
-/** Everything outside that the CLI uses, so that tests run it without a process and without sockets. */
+/** The system functions that the CLI uses. Tests replace them, and need no process and no socket. */
 export interface CliIo {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
@@ -14,28 +14,28 @@ export interface CliIo {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Runs a hub until a signal ends it; resolves to the exit code. */
   readonly serve: () => Promise<number>;
-  /** Checks these profile files, or all of the product and the owner. */
+  /** Checks the given profile files, or all profiles of the product and the owner if none is given. */
   readonly profileCheck: (files: readonly string[]) => Promise<readonly ProfileProblem[]>;
-  /** Makes profile files for a device, ready to edit. */
+  /** Returns profile files for a device, ready to edit. */
   readonly profileDraft: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
-  /** Checks a rules file, and the names in it where those of a hub are known. */
+  /** Checks a rules file; with `known`, also the names of devices and agents in it. */
   readonly rulesCheck: (file: string, known?: KnownNames) => Promise<RuleCheck>;
-  /** Checks a configuration file, or the one that a hub of this environment would read. */
+  /** Checks a configuration file: without `file`, the file that a hub with these environment variables reads. */
   readonly configCheck: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
-  /** Sets the outputs of the configuration to their safe state; each as text, with the reason for those that failed. */
+  /** Sets the configured outputs to their safe state. Returns a text for each output, with the reason if it failed. */
   readonly safeOutputs: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;
-  /** Backups of the hub of this machine. */
+  /** Returns the service that backs up and restores the hub of this machine. */
   readonly stateArchive: () => Promise<BackupService>;
-  /** Reads a line that is not shown from the terminal; undefined without a terminal. */
+  /** Reads a line from the terminal without showing it; returns undefined without a terminal. */
   readonly askSecret: (prompt: string) => Promise<string | undefined>;
   /** Checks the network of this machine. */
   readonly networkChecks: (ports: HubPorts) => Promise<readonly CheckResult[]>;
   /** Opens a file in the person's browser. */
   readonly openFile: (file: string) => Promise<void>;
-  /** Waits; in tests it resolves at once. */
+  /** Waits for a time; the fake in tests resolves at once. */
   readonly sleep: (ms: number) => Promise<unknown>;
-  /** Ends commands that run for long, such as `events`. */
+  /** Ends commands that run until they are stopped, such as `events`. */
   readonly signal?: AbortSignal | undefined;
-  /** Timer of the spinner; tests call it themselves. */
+  /** Starts the timer of the spinner; tests trigger it themselves. */
   readonly every?: Ticker;
 }

@@ -16,13 +16,13 @@ interface ParsedCommand {
   readonly options: OptionValues;
 }
 
-/** Finds the command that the first one or two words name; undefined for none. */
+/** Returns the command whose name is the first one or two words, or undefined. */
 export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
   const [first = '', second = ''] = words;
   return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
 }
 
-/** Parses a command line. VALIDATION_ERROR with a correction for a mistake. */
+/** Parses a command line. Throws VALIDATION_ERROR with a correction if the command line has a mistake. */
 export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word) => !word.startsWith('-'));
   const command = findCommand(commands, words);
@@ -59,7 +59,7 @@ function parseOptions(command: Command, args: string[]) {
   }
 }
 
-/** Keys in base64url may begin with a dash: `--key -abc` means `--key=-abc`, as long as no option is called so. */
+/** Joins `--key -abc` to `--key=-abc` unless `-abc` is an option: public keys in base64url may begin with a dash. */
 function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
   const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
   const joined: string[] = [];
@@ -88,10 +88,10 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
-/** Names of list commands in other programs; here it is the plural. */
+/** Words for listing in other programs; this CLI uses the plural noun instead (`atmo devices`). */
 const LISTING = new Set(['list', 'ls', 'show']);
 
-/** The error for an unknown command, with the command that was probably meant. */
+/** Returns the error for an unknown command. It suggests the most similar command. */
 export function unknownCommand(commands: readonly Command[], words: readonly string[]) {
   const [first, second] = words;
   if (first === undefined)
@@ -119,7 +119,7 @@ const EPILOGUE = [
 ];
 const LEAST_COLUMNS = 24;
 
-/** The help of the whole CLI, made from its commands. */
+/** Returns the help of the whole CLI, made from the table of commands. */
 export function overview(sections: readonly CommandSection[]): Printable {
   const width = Math.max(...sections.flatMap(({ commands }) => commands.map(({ name }) => name.length)));
   return [
@@ -135,7 +135,7 @@ export function overview(sections: readonly CommandSection[]): Printable {
   ];
 }
 
-/** The help of one command. */
+/** Returns the help of one command. */
 export function commandHelp(command: Command): readonly (string | Block)[] {
   const operands = (command.operands ?? []).map((operand) => [operandText(operand), operand.help] as const);
   const options = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(
@@ -151,7 +151,7 @@ export function commandHelp(command: Command): readonly (string | Block)[] {
   ];
 }
 
-/** The form of a command line, without options. */
+/** Returns the syntax of a command line, without options. */
 export function usageOf(command: Command): string {
   return [command.name, ...(command.operands ?? []).map(operandText)].join(' ');
 }
@@ -161,7 +161,7 @@ function operandText({ name, isOptional, isRepeated }: OperandSpec): string {
   return isOptional ? `[${text}]` : text;
 }
 
-/** Words with their meanings in a second column, which wraps on a terminal. */
+/** Returns words with their meanings in a second column, which wraps on a terminal. */
 function definitionList(rows: readonly (readonly [word: string, meaning: string])[], width: number): Block {
   return {
     render: ({ columns, ink }) =>

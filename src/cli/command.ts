@@ -4,7 +4,7 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub/hub-client.ts';
 import type { Output } from './terminal/output.ts';
 
-/** The completion of a value in shells: names of things of the hub, files, or fixed words. */
+/** The kind of words that complete a value in a shell: names from the hub, files, or fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];
 
 /** The kinds of names that a hub can complete. */
@@ -16,14 +16,14 @@ export interface OptionSpec {
   readonly help: string;
   /** Name of the option's value in the help; a switch when absent. */
   readonly value?: string;
-  /** May be given several times. */
+  /** True for an option that may be given several times. */
   readonly isRepeated?: true;
-  /** The parameter of the tool that gets the value, or whether the switch is set, for `toolCommand`. */
+  /** For `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
   readonly param?: string;
   readonly completes?: Completes;
 }
 
-/** Options as the command line has them, by name. */
+/** Values of the options by name, as the command line has them. */
 export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** A positional argument of a command. */
@@ -31,23 +31,23 @@ export interface OperandSpec {
   readonly name: string;
   readonly help: string;
   readonly isOptional?: true;
-  /** Takes all that follow; only the last operand. */
+  /** True for a last operand that takes all remaining arguments. */
   readonly isRepeated?: true;
-  /** The parameter of the tool that gets the operand, for `toolCommand`. */
+  /** For `toolCommand`: the tool parameter that gets the operand. */
   readonly param?: string;
   readonly completes?: Completes;
 }
 
-/** One verb of the CLI; the help and the shell completions are made from these. */
+/** One command of the CLI. The help and the shell completions are made from the table of commands. */
 export interface Command {
   /** One or two words, such as `device rename`. */
   readonly name: string;
   readonly summary: string;
   readonly operands?: readonly OperandSpec[];
   readonly options?: Readonly<Record<string, OptionSpec>>;
-  /** Command lines as people type them, without `atmo`; a test parses each. */
+  /** Example command lines without `atmo`; a test parses each of them. */
   readonly examples?: readonly string[];
-  /** Resolves to the exit code; without a number it is 0. */
+  /** Runs the command and resolves to its exit code; undefined means 0. */
   run(call: Invocation): Promise<number | undefined> | Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export class Invocation {
     this.io = io;
   }
 
-  /** The operand at `index`; the parser has checked that the required ones are present. */
+  /** Returns the operand at `index`; the parser has checked that required operands are present. */
   operand(index: number): string {
     return this.operands[index] ?? '';
   }
@@ -85,7 +85,7 @@ export class Invocation {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** All values of an option that may be repeated. */
+  /** Returns all values of an option that may be repeated. */
   texts(option: string): readonly string[] {
     const values = this.#options[option];
     return typeof values === 'object' ? values : [];
@@ -95,7 +95,7 @@ export class Invocation {
     return this.#options[option] === true;
   }
 
-  /** An option that has to be a whole number. */
+  /** Returns an option's value as an integer. Throws VALIDATION_ERROR if it is not an integer. */
   integer(option: string): number | undefined {
     const text = this.text(option);
     if (text === undefined) return undefined;
@@ -104,12 +104,12 @@ export class Invocation {
   }
 }
 
-/** A mistake in how the command was called: exit code 2. */
+/** Returns the error for wrong usage of a command (exit code 2). */
 export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** For commands that another hub of the mesh can run as well: the client adds the hub to every request. */
+/** The `--hub` option of commands that another hub of the mesh can run; the client adds the hub to every request. */
 export const HUB_OPTION = {
   hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
@@ -123,7 +123,7 @@ const UNITS_SECONDS = new Map([
   ['w', 604_800],
 ]);
 
-/** Seconds of a duration such as 90s, 15m, 24h, 30d or 2w; `option` is named when it is none. */
+/** Returns the seconds of a duration such as 90s, 15m, 24h, 30d or 2w. The error for another text names `option`. */
 export function durationSeconds(text: string, option: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9})([a-z]+)$/.exec(text) ?? [];
   const unitSeconds = UNITS_SECONDS.get(unit);
@@ -131,14 +131,14 @@ export function durationSeconds(text: string, option: string): number {
   throw usage(`${option} takes a duration such as 15m, 24h or 30d, not ${JSON.stringify(text)}`);
 }
 
-/** Calls a minute of a rate such as 30/min; a mistake names `option`. */
+/** Returns the calls per minute of a rate such as 30/min. The error for another text names `option`. */
 export function ratePerMinute(text: string, option: string): number {
   const count = /^(\d{1,6})(\/min)?$/.exec(text)?.[1];
   if (count !== undefined) return Number(count);
   throw usage(`${option} takes calls a minute such as 30/min, not ${JSON.stringify(text)}`);
 }
 
-/** The time of an option in ISO 8601; a duration means that long before now. */
+/** Returns the time of an option in ISO 8601. A duration such as 2h means two hours before now. */
 export function timeOption(call: Invocation, option: 'since' | 'until'): string | undefined {
   const text = call.text(option);
   if (text === undefined || /^\d{4}-\d\d/.test(text)) return text;

@@ -5,18 +5,18 @@ import { COMMON_OPTIONS, findCommand } from './command-line.ts';
 import { objectsIn } from './hub/answer-lists.ts';
 import type { HubClient } from './hub/hub-client.ts';
 
-/** A possible next word with its meaning. */
+/** A possible completion with its meaning. */
 export interface Candidate {
   readonly text: string;
   readonly help: string;
 }
 
-/** The kind of the word that is being typed: known words, or a value. */
+/** The kind of word that the person types: one of fixed words, or a value. */
 export type CompletionRequest =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
 
-/** The completion of the last of the `words` after `atmo`; undefined where none is known. */
+/** Returns how to complete the last of the `words` after `atmo`; undefined if no completion is known. */
 export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
@@ -38,7 +38,7 @@ function valueRequest(spec: OperandSpec | OptionSpec, value: { readonly typed: s
   return completes && ({ kind: 'value', completes, ...value } as const);
 }
 
-/** First words of commands, or second ones after a first: `rename` after `device`. */
+/** Returns the first words of commands, or the second words that follow a first word: `rename` after `device`. */
 export function nextWords(commands: readonly Command[], before: readonly string[]): readonly Candidate[] {
   const depth = before.length;
   const start = before.join(' ');
@@ -53,7 +53,7 @@ export function nextWords(commands: readonly Command[], before: readonly string[
   return [...found].map(([text, help]) => ({ text, help }));
 }
 
-/** The options of a command as they are typed. */
+/** Returns the options of a command as people type them. */
 export function optionCandidates({ options }: Command): readonly Candidate[] {
   return Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, { help }]) => ({ text: `--${name}`, help }));
 }
@@ -67,7 +67,7 @@ function candidatesFor(candidates: readonly Candidate[], typed: string): Complet
   return fitting.length > 0 ? { kind: 'words', candidates: fitting } : undefined;
 }
 
-/** The operands among the words, and the option whose value comes next. */
+/** Splits the words into operands, and the option whose value comes next. */
 function readWords(command: Command, words: readonly string[]) {
   const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const operands: string[] = [];
@@ -81,7 +81,7 @@ function readWords(command: Command, words: readonly string[]) {
   return { awaited, operands };
 }
 
-/** The completion of values by their name in the help, for every command. */
+/** The kind of completion by the value's name in the help, for every command. */
 const MEANINGS: Readonly<Record<string, Completes>> = {
   AREA: 'area',
   DEVICE: 'device',
@@ -97,16 +97,16 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   TOOL: 'tool',
 };
 
-/** The completion of a value, by its specification or else by its name in the help. */
+/** Returns the kind of completion of a value: from its specification, or else by its name in the help. */
 function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
   const word = 'name' in spec ? spec.name : spec.value;
   return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);
 }
 
-/** `key=@` and the beginning of a path; `@@` begins a text. */
+/** Matches `key=@` and the beginning of a path; `@@` begins a literal text. */
 const FILE_WORD = /^([^=]+=@)(?!@|-$)(.*)$/;
 
-/** Files that complete a word such as `image=@photos/do`; undefined for any other word. */
+/** Returns the files that complete a word such as `image=@photos/do`; undefined for any other word. */
 export function fileCandidates(typed: string): readonly Candidate[] | undefined {
   const [, key, path] = FILE_WORD.exec(typed) ?? [];
   if (key === undefined || path === undefined) return undefined;
@@ -131,7 +131,7 @@ type Lookup = (hub: Hub, operands: readonly string[]) => Promise<readonly Candid
 
 const PAGE = 1_000;
 
-/** Loads the names of each kind from the hub; `operands` are those typed before, such as the tool of a parameter. */
+/** Loads the names of each kind from the hub. `operands` are the operands typed before, such as the tool whose parameter is completed. */
 export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
   tool: async (hub) => shortToolNames(objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools')),
   parameter: async (hub, [tool = '', ...given]) => parameters(await hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), given),
@@ -167,7 +167,7 @@ function candidate(text: unknown, help: unknown): Candidate {
   return { text: String(text), help: String(help ?? '') };
 }
 
-/** Tools by the name alone where one tool has it, else by their whole id. */
+/** Returns the short name of each tool if it is unique, else its whole id. */
 function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   const names = tools.map(({ id }) => /:([^@]+)@/.exec(String(id))?.[1] ?? String(id));
   const groups = Map.groupBy(names, (name) => name);
@@ -177,7 +177,7 @@ function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   });
 }
 
-/** `name=` for each parameter that is not given yet; with its values where there are few. */
+/** Returns `name=` for each parameter that is not given yet, and `name=value` if the parameter has few values. */
 function parameters(tool: JsonObject, given: readonly string[]): readonly Candidate[] {
   return Object.entries(objectOf(objectOf(tool.parameters).properties))
     .filter(([name]) => !given.some((word) => word.startsWith(`${name}=`)))

@@ -50,7 +50,7 @@ function namesOf(commands: readonly Command[]) {
   return commands.map(({ name, summary }) => ({ name, summary }));
 }
 
-/** `atmo` without a command is wrong usage for a script; for a person it prints the first steps. */
+/** Handles `atmo` without a command: prints the first steps for a person, and fails with wrong usage in a script. */
 async function greet(output: Output, io: CliIo): Promise<number> {
   const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
   const setup = await setupStateAt(hub);
@@ -66,20 +66,20 @@ async function runCommand(argv: readonly string[], output: Output, io: CliIo): P
   return typeof exitCode === 'number' ? exitCode : 0;
 }
 
-/** A bug of the CLI itself is printed with its message, since no log holds it. */
+/** Returns the error to print. The message of a bug in the CLI is printed, since no log has it. */
 function readable(thrown: unknown): AtmoError {
   if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
   return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });
 }
 
-/** How far the setup is: no hub yet, no token yet, no device yet, or a home with devices. */
+/** The state of the setup: no hub, no token, no device, or a home with devices. */
 export type SetupState =
   | { readonly kind: 'no-hub' }
   | { readonly kind: 'no-token'; readonly problem: string }
   | { readonly kind: 'no-devices' }
   | { readonly kind: 'home'; readonly devices: readonly JsonObject[]; readonly waiting: number };
 
-/** Loads the state from the hub. Never throws. */
+/** Loads the state of the setup from the hub. Never rejects. */
 async function setupStateAt(hub: HubClient): Promise<SetupState> {
   try {
     await hub.health();
@@ -88,7 +88,7 @@ async function setupStateAt(hub: HubClient): Promise<SetupState> {
   }
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
-    // The board itself is a device from the beginning.
+    // The board itself is always in the list of devices.
     if (devices.every(({ kind }) => kind === 'board')) return { kind: 'no-devices' };
     return { kind: 'home', devices, waiting: await waitingApprovals(hub) };
   } catch (error) {
@@ -101,7 +101,7 @@ async function waitingApprovals(hub: HubClient): Promise<number> {
   return objectsIn(answer, 'approvals').filter(({ state }) => state === 'pending').length;
 }
 
-/** The state of the setup, and the next commands to type. */
+/** Returns a text with the state of the setup and the next commands. */
 export function welcome(setup: SetupState, url: string): readonly (string | Block)[] {
   const { state, next } = setupText(setup, url);
   const width = Math.max(...next.map(([command]) => command.length));

@@ -96,7 +96,7 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   };
 }
 
-/** Checks the outer form only: the hub reports the mistakes inside. */
+/** Reads a configuration file and checks only that it is an object: the hub checks its content. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   // Loaded on demand, since it loads the schema compiler.
   const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
@@ -106,7 +106,7 @@ async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   throw usage(`${file} has to hold an object with trigger and actions`);
 }
 
-/** The value in the type of the parameter; where that is unknown, texts that look like numbers and booleans become such. */
+/** Returns the value in the parameter's type. If the type is unknown, texts such as `5` and `true` become numbers and booleans. */
 async function typedValue(call: Invocation): Promise<Json> {
   const text = call.operand(2);
   const known = objectsIn(await call.hub.call('list_agents', {}), 'agents').find(({ agent_id: id }) => id === call.operand(0));

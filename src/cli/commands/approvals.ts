@@ -41,7 +41,7 @@ function decisionCommand(name: 'approve' | 'deny', summary: string): Command {
 const approve = decisionCommand('approve', 'approve a dangerous call, signed with your approver key');
 const deny = decisionCommand('deny', 'deny a dangerous call; one denial ends it');
 
-/** The requests for approval, and the decisions about them. */
+/** The commands that list approval requests and decide them. */
 export const approvalCommands: readonly Command[] = [list, approve, deny];
 
 async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<void> {
@@ -50,7 +50,7 @@ async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<v
   const person = await personOf(call, rawKeyOf(key));
   call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
   for (const line of textsOf(request.will_do)) call.output.note(line);
-  // Where the summary is shortened, the person who signs sees all parameters.
+  // A shortened summary is followed by all parameters, so that the person sees everything before signing.
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
@@ -63,7 +63,7 @@ function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expir
   return `${given} of ${needed} approvals given; ${next}, until ${until}`;
 }
 
-/** The person to whom the key belongs. */
+/** Returns the id of the person who owns the key. */
 async function personOf(call: Invocation, raw: string): Promise<string> {
   const approvers = objectsIn(await call.hub.get('/api/v1/approvers'), 'approvers');
   const person = approvers.find(({ key }) => key === raw)?.person;
@@ -149,7 +149,7 @@ async function fullKeyId(call: Invocation): Promise<string> {
   return resolveIdPrefix(ids, start, { what: 'key', listedBy: 'atmo approvers' });
 }
 
-/** The keys of the approvers. */
+/** The commands about approvers and their keys. */
 export const approverCommands: readonly Command[] = [listApprovers, enrollApprover, removeApprover, ownKey];
 
 function enrolledKey(call: Invocation): string {

@@ -78,7 +78,7 @@ const deviceAlias = toolCommand({
   sentence: (_result, call) => aliasSentence(call),
 });
 
-/** The commands about areas, floors and further names of devices. */
+/** The commands about areas, floors and aliases of devices. */
 export const areaCommands: readonly Command[] = [list, floor, alias, rename, freeName, deviceAlias];
 
 function namesAfter(call: Invocation): string[] {

@@ -9,37 +9,37 @@ import type { HubClient, Query } from '../hub/hub-client.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand } from '../tool-command.ts';
 
-/** The format of an export; each text ends its line itself. Texts of callers cannot control a terminal that shows them. */
+/** A format of an audit export. Each returned text ends with a line break, and escapes control characters for the terminal. */
 interface ExportFormat {
   readonly begin: string;
   row(row: JsonObject): string;
-  /** The head of the chain, against which the owner of the export can verify the audit log. */
+  /** Returns the last line: the head of the hash chain, against which the audit log can be verified later. */
   end(head: JsonObject): string;
 }
 
 const COLUMNS = ['seq', 'at', 'kind', 'hub', 'agent', 'token', 'chain', 'tool', 'request', 'trace', 'error', 'content', 'hash'];
 
-/** One JSON document a line; the last one holds the head alone. */
+/** JSON lines; the last line holds only the head of the hash chain. */
 const JSON_LINES: ExportFormat = {
   begin: '',
   row: (row) => `${terminalText(JSON.stringify(row))}\n`,
   end: (head) => `${JSON.stringify({ head })}\n`,
 };
 
-/** RFC 4180 with a heading; the last line is a comment with the head. */
+/** CSV with a heading (RFC 4180); the last line is a comment with the head of the hash chain. */
 const CSV: ExportFormat = {
   begin: `${COLUMNS.join(',')}\r\n`,
   row: (row) => `${COLUMNS.map((column) => csvCell(memberOf(row, column))).join(',')}\r\n`,
   end: ({ seq, hash, hub, at }) => `# head ${seq}:${hash} of ${hub} at ${at}\r\n`,
 };
 
-/** The formats by the name that `--format` takes. */
+/** The export formats by their name in `--format`. */
 export const EXPORT_FORMATS: ReadonlyMap<string, ExportFormat> = new Map([
   ['jsonl', JSON_LINES],
   ['csv', CSV],
 ]);
 
-/** A row as one line for people. */
+/** Returns an audit row as one line for people. */
 function auditLine(row: JsonObject, devices: readonly NamedDevice[]): string {
   return [row.seq, row.at, row.kind, row.agent, row.tool, contentText(row, devices)].map(cellText).join('  ');
 }
@@ -57,7 +57,7 @@ function contentText({ kind, content }: JsonObject, devices: readonly NamedDevic
 
 const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
 
-/** An object in one line, without members that only programs read; empty for an empty object. */
+/** Returns an object in one line, without members that only programs read; an empty text for an empty object. */
 function jsonOf(value: Json | undefined): string {
   if (!isJsonObject(value)) return '';
   const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
@@ -68,7 +68,7 @@ function memberOf(row: JsonObject, column: string): unknown {
   return column === 'error' && isJsonObject(row.content) ? row.content.error : row[column];
 }
 
-/** A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** Returns a CSV cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -78,7 +78,7 @@ function csvCell(value: unknown): string {
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
-/** The audit log also holds the calls of this command. */
+/** Matches the audit rows that this command itself causes. */
 const OWN_TOOL = /^hub:read_audit@/;
 const SINCE = { value: 'TIME', help: 'from here on: 24h, 7d, or ISO 8601' };
 const UNTIL = { value: 'TIME', help: 'up to here' };
@@ -178,7 +178,7 @@ const replay: Command = {
 /** The commands about the audit log: `atmo audit …`. */
 export const auditCommands: readonly Command[] = [tail, verify, head, exportCommand, replay];
 
-/** The devices by their present names; empty for a caller who may not read them. */
+/** Returns the devices with their present names; an empty list if the caller may not read devices. */
 async function namedDevices(call: Invocation): Promise<readonly NamedDevice[]> {
   const answer = await call.hub.get('/api/v1/devices').catch(() => ({}));
   return objectsIn(answer, 'devices') as unknown as readonly NamedDevice[];
@@ -213,7 +213,9 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
-/** The tool of `--tool`, as rows have it: all its versions, unless one is named. A name that no tool has now stays as it is. */
+/**
+ * Returns the tool filter for `--tool`: all versions of the tool unless a version is given. The name of a removed tool is used unchanged.
+ */
 async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
   if (name === undefined || name.includes('@')) return name;
@@ -260,10 +262,10 @@ function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObje
 }
 
 const PATH = '/api/v1/audit';
-/** Rows of one request. */
+/** Rows per request. */
 const WINDOW_ROWS = 200;
 
-/** Pages of the audit log towards the past, each newest first. */
+/** Yields pages of the audit log from the newest to the oldest, each with its newest row first. */
 async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readonly JsonObject[]> {
   let before = query.before;
   do {
@@ -273,7 +275,7 @@ async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readon
   } while (before !== undefined);
 }
 
-/** Every row up to `lastSeq`, oldest first, without holding more than a few hundred of them. */
+/** Yields every row up to `lastSeq`, oldest first, and holds at most a few hundred rows in memory. */
 async function* allRows(hub: HubClient, query: Query, lastSeq: number): AsyncGenerator<JsonObject> {
   for (let first = await oldestSeq(hub, lastSeq); first <= lastSeq; first += WINDOW_ROWS) {
     const rows: JsonObject[] = [];
@@ -286,7 +288,7 @@ async function* allRows(hub: HubClient, query: Query, lastSeq: number): AsyncGen
   }
 }
 
-/** Number of the oldest row that is kept: numbers have no gaps, so halving finds it. */
+/** Returns the sequence number of the oldest stored row, by binary search: the numbers have no gaps. */
 async function oldestSeq(hub: HubClient, lastSeq: number): Promise<number> {
   let [low, high] = [1, lastSeq];
   while (low < high) {

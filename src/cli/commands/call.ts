@@ -67,8 +67,8 @@ export const call: Command = {
 };
 
 /**
- * The parameters of the call, and from the definition of the tool, if the call needs that, whether it reports progress and the schema
- * of its result.
+ * Returns the parameters of the call. If the call needs the definition of the tool, it also returns whether the tool reports
+ * progress and the schema of the result.
  */
 async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
@@ -132,7 +132,7 @@ async function one(call: Invocation, id: string): Promise<void> {
   call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, returns, file) }) }));
 }
 
-/** Schema of a job's result; empty where the tool no longer exists. */
+/** Returns the schema of a job's result; an empty schema if the tool no longer exists. */
 async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonObject): Promise<JsonObject> {
   try {
     const query = typeof node === 'string' ? { node } : {};
@@ -148,15 +148,16 @@ function jobRow(job: JsonObject): readonly unknown[] {
   return [job.job_id, job.tool, job.status ?? 'unknown', objectOf(job.progress).note, job.node_id];
 }
 
-/** Longer base64 texts are replaced, characters. */
+/** Longest base64 text that is printed, in characters; a longer text is replaced by its size. */
 const MAX_SHOWN = 256;
 
-/** CONFLICT for a file that exists, since it would be overwritten. */
+/** Throws CONFLICT if the file exists, since the command would overwrite it. */
 function requireNewFile(file: string): void {
   if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} cannot be written: it exists already; name another file`, { path: file });
 }
 
-/** Writes the bytes of an answer into a new file. NOT_FOUND where it has none, CONFLICT where it has several, STORAGE_FAILED. */
+/** Writes the binary data of a result into a new file. Throws NOT_FOUND if the result has none, CONFLICT if it has several, and
+ * STORAGE_FAILED if the file cannot be written. */
 async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
   const [place, ...more] = places;
   if (!place) throw new AtmoError('NOT_FOUND', `The answer has no bytes for ${file}; --json tells all of it`);
@@ -169,7 +170,7 @@ async function writeAnswerBytes(file: string, places: readonly Base64Field[]): P
   });
 }
 
-/** The answer for people, by its schema: the number of bytes and their file instead of long base64. */
+/** Returns the result for people: where its schema has base64, the number of bytes and the file replace the text. */
 function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
   return mapBase64(returns, value, ({ text }) => {

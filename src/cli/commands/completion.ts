@@ -11,10 +11,10 @@ import {
 import { HubClient } from '../hub/hub-client.ts';
 import { cellText } from '../terminal/text-table.ts';
 
-/** Longest wait for the names of a completion. */
+/** Longest wait for names from the hub. */
 const LONGEST_WAIT_MS = 2_000;
 
-/** Completions for shells, made from `commands`; a function because the table holds these commands too. */
+/** Returns the commands that print completions for shells. `commands` is a function because the table contains these commands too. */
 export function completionCommands(commands: () => readonly Command[]): readonly Command[] {
   return [scriptCommand(commands), wordsCommand(commands)];
 }
@@ -53,7 +53,7 @@ function lineOf({ text, help }: Candidate): string {
   return `${cellText(text)}\t${cellText(help)}\n`;
 }
 
-/** The candidates; without a hub there are no names, since a completion shows no errors. */
+/** Returns the candidates. If the hub cannot be reached there are no names, since a completion must not print errors. */
 async function candidatesOf(request: CompletionRequest | undefined, call: Invocation): Promise<readonly Candidate[] | 'files'> {
   if (!request) return [];
   if (request.kind === 'words') return request.candidates;
@@ -82,15 +82,15 @@ async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invo
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a script holds. It gets all others from `atmo completion words`, which loads names from the hub. */
+/** The words inside a completion script. For other words the script runs `atmo completion words`, which loads names from the hub. */
 interface Grammar {
   readonly firstWords: readonly Candidate[];
-  /** Second words by the first one. */
+  /** Second words of commands by their first word. */
   readonly verbs: ReadonlyMap<string, readonly Candidate[]>;
   readonly options: ReadonlyMap<string, readonly Candidate[]>;
 }
 
-/** A script that completes commands and options from the table of commands, and names from the hub. */
+/** Returns a script that completes commands and options from the table of commands, and names from the hub. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return SCRIPTS[shell](grammarOf(commands));
 }
@@ -111,7 +111,7 @@ function textsOf(candidates: readonly Candidate[]): string {
   return candidates.map(({ text }) => text).join(' ');
 }
 
-/** The script reads names line by line and quotes them, since names of devices must never be evaluated. */
+/** Returns the script for bash. It reads names line by line and quotes them: a device name must never be evaluated. */
 function bashScript({ firstWords, verbs, options }: Grammar): string {
   return `# Completion of atmo for bash: source <(atmo completion bash)
 _atmo_options() {
@@ -255,7 +255,7 @@ complete -c atmo -f -n '__atmo_has_words' -a '(__atmo_words)'
 `;
 }
 
-/** Help text inside single quotes of any of the shells. */
+/** Returns a help text that is safe inside the single quotes of every shell. */
 function quoted(help: string): string {
   return help.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 }

@@ -6,7 +6,7 @@ import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.t
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name', param: 'device_id' };
 
-/** The source of the tools for a cluster, in words. */
+/** Words for the source of a cluster's tools. */
 const SERVED_BY: Readonly<Record<string, string>> = {
   profile: 'friendly tools',
   data_model: 'tools in units of Matter',
@@ -160,7 +160,7 @@ const VERBS: readonly ToolCommand[] = [
   },
 ];
 
-/** The names of a device's tools after a rename, the old names that stay valid, and warnings about the new one. */
+/** Returns lines about a rename: the new tool names, the old names that stay valid, and warnings about the new name. */
 function namingLines({ tools_begin_with: prefix, former_beginnings: former, used_by: uses, warnings }: JsonObject): readonly string[] {
   if (typeof prefix !== 'string') return [];
   const old = textsOf(former).length > 0 ? `; names that begin with ${listed(former)} still mean them` : '';
@@ -189,7 +189,7 @@ function usesText(uses: Json | undefined): string {
     .join(', ');
 }
 
-/** The clusters of a device by the source of their tools, in words; each cluster once. */
+/** Returns the clusters of a device, grouped by the source of their tools; each cluster occurs once. */
 function servedText(clusters: Json | undefined): JsonObject {
   const groups = Map.groupBy(objectsOf(clusters), ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
   const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => readableWords(String(cluster))))].join(', ');
@@ -200,5 +200,5 @@ function listed(texts: Json | undefined): string {
   return textsOf(texts).map(cellText).join(', ');
 }
 
-/** Administration of single devices: each verb is one tool. */
+/** The commands that administer one device; each of them calls one tool. */
 export const deviceAdminCommands = VERBS.map(toolCommand);

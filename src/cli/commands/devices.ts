@@ -29,7 +29,7 @@ export const devices: Command = {
   },
 };
 
-/** Lists the devices of another hub. This hub knows only their tools, which have the ids and areas of the devices. */
+/** Lists the devices of another hub from their tools, which contain the ids and areas of the devices. */
 async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
@@ -59,7 +59,7 @@ function deviceRow(device: JsonObject): readonly unknown[] {
   return [device.id, device.name, device.area, types[0], stateCell(device.reachability), seenText(device.age_ms), tools];
 }
 
-/** Whether a device is reachable, in green or red. */
+/** Returns whether a device is reachable, in green or red. */
 export function stateCell(reachability: unknown): StyledText {
   return new StyledText(cellText(reachability), reachability === 'reachable' ? 'good' : 'bad');
 }
@@ -92,7 +92,7 @@ function deviceText(device: JsonObject): Printable {
   ];
 }
 
-/** `DimmableLight` is a `dimmable light` to people. */
+/** Returns the device types for people: `dimmable light` for `DimmableLight`. */
 function typesIn({ device_types: types }: JsonObject): readonly string[] {
   return Array.isArray(types) ? types.map((type) => readableWords(String(type))) : [];
 }
@@ -101,13 +101,13 @@ function nameIn(value: unknown): unknown {
   return isJsonObject(value) ? value.name : value;
 }
 
-/** A value with its unit. */
+/** Returns a reading's value with its unit. */
 export function readingText(reading: JsonObject): string {
   const unit = reading.unit ? ` ${cellText(reading.unit)}` : '';
   return reading.value === null ? '-' : `${cellText(reading.value)}${unit}`;
 }
 
-/** The age of the last message of a device. */
+/** Returns the age of the device's last message as text. */
 function seenText(ageMs: unknown): string {
   return typeof ageMs === 'number' ? ageText(ageMs) : 'never';
 }
@@ -134,7 +134,7 @@ const deviceUpdate = requestCommand({
   text: ({ device, from, to }) => `${cellText(device)} went from version ${versionText(from)} to ${versionText(to)}\n`,
 });
 
-/** Software of devices. */
+/** The commands about software updates of devices. */
 export const deviceUpdateCommands = [deviceUpdates, deviceUpdate];
 
 function listText(list: JsonObject): Printable {
@@ -149,7 +149,7 @@ function listText(list: JsonObject): Printable {
   ];
 }
 
-/** `1.4 (5)`: the manufacturer's text, and the number that is compared. */
+/** Returns a version such as `1.4 (5)`: the manufacturer's text and the number by which versions are compared. */
 function versionText(version: Json | undefined): string {
   if (!isJsonObject(version)) return '';
   const { number, text } = version;
@@ -186,7 +186,7 @@ export const share: Command = {
   },
 };
 
-/** The device or bridge that is opened or closed as a whole, and its number of devices where there are several. */
+/** Returns the device or bridge whose commissioning window opens or closes, and the number of its devices if there are several. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
   const { opened, devices } = objectOf(answer);
   return {

@@ -31,7 +31,7 @@ export const doctor: Command = {
   },
 };
 
-/** Runs all checks; without a hub only those of the machine. */
+/** Runs all checks; if no hub runs, only the checks of the machine. */
 async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
   const health = await hubCheck(hub);
@@ -65,7 +65,7 @@ async function portsOf({ hub, io }: Invocation, isHubThere: boolean): Promise<Hu
   return { ...(isLoopback(hub.url) && { http }), mesh, isHubThere, ...(isInMesh !== undefined && { isInMesh }) };
 }
 
-/** Undefined where it is unknown. */
+/** Returns whether the hub is a member of a mesh; undefined if that cannot be read. */
 async function membership(hub: HubClient): Promise<boolean | undefined> {
   try {
     const mesh = await meshIfAllowed(hub);
@@ -94,7 +94,7 @@ async function toolSection(call: Invocation, tool: string, isHubThere: boolean):
   return [{ title: `Tool ${tool}`, checks: [...(await toolChecks(call.hub, tool)), ...(await asAgent(call, tool))] }];
 }
 
-/** Nothing unless `--as` names an agent's token. */
+/** Runs the checks as the agent whose token `--as` names; returns no sections without `--as`. */
 async function asAgent(call: Invocation, toolName: string) {
   const given = call.text('as');
   if (given === undefined) return [];
@@ -106,7 +106,7 @@ async function asAgent(call: Invocation, toolName: string) {
 const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;
 const LEAST_COLUMNS = 24;
 
-/** The findings for people, each with its remedy unless all is well. */
+/** Returns the findings for people, each with its remedy unless the check is ok. */
 function checkPage(sections: readonly CheckSection[]): readonly Block[] {
   const all = sections.flatMap(({ checks }) => checks);
   const width = Math.max(...all.map(({ check }) => textWidth(check)));

@@ -125,7 +125,7 @@ function bindingParams({ operands: [source = '', target = ''] }: Invocation) {
   return { ...parseEndpoint(source), target_device_id: device_id, target_endpoint: endpoint };
 }
 
-/** The number of the group that the first operand names. */
+/** Returns the id of the group that the first operand names. */
 async function groupOf(call: Invocation): Promise<number> {
   const text = call.operand(0);
   if (/^\d{1,5}$/.test(text)) return Number(text);
@@ -136,5 +136,5 @@ async function groupOf(call: Invocation): Promise<number> {
   throw new AtmoError('NOT_FOUND', `There is no group ${JSON.stringify(text)}; "atmo groups" lists them`);
 }
 
-/** Bindings and groups: each verb is one tool. */
+/** The commands about bindings and groups; each of them calls one tool. */
 export const groupCommands = VERBS.map(toolCommand);

@@ -93,7 +93,7 @@ function nothingApplied(waiting: readonly string[]): string {
   return waiting.length > 0 ? 'nothing changed that holds without a restart\n' : 'the file says what it said before\n';
 }
 
-/** The configuration file of the hub. */
+/** The commands about the hub's configuration file. */
 export const configCommands: readonly Command[] = [checkConfig, reloadConfig];
 
 const clockStatus = toolCommand({
@@ -113,7 +113,7 @@ const setClock = toolCommand({
   sentence: clockText,
 });
 
-/** The source of the time, in words. */
+/** Words for the source of the time. */
 const SOURCES: Readonly<Record<string, string>> = {
   owner: 'you set it',
   configuration: 'the configuration says so',
@@ -132,10 +132,10 @@ function clockText({ now, trusted, source }: JsonObject): string {
   return `${cellText(now)}\n${verdict}`;
 }
 
-/** The commands about the time of the hub, on boards without a clock of their own. */
+/** The commands about the hub's clock, for boards without a battery-backed clock. */
 export const clockCommands: readonly Command[] = [clockStatus, setClock];
 
-/** The command that systemd runs after the hub has ended, for any reason. */
+/** The command that systemd runs after every end of the hub, also after a crash. */
 export const safeOutputs: Command = {
   name: 'outputs safe',
   summary: 'set the GPIO outputs of the configuration to their safe state; needs no hub, and leaves alone what another program has',
@@ -197,5 +197,5 @@ const trustTls: Command = {
   },
 };
 
-/** The commands to reach the hub from other machines. */
+/** The commands about TLS, which other machines need to reach the hub. */
 export const tlsCommands: readonly Command[] = [showTls, trustTls];

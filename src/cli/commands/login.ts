@@ -27,7 +27,7 @@ import { readInput } from '../input.ts';
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
 
-/** Gives a person a token and an approver key, instead of sharing the owner's. */
+/** Gives a person a token and an approver key, so that people do not share the owner's. */
 export const login: Command = {
   name: 'login',
   summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
@@ -53,7 +53,7 @@ export const login: Command = {
   },
 };
 
-/** Deletes the login; the next credential applies, such as the owner's token where it can be read. */
+/** Deletes the login. Afterwards the CLI uses the next credential, such as the owner's token if the user may read it. */
 export const logout: Command = {
   name: 'logout',
   summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
@@ -64,7 +64,7 @@ export const logout: Command = {
   },
 };
 
-/** Public half of the key in the state directory that the owner's token came from. */
+/** Returns the hub's public key from the state directory that holds the owner's token. */
 function rawHubKey({ io }: Invocation): string | undefined {
   const stateDir = findOwnerCredential(io.env)?.stateDir;
   const hub = stateDir === undefined ? undefined : hubOfStateDir(stateDir);
@@ -78,7 +78,7 @@ function personOf(call: Invocation, user: LoginUser): string {
   throw usage(`${JSON.stringify(person)} cannot be a name: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit; see --person`);
 }
 
-/** Id of the person's key, enrolled at the first login; the owner's own key agrees to it. */
+/** Returns the id of the person's key. The first login enrols the key, signed by the owner's key. */
 async function enrolled(owner: HubClient, person: string, key: KeyObject): Promise<string> {
   const raw = rawKeyOf(key);
   const known = objectsIn(await owner.get('/api/v1/approvers'), 'approvers').find((one) => one.key === raw);
@@ -89,8 +89,8 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
 }
 
 /**
- * Stores a token that the owner minted for this person, for the hub at ATMO_URL on another machine, over TLS or a tunnel. The hub
- * first confirms that the token is valid and whose it is.
+ * Stores a token that the owner minted for this person. The hub is on another machine, at ATMO_URL over TLS or a tunnel; it first
+ * confirms that the token is valid, and returns the person's name.
  */
 async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
@@ -111,7 +111,7 @@ async function loginWithToken(call: Invocation, given: string): Promise<void> {
   ]);
 }
 
-/** The facts of the hub about a token, from a request with that token. */
+/** Returns the hub's facts about a token, from a request with that token. */
 async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
   const facts = objectOf(await bearer.call('hub:show_token', { token }));
@@ -119,18 +119,18 @@ async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');
 }
 
-/** By its full path: this runs as root. */
+/** A full path, since the command may run as root with an unknown PATH. */
 const GETENT = '/usr/bin/getent';
 
-/** The user of the machine who logs in: with sudo, the one who ran sudo. */
+/** The user of this machine who logs in; under sudo, the user who ran sudo. */
 interface LoginUser {
   readonly name: string;
   readonly home: string;
-  /** Present where files have to be written as this user and not as the user of the process. */
+  /** Present if files must be written as this user instead of the user of the process. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
 
-/** `lookUp` returns the line of a user id in the user database (passwd(5)). */
+/** Returns the user who logs in. `lookUp` returns the line of a user id in the user database (passwd(5)). */
 export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = passwdLine): LoginUser {
   const { SUDO_UID: uid, SUDO_GID: gid, SUDO_USER: name } = env;
   if (process.geteuid?.() !== 0 || uid === undefined || gid === undefined || name === undefined || uid === '0') {
@@ -142,8 +142,8 @@ export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = p
 }
 
 /**
- * Runs work on the user's files with the user's rights: new files belong to the user, and a link in the home directory reaches
- * nothing that the user could not. Only for synchronous work, since rights belong to the process.
+ * Runs `work` with the rights of the user: new files belong to the user, and a symbolic link in the home directory leads to no file
+ * that the user may not open. `work` must be synchronous, since the rights belong to the whole process.
  */
 export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
   if (!ids) return work();

@@ -37,7 +37,7 @@ function credentialOf(call: Invocation): McpCredential {
   return new AgentCredential({ io: call.io, note }, name, allowed.length > 0 ? allowed : HOME_PERMISSIONS);
 }
 
-/** Fails at once where the token cannot be made for good; a hub that is down may come back later. */
+/** Throws if the token can never be made. A hub that is down is no error: it may come back later. */
 async function requireCredential(credential: McpCredential, { output }: Invocation): Promise<void> {
   try {
     await credential.token();
@@ -56,9 +56,9 @@ function pathOf(view: string | undefined): string {
   throw usage(`--view takes devices or areas/AREA, such as areas/kitchen, not ${JSON.stringify(view)}`);
 }
 
-/** Longest message of a client, so that a line without an end fills no memory. */
+/** Longest message of a client: a line without an end must not fill the memory. */
 const MAX_LINE_CHARS = 4 * 1024 * 1024;
-/** How long running requests may go on after the client has closed its end. */
+/** Running requests may take this long after the client has closed stdin. */
 const LAST_ANSWERS_MS = 1_500;
 
 interface BridgeParts {
@@ -68,7 +68,7 @@ interface BridgeParts {
   readonly clock?: Clock;
 }
 
-/** Carries MCP between the stdio of a client, one message a line, and the hub's HTTP endpoint. */
+/** Forwards MCP messages between a client's stdio (one message per line) and the hub's HTTP endpoint. */
 export class McpStdioBridge {
   readonly #parts: BridgeParts;
   readonly #session: McpSession;
@@ -82,7 +82,7 @@ export class McpStdioBridge {
     this.#stateless = new McpStatelessRequests(ends);
   }
 
-  /** Runs until the client closes its end; the last requests are answered, then the session on the hub ends. */
+  /** Runs until the client closes stdin. It then waits for the last responses and ends the session on the hub. */
   async run(): Promise<void> {
     for await (const line of linesOf(this.#parts.stdin)) if (line.trim() !== '') this.#handleLine(line);
     await this.#lastAnswers();
@@ -120,7 +120,7 @@ export class McpStdioBridge {
   }
 }
 
-/** The lines of a stream. A line that is too long is cut, so that it is no message any more. */
+/** Yields the lines of a stream. A line that is too long is cut and thereby becomes an invalid message. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let line = '';

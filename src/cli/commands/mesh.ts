@@ -177,10 +177,10 @@ const renew = requestCommand({
   text: (facts) => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`,
 });
 
-/** The commands about the mesh of hubs; the last ones need its root key. */
+/** The commands about the mesh of hubs. */
 export const meshCommands = [create, invite, join, leave, peers, status, renew, revoke, delegate, exportRoot, importRoot];
 
-/** Checks first, so that nobody chooses a passphrase in vain. */
+/** Throws CONFLICT if the hub is already in a mesh, before the person chooses a passphrase. */
 async function requireNoMesh(call: Invocation): Promise<void> {
   const { state, mesh_id: meshId } = await call.hub.get('/api/v1/mesh');
   if (state === 'none' || meshId === undefined) return;

@@ -28,7 +28,7 @@ const profileDraft: Command = {
     const device = await hub.get(`/api/v1/devices/${encodeURIComponent(id)}`, { describe: true });
     if (!isJsonObject(device.description))
       throw new AtmoError('NOT_FOUND', `The hub has no description of ${id} yet; try atmo device interview ${id}`);
-    // The hub of the same version made it from this very type.
+    // A hub of the same version made the description from this type.
     const files = await io.profileDraft(device.description as unknown as DeviceDescription);
     // The paths go to stderr, so that the draft can be redirected into a file.
     for (const { path } of files) io.stderr.write(`device-profiles/${path}\n`);

@@ -77,7 +77,9 @@ function usualFile(env: Invocation['io']['env']): string {
   throw usage(`There is no ${files.join(' and no ')}; name the file: atmo rules check FILE`);
 }
 
-/** The names of a hub, to find misspelled ones; undefined where no hub answers, since a check needs none. */
+/**
+ * Returns the hub's names, with which the check finds misspelled names; undefined if no hub responds, since the check also works without.
+ */
 async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');

@@ -6,7 +6,7 @@ import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
 import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 
-/** The beginning of a reason of a search about words that the tool does not have. */
+/** Prefix of a search reason that lists words which the tool does not have. */
 const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
@@ -41,7 +41,7 @@ export const tools: Command = {
   },
 };
 
-/** Prints the tools that fit a sentence, best first, with the reasons; below them near misses, with the words that they lack. */
+/** Prints the tools that match a sentence, best first, with the reasons; then near misses, with the words that they lack. */
 async function find(call: Invocation, search: string): Promise<void> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
@@ -60,7 +60,7 @@ async function find(call: Invocation, search: string): Promise<void> {
   ]);
 }
 
-/** The devices to choose from, where several fit equally well. */
+/** Returns the devices to choose from if several match equally well. */
 function whichOne({ which_one: which }: JsonObject) {
   if (!isJsonObject(which)) return [];
   const rows = objectsIn(which, 'candidates').map(({ device, area, tool }) => [device, area ?? '', tool]);
@@ -84,7 +84,7 @@ function whyOf({ reasons }: JsonObject): string {
   return textsOf(reasons).join(', ');
 }
 
-/** The words of the sentence that do not fit the tool, and settings that it lacks. */
+/** Returns the words of the sentence that do not match the tool, and the settings that the tool lacks. */
 function lackOf({ reasons }: JsonObject): string {
   return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))
@@ -108,10 +108,10 @@ async function describe(call: Invocation, name: string): Promise<void> {
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
 }
 
-/** Names of hubs for people, loaded only where a tool of another hub is shown. */
+/** Returns the names of hubs for people; loads them only if a tool of another hub is shown. */
 async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
   if (call.output.isJson || tools.every(({ nodes }) => textsOf(nodes).length === 0)) return new Map();
-  // Not over --hub: this hub knows the names of all others.
+  // A client without --hub: the connected hub knows the names of all hubs.
   const mesh = await meshIfAllowed(new HubClient(call.io));
   return mesh ? hubLabels(mesh) : new Map();
 }
@@ -157,7 +157,7 @@ function toolText(tool: JsonObject): Printable {
   ];
 }
 
-/** The permissions that the caller needs, then the capabilities that the hub needs. */
+/** Returns the permissions that the caller needs, then the capabilities that the hub needs. */
 function needsText(requires: Json | undefined): string {
   const { permissions, capabilities } = objectOf(requires);
   const texts = [permissions, capabilities].flatMap(textsOf);

@@ -3,10 +3,10 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, ok, warning } from './check-result.ts';
 
-/** A warning comes for tokens that expire sooner. */
+/** Tokens that expire sooner than this get a warning. */
 const SOON_MS = 72 * 3_600_000;
 
-/** Checks the clock, approvers, audit log, rules and tokens of the hub. */
+/** Checks the hub's clock, approvers, audit log, rules and tokens. */
 export function authorizationChecks(hub: HubClient, nowMs: number): Promise<readonly CheckResult[]> {
   const ask = async (tool: string) => objectOf(await hub.call(tool, {}));
   return Promise.all([
@@ -53,7 +53,7 @@ function tokensFinding(answer: JsonObject, nowMs: number): Finding {
   return warning(found, 'atmo token mint makes new ones');
 }
 
-/** Short-lived tokens are meant to expire: the warning is about long-lived ones only. */
+/** Returns whether a token expires soon. Short-lived tokens are left out, since their expiry is intended. */
 function isEnding(from: string, until: string, nowMs: number): boolean {
   const untilMs = Date.parse(until);
   return untilMs - nowMs < SOON_MS && untilMs - Date.parse(from) > 2 * SOON_MS;

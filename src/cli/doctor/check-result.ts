@@ -1,33 +1,33 @@
 import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
 
-/** The outcome of a check. `advice` names the remedy unless the check is ok. */
+/** The outcome of a check. `advice` is the remedy; an ok check has none. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly found: string;
   readonly advice?: string;
 }
 
-/** One check of the doctor, by its name, with its outcome. */
+/** A named check of `atmo doctor` with its outcome. */
 export interface CheckResult extends Finding {
   readonly check: string;
 }
 
-/** Makes the result of a named check. */
+/** Returns the result of a named check. */
 export function named(check: string, finding: Finding): CheckResult {
   return { check, ...finding };
 }
 
-/** Makes the finding that all is well. */
+/** Returns the finding that all is well. */
 export function ok(found: string): Finding {
   return { state: 'ok', found };
 }
 
-/** Makes a finding that needs attention. */
+/** Returns a finding that needs attention. */
 export function warning(found: string, advice: string): Finding {
   return { state: 'warning', found, advice };
 }
 
-/** Makes a finding that something does not work. */
+/** Returns a finding that something does not work. */
 export function failed(found: string, advice: string): Finding {
   return { state: 'failed', found, advice };
 }
@@ -38,10 +38,10 @@ export interface CheckSection {
   readonly checks: readonly CheckResult[];
 }
 
-/** The errors of a hub for a token without the permission. */
+/** The hub's error codes for a token without the permission. */
 const NOT_PERMITTED: ReadonlySet<ErrorCode> = new Set(['TOOL_NOT_FOUND', 'PERMISSION_DENIED']);
 
-/** Runs a check; an error of the check is a finding too. */
+/** Runs a check; an error becomes a finding. */
 export async function guardedCheck(check: string, run: () => Promise<Finding>): Promise<CheckResult> {
   try {
     return named(check, await run());
@@ -52,12 +52,12 @@ export async function guardedCheck(check: string, run: () => Promise<Finding>): 
   }
 }
 
-/** The ports that the hub listens on: TCP, on this machine. */
+/** TCP ports on which the hub of this machine listens. */
 export interface HubPorts {
-  /** Absent where the hub is on another machine. */
+  /** Absent if the hub is on another machine. */
   readonly http?: number;
   readonly mesh: number;
-  /** False where the hub is in no mesh, and so does not listen on its port; absent where that is unknown. */
+  /** False if the hub is in no mesh and does not listen on the mesh port; absent if unknown. */
   readonly isInMesh?: boolean;
   readonly isHubThere: boolean;
 }

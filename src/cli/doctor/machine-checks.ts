@@ -21,28 +21,28 @@ import { findCredential, ownerTokenFile, stateDirs } from '../identity/credentia
 import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
-/** No hub of this version ran before this time: an earlier clock is wrong (a board without a battery starts in 1970). */
+/** A clock before this time is wrong, since this version did not exist (a board without a battery starts in 1970). */
 const EARLIEST_TIME_MS = Date.UTC(2026, 0, 1);
-/** systemd-timesyncd creates it after its first synchronisation of each boot. */
+/** systemd-timesyncd creates this file after the first synchronisation of each boot. */
 const SYNCHRONISED_FILE = '/run/systemd/timesync/synchronized';
 const ASK_MS = 2_000;
-/** A minimal Debian has no NTP client, and timedatectl refuses to switch it on. */
+/** Advice to switch on NTP; a minimal Debian has no NTP client, so that timedatectl fails there. */
 const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not supported, first sudo apt install systemd-timesyncd';
 
-/** Node's own version against the oldest that runs the hub. */
+/** Compares the version of Node with the oldest version that runs the hub. */
 export function nodeCheck(version: string): Finding {
   const isNew = Number(version.split('.')[0]) >= OLDEST_NODE;
   return isNew ? ok(version) : failed(version, `run scripts/atmo, which brings Node ${OLDEST_NODE}`);
 }
 
-/** The machine's clock against the earliest possible time. */
+/** Compares the machine's clock with the earliest possible time. */
 export function clockCheck(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   if (nowMs >= EARLIEST_TIME_MS) return ok(found);
   return failed(found, `set the time: ${KEEP_TIME}`);
 }
 
-/** Whether the network sets the clock; `ask` returns the output of timedatectl, undefined where there is none. */
+/** Checks whether NTP sets the clock; `ask` returns the output of timedatectl, or undefined if the program is missing. */
 export async function networkTimeCheck(ask: () => Promise<string | undefined> = askTimedatectl): Promise<Finding> {
   if (existsSync(SYNCHRONISED_FILE)) return ok('synchronised');
   const answer = await ask();
@@ -61,8 +61,8 @@ async function askTimedatectl(): Promise<string | undefined> {
 }
 
 /**
- * Whether the kernel enforces the memory limits of services (cgroups(7)): the firmware of a Raspberry Pi switches that off, and
- * systemd does not report it. The folder is the mount point of the control groups.
+ * Checks whether the kernel enforces memory limits of services (cgroups(7)): the firmware of a Raspberry Pi switches them off, and
+ * systemd does not report it. `folder` is the mount point of the control groups.
  */
 export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   const file = join(folder, 'cgroup.controllers');
@@ -73,7 +73,7 @@ export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   return warning('not kept by this kernel', advice);
 }
 
-/** The credential that this user would call with. */
+/** Checks that this user has a credential for calls. */
 export function tokenCheck(env: CliIo['env']): Finding {
   if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
   try {
@@ -94,9 +94,9 @@ export function tokenCheck(env: CliIo['env']): Finding {
 
 const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 100 * MIB;
-/** A disk that takes longer for a mebibyte delays everything. */
+/** A disk that needs longer to write a mebibyte delays every call. */
 const SLOWEST_WRITE_MS = 2_000;
-/** Larger databases take minutes on a board. */
+/** Larger databases are not checked, since that takes minutes on a board. */
 const LARGEST_CHECKED_BYTES = 256 * MIB;
 const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
@@ -143,7 +143,7 @@ function permissionCheck(dir: string, files: readonly string[]): Finding {
   return failed(`others can read ${shortList(dir, open)}`, `chmod -R go= ${dir}`);
 }
 
-/** Files that a start found damaged stay beside their copy until somebody deletes them. */
+/** Reports damaged files that an earlier start renamed; they stay on the disk until a person deletes them. */
 function setAsideCheck(dir: string, files: readonly string[]): Finding {
   const aside = files.filter((file) => SET_ASIDE.test(file.slice(dir.length + 1)));
   if (aside.length === 0) return ok('none were set aside');
@@ -199,7 +199,7 @@ async function databaseCheck(dir: string, files: readonly string[]): Promise<Fin
   return ok(`${checked.length} whole${skipped > 0 ? `, ${skipped} too large to look at here` : ''}`);
 }
 
-/** The problem that SQLite finds (PRAGMA quick_check); undefined for none, or while the hub has locked the file. */
+/** Returns the problem that SQLite finds (PRAGMA quick_check); undefined if it finds none, or if the hub has locked the file. */
 async function quickCheck(file: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {

@@ -8,7 +8,7 @@ import { type CheckResult, type Finding, failed, type HubPorts, named, ok, warni
 import { networkTimeCheck } from './machine-checks.ts';
 
 const IFF_MULTICAST = 0x1000;
-/** mDNS in the interface-local scope (RFC 4291 §2.7): its datagrams leave no machine. */
+/** The mDNS group in the interface-local scope (RFC 4291 §2.7): its datagrams never leave the machine. */
 const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
@@ -25,7 +25,7 @@ export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPor
   ]);
 }
 
-/** The interfaces over which devices can be reached: those with an IPv6 link-local address. */
+/** Checks that an interface has an IPv6 link-local address, which Matter needs. */
 function interfaceCheck(): Finding {
   const found = linkLocalInterfaces();
   if (found.length > 0) return ok(found.map(addressesOf).join('; '));
@@ -33,7 +33,7 @@ function interfaceCheck(): Finding {
   return failed('none has an IPv6 link-local address', advice);
 }
 
-/** Whether multicast works: a datagram to a group on each interface has to come back to this machine, and never leaves it. */
+/** Checks that multicast works: a datagram to a group on each interface must return to this machine, and never leaves it. */
 async function multicastCheck(): Promise<Finding> {
   const able = linkLocalInterfaces().filter(isMulticast);
   if (able.length === 0) return failed('no interface', 'devices are found by multicast: sudo ip link set DEV multicast on');
@@ -44,7 +44,7 @@ async function multicastCheck(): Promise<Finding> {
   return warning(`not heard on ${deaf.join(', ')}`, advice);
 }
 
-/** Whether the mDNS port can be shared with other programs of this machine. */
+/** Checks that the hub can share the mDNS port with other programs of this machine. */
 async function mdnsPortCheck(): Promise<Finding> {
   const socket = createSocket({ type: 'udp6', reuseAddr: true });
   try {
@@ -59,7 +59,7 @@ async function mdnsPortCheck(): Promise<Finding> {
   }
 }
 
-/** A TCP port of the hub, which has it when it runs and finds it free when it does not. */
+/** Checks a TCP port of the hub: a running hub must listen on it; otherwise the port must be free. */
 export async function portCheck(name: string, port: number, isHubThere: boolean): Promise<CheckResult> {
   return named(`${name} port ${port}`, portFinding(port, await bindProblem(port), isHubThere));
 }

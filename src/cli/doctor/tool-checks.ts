@@ -5,7 +5,7 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, named, ok, warning } from './check-result.ts';
 
-/** Checks one tool that an agent cannot use, in four steps: called, schema, execution, result. */
+/** Checks a tool that an agent cannot use, in four steps: call, schema, execution and result. */
 export async function toolChecks(hub: HubClient, name: string): Promise<readonly CheckResult[]> {
   let tool: JsonObject;
   try {
@@ -35,7 +35,7 @@ function nameChecks(name: string, tool: JsonObject, offered: JsonObject): readon
   ];
 }
 
-/** Root of type object, and a type and a description for each property. */
+/** Checks that the schema's root is an object, and that each property has a type and a description. */
 export function schemaChecks(tool: JsonObject): readonly CheckResult[] {
   const { type, properties } = objectOf(tool.parameters);
   const entries = Object.entries(objectOf(properties));
@@ -76,15 +76,15 @@ function resultFinding(calls: readonly JsonObject[]): Finding {
 }
 
 interface AgentCase {
-  /** With the token of the person. */
+  /** Uses the person's token. */
   readonly hub: HubClient;
-  /** With the agent's token. */
+  /** Uses the agent's token. */
   readonly agent: HubClient;
   readonly token: string;
   readonly toolName: string;
 }
 
-/** Why the bearer of a token cannot use a tool: the token, its permissions, and whether people have to approve the call. */
+/** Finds why an agent's token cannot use a tool: checks the token, its permissions, and whether a person must approve the call. */
 export async function agentChecks({ hub, agent, token, toolName }: AgentCase): Promise<readonly CheckResult[]> {
   const path = `/api/v1/tools/${encodeURIComponent(toolName)}`;
   let facts: JsonObject = {};
@@ -119,7 +119,7 @@ function permissionFinding(tool: JsonObject, granted: readonly string[]): Findin
   return failed(`lacks ${missing.join(', ')}`, `mint a token with ${allow}`);
 }
 
-/** Groups and templates count as covered here, since only the hub can resolve them at the call. */
+/** Returns whether a grant may cover a permission. Groups and templates always may, since only the hub resolves them at the call. */
 function mayCover(grant: Grant, permission: string): boolean {
   const [namespace = '', action = ''] = permission.split(':');
   if (permission.includes('{') || grant.kind === 'group') return coversSome(grant, { namespace, action });

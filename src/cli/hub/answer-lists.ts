@@ -2,12 +2,12 @@ import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json
 import { usage } from '../command.ts';
 import type { HubClient, Query } from './hub-client.ts';
 
-/** The objects in a member of an answer; empty when the hub sent something else. */
+/** Returns the objects in a list member of a response; an empty list if the member is something else. */
 export function objectsIn(answer: Json, member: string): readonly JsonObject[] {
   return objectsOf(objectOf(answer)[member]);
 }
 
-/** The one id that begins with the typed text; wrong usage where none does, or several. */
+/** Returns the only id that begins with the typed text. Throws a usage error if no id or several ids do. */
 export function resolveIdPrefix(ids: readonly string[], start: string, { what, listedBy }: { what: string; listedBy: string }): string {
   const [found, ...more] = ids.filter((id) => id.startsWith(start));
   if (found !== undefined && more.length === 0 && start !== '') return found;
@@ -16,7 +16,7 @@ export function resolveIdPrefix(ids: readonly string[], start: string, { what, l
 
 const PAGE = 1_000;
 
-/** Every tool that fits the filter, page after page. */
+/** Returns every tool that matches the filter; loads all pages. */
 export async function allTools(hub: Pick<HubClient, 'get'>, filter: Query): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   let cursor: string | undefined;

@@ -14,23 +14,23 @@ interface RequestParts {
 
 interface InvokeOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Is called with the progress of the call, `fraction` and `note`, where the tool reports it. */
+  /** Is called with each progress report of the tool: `fraction` and `note`. */
   readonly onChunk?: (chunk: JsonObject) => void;
 }
 
-/** Query parameters; undefined ones are left out. */
+/** Query parameters; those with the value undefined are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface ClientOptions {
-  /** Uses the owner's token even if there is another one. */
+  /** Forces the use of the owner's token. */
   readonly as?: 'owner';
-  /** Id or name of the hub of the mesh that has to run the requests; the connected hub forwards them. */
+  /** Id or name of the hub in the mesh that runs the requests; the connected hub forwards them. */
   readonly hub?: string | undefined;
 }
 
 /**
- * Client of a hub's HTTP API. Errors of the hub are thrown as AtmoError. A dangerous call of the owner is approved with the owner's
- * key and repeated; all other callers get APPROVAL_REQUIRED.
+ * Client of a hub's HTTP API. Errors of the hub are thrown as AtmoError. If the owner makes a dangerous call, the client approves it
+ * with the owner's key and repeats it; every other caller gets APPROVAL_REQUIRED.
  */
 export class HubClient {
   readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
@@ -58,7 +58,7 @@ export class HubClient {
     return this.#json(path, { method: 'DELETE' });
   }
 
-  /** Calls a tool and returns its result alone. */
+  /** Calls a tool and returns only its result. */
   async call(tool: string, params: JsonObject): Promise<Json> {
     try {
       const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
@@ -68,7 +68,7 @@ export class HubClient {
     }
   }
 
-  /** The health page, also of a hub that is starting or stopping (HTTP 503). */
+  /** Returns the hub's health, also while the hub starts or stops (HTTP 503). */
   async health(): Promise<JsonObject> {
     const response = await this.#send('/healthz', {});
     const answer = await readJson(response);
@@ -76,7 +76,7 @@ export class HubClient {
     throw errorOf(answer, response.status);
   }
 
-  /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
+  /** Calls a tool and returns the invoke envelope, which may contain an error; for a path of jobs it returns the new job. */
   async invoke(path: string, body: JsonObject, { headers, onChunk }: InvokeOptions): Promise<JsonObject> {
     const call = async () => {
       const accept = onChunk && { accept: 'text/event-stream' };
@@ -90,7 +90,7 @@ export class HubClient {
     return answer.status === 'error' && (await this.#ownerConsents(errorOf(answer, 0))) ? call() : answer;
   }
 
-  /** The raw response of a stream; the caller reads its body. */
+  /** Returns the response of an event stream; the caller reads its body. */
   async stream(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Response> {
     const response = await this.#send(withQuery(path, query), { headers });
     if (!response.ok) throw errorOf(await readJson(response), response.status);
@@ -109,13 +109,13 @@ export class HubClient {
   async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
-    // Status 202 is a job that has begun, or a call that waits for people: only the latter carries an error.
+    // Status 202 is either a started job, or a call that waits for approval; only the second has an error.
     const isWaiting = response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus && (answer.status === 'error' || 'code' in answer);
     if (response.ok && !isWaiting) return answer;
     throw errorOf(answer, response.status);
   }
 
-  /** Explains a TOOL_NOT_FOUND about a tool of the hub itself by the token of the caller; any other error as it is. */
+  /** Returns the error unchanged, except TOOL_NOT_FOUND for a built-in tool: the new error names the permission that the token lacks. */
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
@@ -131,10 +131,10 @@ export class HubClient {
     );
   }
 
-  /** True when the call needs approval, it is the owner's, and the owner's key has now approved it. */
+  /** Returns true if the owner made the call, it needs approval, and the owner's key has now approved it. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    // Another hub has approvers of its own.
+    // The request is at another hub, which has other approvers.
     if (typeof error.details.node_id === 'string') return false;
     const stateDir = this.#credential()?.stateDir;
     if (stateDir === undefined) return false;
@@ -143,7 +143,7 @@ export class HubClient {
     return decision !== undefined && this.#submit(path, decision);
   }
 
-  /** False when the owner's key does not count, such as after the other approvers removed it: they have to approve then. */
+  /** Returns false if the owner's key is not enrolled (other approvers may have removed it): then another approver must approve. */
   async #submit(path: string, decision: JsonObject): Promise<boolean> {
     try {
       await this.#jsonOnce(path, { method: 'POST', body: decision });
@@ -172,7 +172,7 @@ export class HubClient {
     });
   }
 
-  /** A token from a file is for one hub alone, which has to prove its identity once. */
+  /** Returns the token. A token from a file is valid for one hub, which must first prove its identity. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
     const hub = credential && knownHubOf(credential);
@@ -200,7 +200,7 @@ function knownHubOf({ stateDir, login }: Credential): KnownHub | undefined {
   return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file, '"sudo atmo login" writes it anew');
 }
 
-/** A path with those of the parameters that are not undefined. */
+/** Returns a path with the query parameters that are not undefined. */
 export function withQuery(path: string, query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -216,7 +216,7 @@ async function readJson(response: Response): Promise<JsonObject> {
   );
 }
 
-/** The error in a problem document or in an invoke envelope. */
+/** Returns the error of a problem document (RFC 9457) or of an invoke envelope. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';

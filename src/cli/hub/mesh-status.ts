@@ -5,13 +5,13 @@ import { type Finding, ok, warning } from '../doctor/check-result.ts';
 import { objectsIn } from './answer-lists.ts';
 import type { HubClient } from './hub-client.ts';
 
-/** The advice for a hub in no mesh. */
+/** Advice for a hub that is in no mesh. */
 export const JOIN_ADVICE = 'make a mesh with atmo mesh create, or join one with atmo mesh join LINE';
 const NOBODY_ADVICE =
   'see that the others run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** Membership and peers of the hub; undefined for a token without the permission. */
+/** Returns membership and peers of the hub; undefined if the token lacks the permission. */
 export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonObject | undefined> {
   try {
     return await hub.get('/api/v1/mesh');
@@ -21,7 +21,7 @@ export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonOb
   }
 }
 
-/** Names of the other hubs that no call can be sent to. */
+/** Returns the names of the hubs to which no call can be sent. */
 export function unreachableHubs(mesh: JsonObject): readonly string[] {
   return objectsIn(mesh, 'peers').flatMap(({ id, name, reachable }) => (reachable === true ? [] : [String(name ?? id)]));
 }
@@ -36,14 +36,14 @@ export function meshText(mesh: JsonObject): string {
   return `${id} with ${count} other ${count === 1 ? 'hub' : 'hubs'}${away.length > 0 ? ` (not reachable: ${away.join(', ')})` : ''}`;
 }
 
-/** A label for each hub: its name, or its id where several have the name. */
+/** Returns a label for each hub: its name, or its id if several hubs have the name. */
 export function hubLabels(mesh: JsonObject): ReadonlyMap<string, string> {
   const peers = objectsIn(mesh, 'peers').map(({ id, name }) => ({ id: String(id), name: String(name ?? id) }));
   const shared = new Set(sharedNames(mesh));
   return new Map(peers.map(({ id, name }) => [id, shared.has(name) ? id : name]));
 }
 
-/** The id of another hub from its typed id or name. Wrong usage when no hub has the name, or several. */
+/** Returns a hub's id from its typed id or name. Throws a usage error if no hub or several hubs have the name. */
 export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promise<string> {
   if (HUB_ID.test(text)) return text;
   const mesh = await hub.get('/api/v1/mesh');
@@ -76,7 +76,7 @@ function meshAdvice(mesh: JsonObject): string | undefined {
   return twice.length > 0 ? `several hubs are called ${twice.join(', ')}: give each a mesh.name in its config.yaml` : undefined;
 }
 
-/** Names that several hubs have, this one among them. */
+/** Returns the names that several hubs have; this hub counts too. */
 function sharedNames(mesh: JsonObject): readonly string[] {
   const names = [mesh.hub_name, ...objectsIn(mesh, 'peers').map(({ name }) => name)].map(String);
   return names.filter((name, index) => names.indexOf(name) !== index);

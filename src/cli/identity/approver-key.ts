@@ -7,14 +7,17 @@ import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { approverKeyPath, homeOf, requirePrivate, stateDirs } from './credential.ts';
 
-/** The private key of a file in the format of `owner.key`: PKCS #8 in PEM, 0600. STORAGE_FAILED with the remedy. */
+/**
+ * Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED with the remedy if the file is absent, readable by others or
+ * malformed.
+ */
 export function readApproverKey(path: string): KeyObject {
   const key = parseKey(readPrivately(path));
   if (key?.asymmetricKeyType === 'ed25519') return key;
   throw new AtmoError('STORAGE_FAILED', `${path} does not hold a private Ed25519 key (PKCS #8 in PEM)`, { path });
 }
 
-/** The key of the file; a new key where there is no file yet. */
+/** Returns the key in the file, or writes a new key if there is no file. */
 export function openApproverKey(path: string): KeyObject {
   if (existsSync(path)) return readApproverKey(path);
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -27,12 +30,14 @@ export function openApproverKey(path: string): KeyObject {
   return privateKey;
 }
 
-/** The public key that is enrolled: 32 raw bytes in base64url. */
+/** Returns the public key in the form for enrolment: 32 raw bytes in base64url. */
 export function rawKeyOf(key: KeyObject): string {
   return (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }).x ?? '';
 }
 
-/** The file to sign with: the given one, that of the environment, the user's own, else the owner's where this user can read it. */
+/**
+ * Returns the key file to sign with: the given file, the file of the environment, the user's file, or the owner's file if it is readable.
+ */
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;
   if (named) return named;
@@ -55,7 +60,7 @@ function readPrivately(path: string): string {
   }
 }
 
-/** Undefined for any other text; the error of the parser is dropped, since it could quote the text. */
+/** Returns undefined if the text is no key. The parser's error is dropped, since it could quote the secret. */
 function parseKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text);
@@ -92,8 +97,8 @@ export function signedDecision(request: JsonObject, { decision, person, key }: D
 const PERSON = 'owner';
 
 /**
- * The owner's signed approval of the owner's own call: with an approver key, the call itself is the approval. Undefined without the
- * key, after the owner has approved already, and for the request of an agent, which a person has to read first.
+ * Returns the owner's signed approval of the owner's own call. Returns undefined if this user has no owner's key, if the owner has
+ * already approved, and for the request of an agent, which a person has to read first.
  */
 export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
   const file = join(stateDir, 'owner.key');

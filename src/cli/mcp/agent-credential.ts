@@ -23,14 +23,14 @@ import {
 } from '../identity/credential.ts';
 import type { McpCredential } from './http-client.ts';
 
-/** The permissions of an agent by default: to use the home. Dangerous calls still need approval. */
+/** Default permissions of an agent: it may read and control devices. Dangerous calls still need approval. */
 export const HOME_PERMISSIONS = ['device:read:*', 'device:control:*', 'sensor:read:*', 'sequence:run', 'job:cancel'] as const;
 const DAY_SECONDS = 86_400;
 const TTL_SECONDS = 30 * DAY_SECONDS;
-/** A token is replaced this long before it expires. */
+/** A token is renewed this long before it expires. */
 const RENEW_BEFORE_MS = 10 * DAY_SECONDS * 1000;
 
-/** The token of ATMO_TOKEN. VALIDATION_ERROR without one, PERMISSION_DENIED for the owner's. */
+/** Returns the token in ATMO_TOKEN. Throws VALIDATION_ERROR if it is not set, and PERMISSION_DENIED if it is the owner's token. */
 export function givenCredential(env: CliIo['env']): McpCredential {
   const token = env.ATMO_TOKEN;
   if (!token) {
@@ -42,7 +42,7 @@ export function givenCredential(env: CliIo['env']): McpCredential {
       "ATMO_TOKEN holds the owner's token, which may do everything: no agent gets that. Take it out and say --agent NAME",
     );
   }
-  // Throws where the token would be sent without TLS.
+  // Throws if the token would be sent without TLS.
   findCredential(env);
   return { token: async () => token, hub: () => undefined, renew: async () => false };
 }
@@ -53,7 +53,7 @@ interface AgentParts {
   readonly clock?: Clock;
 }
 
-/** A token for one agent: made once with the rights of the user of `atmo`, readable by that user alone, replaced before it expires. */
+/** The token of one agent. It is minted with the rights of the user who runs `atmo`, stored for this user only, and renewed in time. */
 export class AgentCredential implements McpCredential {
   readonly #io: AgentParts['io'];
   readonly #parts: AgentParts;
@@ -68,7 +68,7 @@ export class AgentCredential implements McpCredential {
       throw usage(
         `${JSON.stringify(name)} cannot be the name of an agent: 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or digit`,
       );
-    // ATMO_TOKEN would be a token of an agent, which must not make tokens for others.
+    // ATMO_TOKEN is ignored: it may be an agent's token, and agents must not mint tokens.
     this.#io = { ...parts.io, env: { ...parts.io.env, ATMO_TOKEN: undefined } };
     this.#parts = parts;
     this.#name = name;
@@ -85,7 +85,7 @@ export class AgentCredential implements McpCredential {
     return key === undefined ? undefined : hubOfRawKey(key, this.#path, 'remove that file');
   }
 
-  /** Is called for an expired token only: the owner may have revoked a token on purpose. */
+  /** Renews an expired token. It is not called for a revoked token: the owner may have revoked it on purpose. */
   async renew(): Promise<boolean> {
     await this.#make();
     return true;
@@ -108,19 +108,19 @@ export class AgentCredential implements McpCredential {
   #read(): StoredAgentToken | undefined {
     const stored = readAgentToken(this.#path);
     if (!stored || stored.permissions.join() !== this.#permissions.join()) return undefined;
-    // A hub without a known key is identified by its address.
+    // A hub without a known key is identified by its URL.
     if (stored.hubKey === undefined) return stored.url === hubUrl(this.#io.env) ? stored : undefined;
     const here = this.#hubKeyHere();
     return here === undefined || here === stored.hubKey ? stored : undefined;
   }
 
-  /** Key of the hub for which this user could make a token; undefined for users who cannot. */
+  /** Returns the key of the hub at which this user may mint a token; undefined if the user may not. */
   #hubKeyHere(): string | undefined {
     try {
       const credential = findCredential(this.#io.env);
       return credential && hubKeyOf(credential, this.#io.env);
     } catch {
-      // Then the stored token is used.
+      // The stored token is used then.
       return undefined;
     }
   }
@@ -155,7 +155,7 @@ export class AgentCredential implements McpCredential {
   }
 }
 
-/** The owner mints a token; a person delegates some of their own permissions. */
+/** Returns the request for a token: the owner mints it; another person delegates some of their own permissions. */
 function mintRequest({ source }: Credential, name: string, permissions: readonly string[]): [string, JsonObject] {
   if (source === 'owner') return ['hub:mint_token', { agent_id: name, permissions, ttl_seconds: TTL_SECONDS }];
   return ['spawn_agent', { agent_type: 'external', name, permissions, ttl_seconds: TTL_SECONDS }];
@@ -173,18 +173,18 @@ interface StoredAgentToken {
   readonly token: string;
   readonly permissions: readonly string[];
   readonly expiresAt: string;
-  /** Address of the hub that made the token. */
+  /** URL of the hub that made the token. */
   readonly url: string;
-  /** Raw public key of that hub, base64url, where it is known. */
+  /** Raw public key of the hub in base64url, if known. */
   readonly hubKey?: string;
 }
 
-/** The path of an agent's token. */
+/** Returns the path of an agent's token. */
 function agentTokenPath(home: string, name: string): string {
   return join(configDir(home), 'agents', `${name}.json`);
 }
 
-/** The stored token; undefined where there is none that can be read. STORAGE_FAILED when other users could read it too. */
+/** Returns the stored token, or undefined. Throws STORAGE_FAILED if other users could read the file. */
 function readAgentToken(path: string): StoredAgentToken | undefined {
   if (!existsSync(path)) return undefined;
   requirePrivate(path);

@@ -5,20 +5,20 @@ import type { CliIo } from '../cli-io.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
 import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
-/** The token of the bridge. */
+/** The token of the bridge between stdio and HTTP. */
 export interface McpCredential {
-  /** The present token. Throws the errors of making one. */
+  /** Returns the present token. Rejects if no token can be made. */
   token(): Promise<string>;
-  /** The hub of the token, where that is known: the hub at the address has to prove that it is this one. */
+  /** Returns the hub of the token, if known; the hub at the URL must prove that it is this hub. */
   hub(): KnownHub | undefined;
-  /** Is called when the token has expired; true when there is a new one. */
+  /** Is called when the token has expired. Returns true if there is a new token. */
   renew(): Promise<boolean>;
 }
 
 interface McpHttpClientParts {
-  /** Address of the hub. */
+  /** URL of the hub. */
   readonly url: string;
-  /** `/mcp` or the path of another view. */
+  /** Path of the endpoint: `/mcp`, or the path of another set of tools. */
   readonly path: string;
   readonly fetch: CliIo['fetch'];
   readonly credential: McpCredential;
@@ -31,7 +31,7 @@ interface McpRequest {
   readonly signal: AbortSignal;
 }
 
-/** The two ends between which messages are carried. */
+/** The client and the hub between which the bridge forwards messages. */
 export interface McpEnds {
   readonly client: McpHttpClient;
   /** Writes a message to the client of the bridge. */
@@ -48,7 +48,7 @@ export class McpHttpClient {
     this.#parts = parts;
   }
 
-  /** The response as it begins, whatever its status. HUB_UNREACHABLE, and the errors of the credential. */
+  /** Sends a request and returns the response, whatever its status. Rejects with HUB_UNREACHABLE, or with the errors of the credential. */
   async send(request: McpRequest): Promise<Response> {
     const response = await this.#sendOnce(request);
     if (response.status !== 401 || !(await isExpired(response)) || !(await this.#parts.credential.renew())) return response;
@@ -88,7 +88,7 @@ export class McpHttpClient {
     try {
       return await this.#parts.fetch(`${url}${path}`, { redirect: 'error', ...init });
     } catch (cause) {
-      // Another hub may answer next.
+      // Another hub may answer at this URL next time.
       this.#proof = undefined;
       throw unreachableError(url, cause, 'it works again as soon as one does');
     }
@@ -96,7 +96,7 @@ export class McpHttpClient {
 }
 
 /**
- * The messages in a response: one as JSON, or those of an event stream as they come, with the id to resume the stream after. Throws
+ * Yields the messages of a response: a single JSON message, or the messages of an event stream with the event ids for resuming. Throws
  * the error of a problem document.
  */
 export async function* messagesIn(response: Response): AsyncIterable<{ readonly message: McpMessage; readonly eventId?: string }> {
@@ -117,7 +117,7 @@ async function isExpired(response: Response): Promise<boolean> {
   return objectOf(tryParseJson(await response.clone().text())).code === 'TOKEN_EXPIRED';
 }
 
-/** Writes the messages of a response. OUTCOME_UNKNOWN where the answer to the request of this id is not among them. */
+/** Writes the messages of a response. Rejects with OUTCOME_UNKNOWN if the response to the request with this id is missing. */
 export async function forwardMessages(response: Response, id: McpId | undefined, write: McpEnds['write']): Promise<void> {
   let isAnswered = false;
   for await (const { message } of messagesIn(response)) {
@@ -134,44 +134,44 @@ export async function forwardMessages(response: Response, id: McpId | undefined,
 /** Id of a JSON-RPC request. */
 export type McpId = string | number;
 
-/** A JSON-RPC 2.0 message, as a line of stdio and a body of HTTP carry it. */
+/** A JSON-RPC 2.0 message: a line of stdio or an HTTP body. */
 export type McpMessage = JsonObject;
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-/** `_meta` of a notification: the id of its `subscriptions/listen` (2026-07-28). */
+/** Member of a notification's `_meta` with the id of its `subscriptions/listen` request (MCP 2026-07-28). */
 export const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId';
 const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** The id of a request; undefined for notifications and responses. */
+/** Returns the id of a request; undefined for notifications and responses. */
 export function requestIdOf({ method, id }: McpMessage): McpId | undefined {
   return typeof method === 'string' && isId(id) ? id : undefined;
 }
 
-/** True for the response to the request of this id. */
+/** Returns whether a message is the response to the request with this id. */
 export function isAnswerTo(id: McpId | undefined, message: McpMessage): boolean {
   return id !== undefined && message.id === id && message.method === undefined;
 }
 
-/** The parameters of a message, empty where it has none. */
+/** Returns the parameters of a message; an empty object if it has none. */
 export function paramsOf({ params }: McpMessage): JsonObject {
   return objectOf(params);
 }
 
-/** The protocol version in a message of 2026-07-28 or later; undefined for older ones, which have a handshake. */
+/** Returns the protocol version in a message of MCP 2026-07-28 or later; undefined for older versions, which have a handshake. */
 export function statedVersion(message: McpMessage): string | undefined {
   const version = objectOf(paramsOf(message)._meta)[VERSION_KEY];
   return typeof version === 'string' ? version : undefined;
 }
 
-/** The error response to a request that failed on the way or at the hub. */
+/** Returns the error response to a request that failed in the network or at the hub. */
 export function failureResponse(id: McpId | null, error: AtmoError): McpMessage {
   const { code, message, details, retryable } = error.toBody();
   return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: `${code}: ${message}`, data: { code, details, retryable } } };
 }
 
-/** The message of a line, or the error response for the client where the line is none. */
+/** Returns the message in a line, or an error response for the client if the line is no message. */
 export function parseLine(line: string): { readonly message: McpMessage } | { readonly refusal: McpMessage } {
   const value = tryParseJson(line);
   if (value === undefined) return { refusal: errorResponse(PARSE_ERROR, 'Parse error: a line has to be one JSON-RPC message in JSON') };
@@ -179,7 +179,7 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
   return { refusal: errorResponse(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
 }
 
-/** Notifications that lists and resources may have changed, which the bridge sends after it has missed those of the hub. */
+/** Returns notifications that lists and resources may have changed. The bridge sends them after it has missed the hub's notifications. */
 export function changeNotifications(lists: readonly string[], uris: Iterable<Json>, params?: JsonObject): readonly McpMessage[] {
   return [
     ...lists.map((kind) => ({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) })),

@@ -19,7 +19,7 @@ const SUBSCRIBE_TRIES = 30;
 const GOODBYE_MS = 1_000;
 const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-/** The answer of the hub to the handshake. */
+/** The hub's response to the handshake. */
 interface Handshake {
   readonly sessionId: string | undefined;
   readonly version: string;
@@ -27,8 +27,8 @@ interface Handshake {
 }
 
 /**
- * The session of a client of 2025-11-25 or before. A hub that has restarted does not know it any more: then the session is made
- * again with the handshake and subscriptions of the client, which gets notifications that everything may have changed.
+ * The session of a client of MCP 2025-11-25 or before. A restarted hub has lost its sessions: the bridge then repeats the client's
+ * handshake and subscriptions, and notifies the client that everything may have changed.
  */
 export class McpSession {
   readonly #ends: McpEnds;
@@ -38,18 +38,18 @@ export class McpSession {
   #handshake: Handshake | undefined;
   #remaking: Promise<void> | undefined;
   #remade = 0;
-  /** Handshake, notifications and responses of the client go one after the other. */
+  /** Sends the client's handshake, notifications and responses one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #isListening = false;
   #hasListened = false;
-  /** The event after which the next stream resumes, where the hub still knows the session. */
+  /** Id of the last event: the next stream resumes after it if the hub still has the session. */
   #lastEventId: string | undefined;
 
   constructor(ends: McpEnds) {
     this.#ends = ends;
   }
 
-  /** Resolves when the message is handled. Never throws. */
+  /** Handles a message of the client. Never rejects. */
   async handle(message: McpMessage): Promise<void> {
     const id = requestIdOf(message);
     const before = this.#inOrder;
@@ -62,7 +62,7 @@ export class McpSession {
     return answered;
   }
 
-  /** Ends the session on the hub, if that still answers. */
+  /** Ends the session on the hub; does nothing if the hub does not respond. */
   async close(): Promise<void> {
     this.#end.abort();
     if (this.#handshake?.sessionId === undefined) return;
@@ -76,7 +76,7 @@ export class McpSession {
       await response.body?.cancel();
       if (message.method === INITIALIZED.method && response.ok) this.#startListening();
     } catch {
-      // Notifications have no answer; the next request fails if the hub is gone.
+      // Notifications have no response; the next request fails if the hub is gone.
     }
   }
 
@@ -109,7 +109,7 @@ export class McpSession {
     if (message.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** Makes a session again that the hub does not know; the hub has ignored the message then, so that it is repeated. */
+  /** Sends a message. If the hub has lost the session, it has ignored the message: a new session is made and the message is sent again. */
   async #post(message: McpMessage): Promise<Response> {
     const known = this.#handshake;
     const response = await this.#postOnce(message);
@@ -141,7 +141,7 @@ export class McpSession {
     this.#startListening();
   }
 
-  /** A hub that has just started may not know the device yet: the subscription is repeated for a while in the background. */
+  /** Repeats a subscription in the background for a while: a hub that has just started may not have loaded the device yet. */
   async #subscribeAgain(uri: string, triesLeft = SUBSCRIBE_TRIES): Promise<void> {
     const id = `atmo-${this.#remade}-${triesLeft}-${uri}`;
     const response = await this.#postOnce({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
@@ -158,11 +158,11 @@ export class McpSession {
       await this.#subscribeAgain(uri, triesLeft);
       for (const change of changeNotifications([], [uri])) this.#ends.write(change);
     };
-    // After an error the whole session is made again.
+    // After an error a new session is made.
     again().catch(() => undefined);
   }
 
-  /** Notifies of changes in these lists, and in all subscribed resources. */
+  /** Notifies the client that these lists and all subscribed resources may have changed. */
   #notifyChanges(lists: readonly string[]): void {
     for (const change of changeNotifications(lists, this.#subscribed)) this.#ends.write(change);
   }
@@ -180,20 +180,20 @@ export class McpSession {
     });
   }
 
-  /** Reads the stream of the hub's own messages, and opens it again until the session ends or the hub refuses it. */
+  /** Reads the stream of the hub's messages. Reopens the stream until the session ends or the hub refuses it. */
   async #listen(): Promise<void> {
     while (!this.#end.signal.aborted) {
       try {
         await this.#receive();
       } catch (error) {
-        // A cut stream is opened again, a refused one is not.
+        // A cut stream is reopened; a refused stream is not.
         if (error instanceof AtmoError && !error.toBody().retryable) return;
       }
       await pause(this.#ends.clock, RETRY_MS, this.#end.signal);
     }
   }
 
-  /** Writes the messages of one connection. */
+  /** Writes the messages of one connection to the client. */
   async #receive(): Promise<void> {
     const known = this.#handshake;
     const after = this.#lastEventId;
@@ -204,7 +204,7 @@ export class McpSession {
       if (this.#handshake === known) await this.#remake();
       return;
     }
-    // A stream that resumes after no event may have missed messages of before.
+    // A stream that starts without a last event id may have missed earlier messages.
     if (response.ok && after === undefined) this.#notifyChanges(this.#hasListened ? this.#listsWithNotifications() : []);
     this.#hasListened ||= response.ok;
     for await (const { message, eventId } of messagesIn(response)) {

@@ -5,12 +5,12 @@ import { wrapText } from './text-width.ts';
 
 /** The terminal or stream that a text is rendered for. */
 export interface RenderTarget {
-  /** Columns of the terminal; undefined where a program reads, which gets lines in full. */
+  /** Columns of the terminal; undefined if a program reads the output: its lines are never cut. */
   readonly columns: number | undefined;
   readonly ink: Colorizer;
 }
 
-/** Text that is rendered for its target, without control characters of its own. */
+/** Text that is rendered for a target; its content has no control characters. */
 export interface Block {
   render(paper: RenderTarget): string;
 }
@@ -62,7 +62,7 @@ export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readon
 /** The tone of a text, shown by colour. */
 export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
-/** Adds the colour of a tone to a text without control characters, or returns it as it is. */
+/** Adds the colour of a tone to a text without control characters, or returns the text unchanged. */
 export type Colorizer = (text: string, tone: Tone) => string;
 
 /** ECMA-48 §8.3.117 (SGR): the codes that begin and end a tone. */
@@ -91,8 +91,8 @@ function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM
 }
 
 /**
- * A QR code in half blocks, or the necessary width where the terminal is too narrow. A screen needs only the lowest error correction,
- * which keeps the code small. The package is loaded on demand.
+ * Returns a QR code in half blocks, or a note about the necessary width if the terminal is too narrow. The lowest error correction keeps
+ * the code small. The package is loaded on demand.
  */
 export async function qrBlock(text: string): Promise<Block> {
   const { default: encodeQR } = await import('qr');

@@ -7,13 +7,13 @@ import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 
 type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
 
-/** Running work that reports its steps. */
+/** Reports the steps of running work. */
 interface Work {
-  /** Shows the present step: as a line on stderr, and beside the spinner if there is one. */
+  /** Shows the present step as a line on stderr, and beside the spinner if it is shown. */
   step(text: string): void;
 }
 
-/** Answers on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
+/** Prints results on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
 export class Output {
   readonly isJson: boolean;
   readonly #streams: OutputStreams;
@@ -24,23 +24,23 @@ export class Output {
     this.isJson = isJson;
   }
 
-  /** Whether a person reads stdout. */
+  /** True if stdout is a terminal. */
   get isTerminal(): boolean {
     return !this.isJson && this.#streams.stdout.isTTY === true;
   }
 
-  /** Whether a person waits at stderr. */
+  /** True if stderr is a terminal. */
   get isWatched(): boolean {
     return this.#streams.stderr.isTTY === true;
   }
 
-  /** The command's answer: `value` for programs, `human` for people. */
+  /** Prints the command's result: `value` for programs, `human` for people. */
   answer(value: unknown, human: () => Printable): void {
     const text = this.isJson ? terminalText(JSON.stringify(value, null, 2)) : renderText(human(), this.#paper(this.#streams.stdout));
     if (text !== '') this.#print(this.#streams.stdout, text.endsWith('\n') ? text : `${text}\n`);
   }
 
-  /** One line of a stream: a JSON document a line with `--json`. */
+  /** Prints one line of a stream; with `--json` each line is a JSON document. */
   line(value: unknown, human: Printable): void {
     const text = this.isJson ? terminalText(JSON.stringify(value)) : renderText(human, this.#paper(this.#streams.stdout));
     this.#print(this.#streams.stdout, `${text}\n`);
@@ -68,7 +68,7 @@ export class Output {
     }
   }
 
-  /** Prints an error and returns the exit code. Programs get `document`, by default the error alone. */
+  /** Prints an error and returns the exit code. With `--json` it prints `document`, by default only the error. */
   fail(error: AtmoError, document: object = { error: error.toBody() }): number {
     if (this.isJson) this.#print(this.#streams.stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
     const { ink } = this.#paper(this.#streams.stderr);
@@ -93,7 +93,7 @@ export class Output {
   }
 }
 
-/** The problems in a VALIDATION_ERROR, one a line, where there are several. */
+/** Returns the problems of a VALIDATION_ERROR with several problems, one per line. */
 function detailLines({ details }: AtmoError): string[] {
   const problems = Array.isArray(details.problems) ? details.problems.filter(isJsonObject) : [];
   if (problems.length < 2) return [];
@@ -116,10 +116,10 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
 };
 
-/** The next step where another token helps. */
+/** The next step if another token helps. */
 const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
 
-/** Next steps by the message, where the code is too general. */
+/** Next steps by error message, for codes that are too general. */
 const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, step: string])[] = [
   ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
@@ -127,7 +127,7 @@ const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, st
   ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],
 ];
 
-/** The command to type after an error, unless its message names one. */
+/** Returns the command to type after an error; undefined if the message already names a command. */
 export function nextStep({ code, message, details }: AtmoError): string | undefined {
   if (message.includes('atmo ')) return undefined;
   if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;

@@ -1,12 +1,12 @@
 import { terminalText } from '../../core/untrusted-text.ts';
 import { cutText } from './text-width.ts';
 
-/** Calls `run` every `ms` milliseconds; the function that it returns ends that. */
+/** Calls `run` every `ms` milliseconds. Returns a function that stops the calls. */
 export type Ticker = (ms: number, run: () => void) => () => void;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
-/** Shorter work shows no spinner. */
+/** The spinner appears at this tick, so that short work shows no spinner. */
 const FIRST_FRAME = 3;
 const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
@@ -50,7 +50,7 @@ export class Spinner implements Disposable {
   }
 }
 
-/** A clock's own ticks; they keep no process alive. */
+/** A ticker with an interval timer that does not keep the process alive. */
 export const everyInterval: Ticker = (ms, run) => {
   const timer = setInterval(run, ms).unref();
   return () => clearInterval(timer);
@@ -59,7 +59,7 @@ export const everyInterval: Ticker = (ms, run) => {
 /** A destination of text, such as a stream of the process. */
 export interface TextSink {
   write(text: string): unknown;
-  /** Whether it is a terminal. */
+  /** True for a terminal. */
   readonly isTTY?: boolean;
   /** Width of the terminal, in columns. */
   readonly columns?: number;

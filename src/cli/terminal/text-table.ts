@@ -4,7 +4,7 @@ import { cutText, padText, textWidth, wrapText } from './text-width.ts';
 
 const PLAIN: RenderTarget = { columns: undefined, ink: (text) => text };
 const GAP = 2;
-/** No column is cut below this width; a terminal that is still too narrow wraps the lines. */
+/** Smallest width of a column; a terminal that is still too narrow wraps the lines. */
 const LEAST_COLUMNS = 6;
 const LEAST_WRAP = 20;
 
@@ -13,12 +13,12 @@ interface PlainBlock extends Block {
   toString(): string;
 }
 
-/** Rows under headings, columns aligned; `(none)` without rows. On a terminal the widest columns are cut until the lines fit. */
+/** Returns rows under headings with aligned columns, or `(none)`. On a terminal the widest columns are cut until the lines fit. */
 export function textTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): PlainBlock {
   return plainBlock((paper) => (rows.length === 0 ? '(none)\n' : tableText(headings, rows, paper)));
 }
 
-/** Names and values, one pair a line; empty values are left out. On a terminal long values are wrapped. */
+/** Returns names and values, one pair per line, without empty values. On a terminal long values are wrapped. */
 export function textPairs(pairs: Readonly<Record<string, unknown>>): PlainBlock {
   return plainBlock((paper) => pairsText(pairs, paper));
 }
@@ -27,7 +27,7 @@ function plainBlock(render: Block['render']): PlainBlock {
   return { render, toString: () => render(PLAIN) };
 }
 
-/** The text of a table; on a terminal, empty columns are left out. */
+/** Returns the text of a table; on a terminal without empty columns. */
 function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: RenderTarget): string {
   const allCells = rows.map((row) => row.map(cellOf));
   const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
@@ -50,7 +50,7 @@ function cellOf(value: unknown): Cell {
   return { text: cellText(value instanceof StyledText ? value.text : value), tone: value instanceof StyledText ? value.tone : 'plain' };
 }
 
-/** The text of a cell in its column, and the spaces after it. */
+/** Returns the text of a cell with spaces up to the column's width. */
 function cellIn({ text, tone }: Cell, width: number, ink: Colorizer): readonly [text: string, padding: string] {
   const cut = cutText(text, width);
   return [ink(cut, tone), padText('', width - textWidth(cut))];
@@ -64,7 +64,7 @@ function joined(cells: readonly (readonly [text: string, padding: string])[]): s
     .join(' '.repeat(GAP));
 }
 
-/** The widths that fit: the widest columns shrink first, the first column last, since people copy it. */
+/** Returns the widths that fit: the widest columns shrink first, and the first column last, since people copy it. */
 function narrowed(natural: readonly number[], columns: number): readonly number[] {
   const space = columns - GAP * (natural.length - 1);
   const [first = 0, ...others] = natural;
@@ -72,7 +72,7 @@ function narrowed(natural: readonly number[], columns: number): readonly number[
   return total(capped) + first <= space ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, space - total(capped))), ...capped];
 }
 
-/** The widths with the highest common limit under which their sum is at most `space`. */
+/** Returns the widths, cut to the highest common maximum with which their sum is at most `space`. */
 function cappedTo(widths: readonly number[], space: number): readonly number[] {
   if (total(widths) <= space) return widths;
   let bound = Math.max(...widths);
@@ -99,7 +99,7 @@ function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: R
     .join('');
 }
 
-/** A value as one line of text, with control characters of devices and tools replaced. */
+/** Returns a value as one line of text; control characters from devices and tools are replaced. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   return terminalText(plainText(value).replace(/\p{Cc}+/gu, ' '));
@@ -112,7 +112,7 @@ function plainText(value: unknown): string {
   return isListOfTexts ? value.join(', ') : JSON.stringify(value);
 }
 
-/** An age for people: `12 s`, `5 min`, `3 h`, `2 d`; `unknown` where there is none. */
+/** Returns an age for people: `12 s`, `5 min`, `3 h`, `2 d`, or `unknown`. */
 export function ageText(ageMs: unknown): string {
   if (typeof ageMs !== 'number') return 'unknown';
   const seconds = Math.round(ageMs / 1000);

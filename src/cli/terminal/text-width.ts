@@ -6,13 +6,13 @@ const PICTURE = /^\p{Emoji_Presentation}|^\p{Emoji}\ufe0f/u;
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Columns of a terminal that a line of text takes: two for wide characters and pictures, none for combining ones. */
+/** Returns the terminal columns of a line of text: two for wide characters and emoji, none for combining characters. */
 export function textWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   return graphemesOf(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0);
 }
 
-/** The text in at most `columns` columns; a cut text ends in `…`. */
+/** Returns the text in at most `columns` columns; a cut text ends in `…`. */
 export function cutText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let kept = '';
@@ -25,12 +25,12 @@ export function cutText(text: string, columns: number): string {
   return columns > 0 ? `${kept.trimEnd()}…` : '';
 }
 
-/** The text with spaces up to `columns` columns. */
+/** Returns the text with spaces up to `columns` columns. */
 export function padText(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - textWidth(text)));
 }
 
-/** The text in lines of at most `columns` columns, broken between words, and inside those that are longer than a line. */
+/** Returns the text in lines of at most `columns` columns, broken between words; a word longer than a line is broken too. */
 export function wrapText(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
