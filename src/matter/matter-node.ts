@@ -94,7 +94,6 @@ export class MatterNode implements Service {
     return this.node.peers;
   }
 
-  /** The fabric that this hub owns. */
   get fabric(): Fabric {
     return requireRunning(this.#fabric);
   }
@@ -170,9 +169,7 @@ export class MatterNode implements Service {
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /**
-   * Finishes the parts of closing that the next start needs: writes the attributes of the devices, and releases the storage and its lock.
-   */
+  /** Does the steps of closing that the next start needs: writes the devices' attributes, releases the storage and its lock. */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
     logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });

@@ -105,9 +105,7 @@ function readMarker(stateDir: string): Marker | undefined {
 const SPACE = 'journal';
 const KEY = 'restored';
 
-/**
- * Stores a note, for the next start, that the state comes from a backup. Times are in ISO 8601. Throws STORAGE_FAILED if the disk refuses.
- */
+/** Stores a note for the next start: the state comes from a backup. Times in ISO 8601. Throws STORAGE_FAILED if the disk refuses. */
 export function writeRestoreNote(store: KeyValueStore, note: { readonly madeAt: string; readonly restoredAt: string }): void {
   store.set(SPACE, KEY, { made_at: note.madeAt, restored_at: note.restoredAt });
 }

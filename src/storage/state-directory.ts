@@ -142,10 +142,7 @@ export class WritableCopy implements AsyncDisposable {
   }
 }
 
-/**
- * Runs `work` as the owner of `path` if this process is root, since the hub could not read files that belong to root. As any other user,
- * only runs `work`.
- */
+/** Runs `work` as the owner of `path` if this process is root, since the hub could not read files that belong to root. */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const { geteuid, getegid, setegid, seteuid } = process;
   const owner = statSync(path, { throwIfNoEntry: false });

@@ -276,7 +276,6 @@ export const ENTRY_MIGRATIONS = [
   INSERT INTO deleted VALUES (0)`,
 ];
 
-/** A stored entry. */
 interface EntryRow {
   readonly space: string;
   readonly key: string;

@@ -92,9 +92,7 @@ export async function readFabrics(clusters: NodeClusters): Promise<readonly Fabr
   }));
 }
 
-/**
- * Removes another controller's fabric from a device. Throws NOT_FOUND if the device has no such fabric, CONFLICT if the fabric is our own.
- */
+/** Removes another controller's fabric from a device. Throws NOT_FOUND for an unknown fabric index, CONFLICT for our own fabric. */
 export async function removeForeignFabric(clusters: NodeClusters, fabricIndex: number): Promise<void> {
   const fabrics = await readFabrics(clusters);
   const fabric = fabrics.find((known) => known.fabricIndex === fabricIndex);

@@ -51,8 +51,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
       return removed;
     },
     /**
-     * Writes the label to the device first, so that a device that does not answer keeps its old name on the hub too. If the device has no
-     * writable label, only the hub stores the name.
+     * Writes the label first: if the device does not answer, its name on the hub stays. Without a writable label, renames on the hub only.
      */
     async rename(device, name, options) {
       const label = labelPath(devices, device);
@@ -152,9 +151,7 @@ export class NodeMaintenance {
     this.#clock = clock;
   }
 
-  /**
-   * Makes the device blink or beep for `seconds`; 0 stops it (Application Clusters §1.2). Throws NOT_SUPPORTED without an Identify cluster.
-   */
+  /** Makes the device blink or beep for `seconds`; 0 stops it (Application Clusters §1.2). Throws NOT_SUPPORTED if it cannot. */
   async identify(device: DeviceId, seconds: number, signal: AbortSignal): Promise<void> {
     const endpoint = this.#devices.describe(device)?.endpoints.find(({ clusters }) => clusters.some(({ name }) => name === 'Identify'));
     if (!endpoint) throw new AtmoError('NOT_SUPPORTED', `${device} has no Identify cluster, so it cannot show itself`);

@@ -141,7 +141,6 @@ interface MatterCharacteristics {
   readonly mtuBytes: number | undefined;
 }
 
-/** A GATT connection through BlueZ. */
 class BluezGattLink implements GattLink {
   readonly mtuBytes: number | undefined;
   readonly #bus: BluezBus;

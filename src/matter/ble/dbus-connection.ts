@@ -8,7 +8,6 @@ export const MESSAGE_BUS = { destination: 'org.freedesktop.DBus', path: '/org/fr
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;
 
-/** A call of a method of a D-Bus object. */
 interface DbusCall {
   readonly destination: string;
   readonly path: string;
@@ -48,10 +47,7 @@ export class DbusConnection implements AsyncDisposable {
     return connection;
   }
 
-  /**
-   * Calls a method and returns its results. Throws DEVICE_UNREACHABLE with the name of the D-Bus error, TIMEOUT after 25 s, or CANCELLED if
-   * `signal` aborts.
-   */
+  /** Calls a method. Throws DEVICE_UNREACHABLE with the D-Bus error's name, TIMEOUT after 25 s, or CANCELLED if `signal` aborts. */
   async call(call: DbusCall, options: { readonly signal?: AbortSignal } = {}): Promise<readonly DbusValue[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly DbusValue[]>();
     const serial = this.send({ ...call, type: 'call' });

@@ -85,10 +85,7 @@ export interface DbusVariant {
   readonly value: DbusValue;
 }
 
-/**
- * A D-Bus value. 64-bit integers are bigint, `ay` is Uint8Array, and `a{..}` is a Map; other arrays and structs are arrays. Strings, object
- * paths and signatures are text.
- */
+/** A D-Bus value: 64-bit integers are bigint, `ay` is Uint8Array, `a{..}` is a Map; other arrays and structs are arrays. */
 export type DbusValue =
   | number
   | bigint

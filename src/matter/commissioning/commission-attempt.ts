@@ -77,10 +77,7 @@ export class CommissionAttempt {
     return this.#isRolledBack;
   }
 
-  /**
-   * Commissions the device and returns the accepted attestation findings. Resolves when the device is on our fabric and its structure is
-   * read.
-   */
+  /** Commissions the device; resolves with the accepted attestation findings after the structure of the device was read. */
   async run(): Promise<readonly string[]> {
     try {
       const { address } = this.#options.request;

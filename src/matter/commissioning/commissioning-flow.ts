@@ -76,10 +76,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   return result;
 }
 
-/**
- * Reports a stage. Turns an error into a CommissioningError: only then does matter.js end the fail-safe, so that a retry is possible at
- * once.
- */
+/** Reports a stage. An error becomes a CommissioningError: only then does matter.js end the fail-safe, and a retry works at once. */
 function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);

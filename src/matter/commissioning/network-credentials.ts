@@ -33,10 +33,7 @@ export class CredentialSetStore {
     });
   }
 
-  /**
-   * Stores Wi-Fi credentials. Throws VALIDATION_ERROR unless the SSID has 1 to 32 bytes and the password is empty, 8 to 63 characters or 64
-   * hex digits.
-   */
+  /** Stores Wi-Fi credentials. Throws VALIDATION_ERROR if the SSID or password breaks the limits of Wi-Fi; the error has the limits. */
   setWifi(name: string, ssid: string, password: string): void {
     checkName(name);
     const ssidBytes = Buffer.byteLength(ssid);
@@ -48,10 +45,7 @@ export class CredentialSetStore {
     this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
   }
 
-  /**
-   * Stores a Thread active operational dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR with the wrong or
-   * missing field.
-   */
+  /** Stores a Thread dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR with the wrong or missing field. */
   setThread(name: string, datasetHex: string): CredentialSet {
     checkName(name);
     const { hex, networkName } = parseDataset(datasetHex);

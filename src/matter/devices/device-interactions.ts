@@ -110,8 +110,7 @@ export class DeviceInteractions {
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
-      // Without `batchDuration: false`, matter.js would send a batch without the caller's signal, so an abandoned command would go out
-      // later.
+      // matter.js sends a batch without the caller's signal, so that an abandoned command would go out later: no batching.
       const request = { ...Invoke({ commands: [entry] }), batchDuration: false as const };
       for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
         for await (const answer of chunk) {
@@ -204,10 +203,7 @@ interface ResponseTimeoutOptions {
   readonly answeredMs: () => number | undefined;
 }
 
-/**
- * Time limit of a call to a silent node. While the call waits in the queue, answers to other calls extend the limit. After the call is
- * sent, only its own answer counts.
- */
+/** Time limit of a call to a silent node. Answers to other calls extend the limit only while the call waits in the queue. */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
   readonly #startedMs: number;

@@ -13,7 +13,6 @@ const DEVICE_SPACE = 'devices';
 // Leaves space for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
-/** What the hub stores for a device. */
 interface DeviceEntry {
   readonly id: DeviceId;
   /** The name that a person gave to the device on this hub. */
@@ -28,7 +27,6 @@ interface DeviceEntry {
 export interface JoiningNodeDetails {
   readonly name?: string;
   readonly area?: string;
-  /** Accepted attestation findings. */
   readonly findings?: readonly string[];
 }
 
@@ -70,10 +68,7 @@ export class DeviceStore {
     });
   }
 
-  /**
-   * Returns the name for people: the name that a person gave to the device or to the device that it is a part of, else the device's own
-   * label, else its product name and area.
-   */
+  /** Returns the name that a person gave to the device, or to the whole device of a part; else its own label, else product and area. */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
     if (name !== undefined) return name;

@@ -116,8 +116,7 @@ export class NodeDevices {
   }
 
   /**
-   * Gives a recognised device its former id and returns the id; `refresh` then shows the change. Returns undefined if no removed device
-   * matches.
+   * Gives a recognised device its former id and returns the id; `refresh` then shows it. Returns undefined if no removed device matches.
    */
   restoreId({ planned }: KnownDevice): DeviceId | undefined {
     const former = this.#store.recognise(planned, this.#plans);

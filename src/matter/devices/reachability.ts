@@ -5,7 +5,6 @@ import type { Reachability } from '../../core/devices/device-model.ts';
 export interface ReachabilityPolicy {
   /** Time of silence after which the node is probed. */
   readonly quietMs: number;
-  /** Time limit of a probe. */
   readonly probeMs: number;
   /** Number of consecutive failed probes after which the node counts as unreachable. */
   readonly misses: number;

@@ -17,10 +17,7 @@ import { jsonFilesIn } from '../../core/files/file-system.ts';
 import { type AcceptedText, type OwnerFolder, readOwnerFolder } from '../../core/files/owner-file.ts';
 import { present } from '../../core/json.ts';
 
-/**
- * Reads the owner's models of manufacturer-specific clusters. Throws CONFIG_INVALID, with the file name, if a file has a mistake and was
- * never valid before.
- */
+/** Reads the owner's cluster models. Throws CONFIG_INVALID, with the file name, if a file has a mistake and was never valid before. */
 export function readClusterModels(path: string, takenOf: (path: string) => AcceptedText): OwnerFolder<ClusterModel> {
   return readOwnerFolder<ClusterModel>({
     path,

@@ -71,10 +71,7 @@ export interface StructShape extends ShapeBase {
   readonly fields: readonly FieldShape[];
 }
 
-/**
- * The type of an attribute or field, read from the Matter data model. Its JSON Schema and the conversion between JSON and matter.js are
- * both derived from it.
- */
+/** The type of an attribute or field in the Matter data model; its JSON Schema and its JSON conversion are derived from it. */
 export type ValueShape = PlainShape | IntegerShape | EnumShape | BitmapShape | OctetsShape | ListShape | StructShape;
 
 /** The cluster of a value, and the direction in which the value is sent. */

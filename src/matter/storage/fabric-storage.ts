@@ -55,10 +55,7 @@ export class FabricStorage {
     if (existsSync(this.#database)) this.#repairDriverFile();
   }
 
-  /**
-   * Stores the identity of our fabric at its first call. Throws STORAGE_FAILED if the fabric is not the stored one. Must be called while
-   * matter.js runs.
-   */
+  /** Stores our fabric's identity once. Throws STORAGE_FAILED if matter.js runs another fabric. Must be called while matter.js runs. */
   confirmFabric(): void {
     const found = inspectStorage(this.#database);
     if (found.state === 'broken' || found.identity === undefined) throw this.#failure('holds no fabric after the start');

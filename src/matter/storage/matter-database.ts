@@ -21,10 +21,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
   CONSTRAINT PKPair PRIMARY KEY (context, key)
 ) STRICT`;
 const SUM = (row: 'NEW' | 'OLD') => `row_sum(${row}.context, ${row}.key, ${row}.value_type, ${row}.value_json, ${row}.value_blob)`;
-/**
- * Triggers that count changes and store the sum of all row checksums, in the transaction of each change. They are temporary, since they
- * call a function that only this connection has.
- */
+/** Triggers that update the change count and the sum of all row checksums; temporary, since only this connection has `row_sum`. */
 const COUNTING = `CREATE TABLE IF NOT EXISTS hub_mark (generation INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TEMP TRIGGER mark_insert AFTER INSERT ON main.kvstore BEGIN
   UPDATE hub_mark SET generation = generation + 1, sum = sum + ${SUM('NEW')};
@@ -112,10 +109,7 @@ export interface FabricIdentity {
   readonly rootHash: string;
 }
 
-/**
- * Result of a check. `mark`: change count and checksum, absent in a file of a hub version that did not count. `isAsWritten`: the rows match
- * the checksum.
- */
+/** Result of a check. `mark` is absent in a file whose changes were not counted. `isAsWritten`: the rows match their checksum. */
 export type Inspection =
   | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
@@ -158,9 +152,7 @@ function readIdentity(database: DatabaseSync): FabricIdentity | undefined {
   return { fabricId, rootHash: createHash('sha256').update(certificate).update(keyPair).digest('hex') };
 }
 
-/**
- * Returns the id of the first fabric. The driver stores a bigint as JSON text within the JSON: `{"__object__":"BigInt","__value__":"…"}`.
- */
+/** Returns the id of the first fabric; the driver stores a bigint as JSON text: `{"__object__":"BigInt","__value__":"…"}`. */
 function firstFabricId(json: string | undefined): string | undefined {
   const fabrics: unknown = json === undefined ? [] : JSON.parse(json);
   const first: unknown = Array.isArray(fabrics) ? fabrics[0] : undefined;

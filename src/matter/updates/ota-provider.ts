@@ -148,8 +148,7 @@ export function openTransfer(node: ServerNode, peer: PeerAddress, update: Runnin
       end.abort();
       await ended(bdx.sessionFor(peer, SCOPE));
       const disable = (): Promise<void> => bdx.disablePeerForScope(peer, storage, true);
-      // Rejects if a session ends with an error, and leaves the scope open; the second call then succeeds. Nobody awaits this, so it must
-      // not fail.
+      // Rejects if a session ends with an error, and leaves the scope open; the second call then succeeds.
       await disable().catch(disable);
     },
   };
@@ -197,8 +196,7 @@ export class AbortableImage {
       if (offset >= this.#blob.size) controller.close();
     };
     const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
-    // matter.js cancels the stream after a transfer. After a stream error `cancel` rejects, and matter.js does not await it: an unhandled
-    // rejection would end the hub.
+    // matter.js does not await `cancel`, which rejects after a stream error: an unhandled rejection would end the hub.
     const cancel = (reason?: unknown): Promise<void> => ReadableStream.prototype.cancel.call(stream, reason).catch(() => undefined);
     return Object.assign(stream, { cancel });
   }

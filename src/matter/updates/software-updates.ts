@@ -88,10 +88,7 @@ export class SoftwareUpdates {
     }
   }
 
-  /**
-   * Reads the current software of the node, which fails at once if the node is unreachable. Throws CONFLICT if the node cannot be updated
-   * now.
-   */
+  /** Reads the node's current software; fails at once if the node is unreachable. Throws CONFLICT if it cannot be updated now. */
   async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
     const { requestor } = updatableNode(this.#parts.devices, device);
     if (requestor === undefined)

@@ -48,7 +48,6 @@ export class RunningUpdate {
     return this.#step;
   }
 
-  /** Bytes of the current download. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -133,7 +132,6 @@ export interface SoftwareState {
 interface UpdateMonitorParts {
   readonly clock: Clock;
   readonly update: RunningUpdate;
-  /** Name of the device, such as `Lamp`. */
   readonly device: string;
   /** Reads the software of the device. Throws DEVICE_UNREACHABLE if the device does not answer. */
   read(signal: AbortSignal): Promise<SoftwareState>;
@@ -168,9 +166,7 @@ export class UpdateMonitor {
     this.#parts = parts;
   }
 
-  /**
-   * Returns the version that the device reports. Throws an error with the step that the update reached and the device's current version.
-   */
+  /** Returns the version that the device reports. The error of a failed update has the step and the device's current version. */
   async outcome(signal: AbortSignal): Promise<SoftwareVersion> {
     const { update, clock } = this.#parts;
     for (;;) {

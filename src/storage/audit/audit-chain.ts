@@ -268,10 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/**
- * Returns the members as text. Leaves out members that are too long and lists their names, so that no row is refused for the content of a
- * call.
- */
+/** Returns the members as text; lists members that are too long by name only, so that no row is refused for its content. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;

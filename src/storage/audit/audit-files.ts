@@ -131,10 +131,7 @@ export class AuditFiles {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }
 
-  /**
-   * Prunes at most SLICE_ROWS of the oldest rows, with a note in the chain. Returns false if no row exceeds the retention. Throws
-   * STORAGE_FAILED if the disk refuses.
-   */
+  /** Prunes at most SLICE_ROWS rows beyond the retention, with a note in the chain; false if there are none. Throws STORAGE_FAILED. */
   prune(retention: Retention): boolean {
     this.commit();
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
@@ -219,9 +216,7 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /**
-   * Anchors the number of rows, and of rows that a full disk refused; the anchor file is already allocated, so this works on a full disk.
-   */
+  /** Anchors the number of rows, and of rows that a full disk refused. The anchor file already has the space for this. */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });

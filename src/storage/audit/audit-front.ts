@@ -30,10 +30,7 @@ export class AuditFront {
     return this.#lengthBytes;
   }
 
-  /**
-   * Returns the complete lines without line feeds; a partial last line comes from a failed write. Throws STORAGE_FAILED if the file cannot
-   * be read.
-   */
+  /** Returns the complete lines; a partial last line comes from a failed write. Throws STORAGE_FAILED if the file cannot be read. */
   read(): readonly string[] {
     const bytes = guardStorage(this.path, () => (existsSync(this.path) ? readFileSync(this.path) : Buffer.alloc(0)));
     this.#lengthBytes = bytes.length;

@@ -25,7 +25,6 @@ export interface OpenedChain {
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
-/** The result of `examineChain`. */
 interface OpeningReport {
   readonly losses: readonly Loss[];
   readonly openIntents: OpenIntents;
@@ -120,10 +119,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /**
-   * Stores the head. The row must be on the disk already, or a power cut would look like truncation. Throws STORAGE_FAILED if the disk
-   * refuses.
-   */
+  /** Stores the head, whose row must be on the disk: otherwise a power cut would look like truncation. Throws STORAGE_FAILED. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
@@ -140,7 +136,6 @@ export class AuditAnchor {
   }
 }
 
-/** An intent without an outcome. */
 interface OpenIntent {
   readonly seq: number;
   readonly fields: AuditFields;
@@ -148,8 +143,7 @@ interface OpenIntent {
 
 /** The intents without an outcome. */
 export class OpenIntents {
-  // Callers choose request ids and may use an id twice. An outcome closes the newest intent, so that counting again from the first open
-  // intent gives the same result.
+  // Callers may use a request id twice. An outcome closes the newest intent, so that a later count gives the same result.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
   /** Must be called with every row, in order. */

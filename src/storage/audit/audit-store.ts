@@ -37,10 +37,7 @@ interface AuditServices extends StorageServices {
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
-/**
- * Interval at which the head is stored, which reveals rewritten rows. Each write of the head costs a page of the card; the number of rows
- * is anchored with each row.
- */
+/** Interval at which the head is stored, which reveals rewritten rows. Each write costs a page of the SD card. */
 const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;

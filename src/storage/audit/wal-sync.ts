@@ -4,7 +4,6 @@ import { toStorageError } from '../storage-error.ts';
 
 interface WalSyncOptions {
   readonly clock: Clock;
-  /** Path of the database. */
   readonly path: string;
   /** Commits the rows that are to be synced. Throws STORAGE_FAILED if the disk refuses. */
   readonly commit: () => void;

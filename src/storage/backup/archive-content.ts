@@ -66,7 +66,6 @@ async function writeEntry({ path, bytes, isExecutable }: ArchiveEntry, queue: By
   await file.sync();
 }
 
-/** One file of an archive. */
 interface ArchiveEntry {
   /** Path in the state directory, with `/`; for a file outside of it, the absolute path below `outside/`. */
   readonly path: string;

@@ -27,7 +27,6 @@ export interface BackupOptions {
 /** Number of files and size of an archive. */
 export interface ArchiveFigures {
   readonly files: number;
-  /** Size of the archive. */
   readonly bytes: number;
 }
 
@@ -155,10 +154,7 @@ export class DatabaseCopies {
   readonly #stateDir: string;
   readonly #open: readonly OpenDatabase[];
 
-  /**
-   * `open` lists the databases in the order of copying, since a copy may refer to the content of the next; the last is copied after all
-   * other files.
-   */
+  /** `open` lists the databases in the order of copying: a copy may refer to the next one. The last is copied after all other files. */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;
     this.#stateDir = stateDir;

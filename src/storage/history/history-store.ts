@@ -36,10 +36,7 @@ export interface HistoryStoreOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/**
- * Default retention: raw readings 7 days, 5-minute slots 30 days, 1-hour slots 1 year. About 60 MB for 50 sensors that report twice a
- * minute.
- */
+/** Raw readings 7 days, 5-minute slots 30 days, 1-hour slots 1 year: about 60 MB for 50 sensors that report twice a minute. */
 export const DEFAULT_RETENTION_MS: Readonly<Record<Resolution, number>> = { raw: 7 * DAY_MS, '5min': 30 * DAY_MS, '1h': 365 * DAY_MS };
 /** Default interval between copies of history.db. */
 export const DEFAULT_HISTORY_SNAPSHOT_MS = 7 * DAY_MS;
@@ -201,10 +198,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /**
-   * Returns the start of each resolution. The starts are whole hours, so that sums of deleted readings never overlap with the remaining
-   * readings.
-   */
+  /** Returns the start of each resolution. Whole hours, so that sums of deleted readings never overlap with remaining readings. */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;

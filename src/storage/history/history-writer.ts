@@ -128,10 +128,7 @@ export class SensorNumbers {
     return this.#remember(id, { number: Number(row.id), holdsText: row.holds_text === 1 });
   }
 
-  /**
-   * Returns the number of a sensor; assigns one if it is new. Commits by itself, so it must not run inside a transaction that may be rolled
-   * back.
-   */
+  /** Returns the number of a sensor, a new one if needed. Commits by itself: must not run in a transaction that may be rolled back. */
   numberFor(database: DatabaseSync, id: SensorId, kind: 'number' | 'text'): number {
     const known = this.get(database, id);
     if (known && (known.holdsText || kind === 'number')) return known.number;
