@@ -14,7 +14,7 @@ import { GroupAdministration, GroupMulticast, GroupStore } from './administratio
 import { matterAdministration, NodeMaintenance } from './administration/matter-administration.ts';
 import { NetworkSurvey } from './administration/network-topology.ts';
 import { openBle } from './ble/bluez-adapter.ts';
-import { Commissioner, type CommissionerOptions } from './commissioning/commissioner.ts';
+import { Commissioner } from './commissioning/commissioner.ts';
 import { CommissioningStore } from './commissioning/commissioning-recovery.ts';
 import { CredentialSetStore } from './commissioning/network-credentials.ts';
 import { MatterDevices } from './devices/matter-devices.ts';
@@ -39,25 +39,18 @@ export async function openMatterController(
   { takenOf, ...collaborators }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
   settings: MatterSettings,
 ): Promise<MatterController> {
-  const { stateDir, attestation, isBleEnabled, clusterModelsDir, updatesDir } = settings;
+  const { stateDir, isBleEnabled, clusterModelsDir } = settings;
   if (settings.interface !== undefined) requireInterface(settings.interface);
   const ble = isBleEnabled ? await openBle(collaborators.logger) : undefined;
   const { contents, faults, keep } = readClusterModels(clusterModelsDir, takenOf);
   keep();
   reportStaleFolder(collaborators, { path: clusterModelsDir, faults });
   const node = present({ stateDir, clusters: contents, interface: settings.interface, ble });
-  return new MatterController(collaborators, { node, commissioning: { attestation }, updatesDir });
+  return new MatterController(collaborators, node, settings);
 }
 
 interface MatterControllerCollaborators extends MatterNodeCollaborators {
   readonly store: KeyValueStore;
-}
-
-interface MatterControllerOptions {
-  readonly node: MatterNodeOptions;
-  readonly commissioning?: CommissionerOptions;
-  /** Folder with software images for devices. */
-  readonly updatesDir: string;
 }
 
 /** The Matter fabric of this hub: its node, devices, commissioning and administration. */
@@ -68,13 +61,14 @@ class MatterController implements DeviceSource {
   readonly #stack = new ServiceStack();
   readonly #services: readonly [MatterNode, MatterDevices, Commissioner];
 
-  constructor({ clock, logger, store, problems, anchor }: MatterControllerCollaborators, options: MatterControllerOptions) {
-    const matter = new MatterNode({ logger, clock, problems, anchor }, options.node);
+  constructor(collaborators: MatterControllerCollaborators, node: MatterNodeOptions, { attestation, updatesDir }: MatterSettings) {
+    const { clock, logger, store, problems, anchor } = collaborators;
+    const matter = new MatterNode({ logger, clock, problems, anchor }, node);
     const commissionings = new CommissioningStore({ store, clock });
     const joiningDetailsOf = (nodeId: string) => commissionings.list().find((entry) => entry.nodeId === nodeId);
     const devices = new MatterDevices({ matterNode: matter, store, clock, logger, joiningDetailsOf });
     const credentials = new CredentialSetStore({ store });
-    const commissioner = new Commissioner({ matter, store, credentials, recorder: devices, logger, clock }, options.commissioning);
+    const commissioner = new Commissioner({ matter, store, credentials, recorder: devices, logger, clock }, { attestation });
     const access = devices.wholeNodes;
     const adminNodeId = () => String(matter.fabric.rootNodeId);
     this.directory = devices;
@@ -92,7 +86,7 @@ class MatterController implements DeviceSource {
           import('./updates/software-updates.ts'),
           import('./updates/update-images.ts'),
         ]);
-        return new SoftwareUpdates({ devices, matter, clock, folder: new ImageFolder(options.updatesDir, matter.node.env.get(Crypto)) });
+        return new SoftwareUpdates({ devices, matter, clock, folder: new ImageFolder(updatesDir, matter.node.env.get(Crypto)) });
       }),
       groups: new GroupAdministration({
         store: new GroupStore(store),

@@ -54,7 +54,6 @@ export interface MatterNodeOptions {
   readonly interface?: string;
   /** UDP port; any free port by default. */
   readonly port?: number;
-  /** Models of manufacturer-specific clusters. */
   readonly clusters?: readonly ClusterModel[];
   /** Bluetooth for commissioning, disposed with the node. Without it, the hub finds devices on the IP network only. */
   readonly ble?: AdapterBle;

@@ -13,7 +13,7 @@ import type { FileAnchor, FileMark } from '../core/storage/key-value-store.ts';
 import { type DatabaseOptions, inTransaction, openChecked } from './checked-database.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';
-import { guardStorage, guardStorageAsync, isDamage, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
+import { causeOf, guardStorage, guardStorageAsync, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
 
 /** Delay of a snapshot that is already due at the start, until the start is over. */
 const FIRST_SNAPSHOT_MS = 60_000;
@@ -25,6 +25,7 @@ const FIRST_SNAPSHOT_MS = 60_000;
  */
 export class SqliteFile implements Service {
   readonly #parts: FileParts;
+  readonly #name: string;
   #opened: Opened | undefined;
   #cancelTimer: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
@@ -34,6 +35,7 @@ export class SqliteFile implements Service {
   constructor(collaborators: StorageServices, options: SqliteFileOptions) {
     const folder = new SnapshotFolder(options.snapshots.directory, options.path, options.snapshots.kept);
     this.#parts = { ...collaborators, options, folder, anchor: collaborators.fileAnchors.of(options.anchor) };
+    this.#name = basename(options.path);
   }
 
   /** Stores the generation of the file, which the owner of the file must report. */
@@ -74,12 +76,12 @@ export class SqliteFile implements Service {
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
-      if (this.#isRefusing) this.#parts.problems.clear(this.#writing);
+      if (this.#isRefusing) this.#parts.problems.clear(`${this.#name} writing`);
       this.#isRefusing = false;
       return result;
     } catch (error) {
       const problem = storageProblem(error);
-      if (problem !== undefined) this.#parts.problems.raise(this.#writing, `${this.#name} cannot be written: ${problem}`);
+      if (problem !== undefined) this.#parts.problems.raise(`${this.#name} writing`, `${this.#name} cannot be written: ${problem}`);
       this.#isRefusing ||= problem !== undefined;
       throw error;
     }
@@ -124,14 +126,6 @@ export class SqliteFile implements Service {
     if (mark) this.anchor.synced(mark);
   }
 
-  get #name(): string {
-    return basename(this.#parts.options.path);
-  }
-
-  get #writing(): string {
-    return `${this.#name} writing`;
-  }
-
   /** Creates the snapshot folder. If that fails, the hub works without copies. */
   #prepareFolder(): void {
     const { folder, options, problems } = this.#parts;
@@ -161,11 +155,9 @@ export class SqliteFile implements Service {
 export interface StorageServices extends Pick<HubContext, 'clock' | 'logger'> {
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /** The anchors of the same state directory. */
   readonly fileAnchors: Pick<StateAnchors, 'of'>;
 }
 
-/** Format of a database file, its anchor, and its snapshots. */
 interface SqliteFileOptions extends DatabaseOptions {
   readonly anchor: AnchoredFile;
   /** Returns generation and digest of an open file or copy. Throws STORAGE_FAILED with cause `damaged` if its content was altered. */
@@ -181,7 +173,6 @@ interface FileParts extends StorageServices {
   readonly anchor: FileAnchor;
 }
 
-/** A database that is open for use. */
 interface Opened {
   readonly database: DatabaseSync;
   /** What was done about a file that was damaged, missing, emptied or older than its anchor; absent if the file was sound or new. */
@@ -196,7 +187,6 @@ interface Found {
 
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
-/** Opens the file itself, its newest sound snapshot, or an empty file. */
 class DatabaseOpening {
   readonly #parts: FileParts;
   readonly #options: SqliteFileOptions;
@@ -223,7 +213,7 @@ class DatabaseOpening {
       found.database.close();
       return this.#recover(loss.fault);
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (causeOf(error) !== 'damaged') throw error;
       return this.#recover(error instanceof AtmoError ? String(error.details.finding ?? 'is damaged') : 'is damaged');
     }
   }
@@ -307,7 +297,6 @@ class DatabaseOpening {
   }
 }
 
-/** Logs a warning about a file and emits it as `hub.warning`. */
 function emitWarning(
   { logger, events }: Pick<StorageServices, 'logger' | 'events'>,
   path: string,
@@ -317,7 +306,6 @@ function emitWarning(
   events.emit('hub.warning', basename(path), data);
 }
 
-/** Returns the size of a file, or undefined if there is no file. */
 function fileSize(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() ? found.size : undefined;

@@ -23,7 +23,6 @@ interface AnchorEnvironment {
 const FILES = ['state.db', 'history.db', 'audit.db', 'audit.front', 'matter/hub/storage.db'] as const;
 export type AnchoredFile = (typeof FILES)[number];
 
-const NAME = 'anchors';
 const FORM = /^(\S+) (\d+) (\d+) (\S+) (\S+) *#([0-9a-f]{8})$/;
 const LINE_BYTES = 128;
 const NO_DIGEST = '-';
@@ -44,7 +43,7 @@ export class StateAnchors implements Service {
   #isFailing = false;
 
   constructor(directory: string, logger: Logger, { boot = bootOfMachine(), write }: AnchorEnvironment = {}) {
-    this.#path = join(directory, NAME);
+    this.#path = join(directory, 'anchors');
     this.#logger = logger;
     this.#boot = boot;
     this.#writeBytes = write;

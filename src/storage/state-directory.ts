@@ -13,7 +13,6 @@ export interface StateDirectory {
   readonly root: string;
   /** Folder of matter.js's storage: the fabric and its keys. */
   readonly matter: string;
-  /** Folder with copies of the databases. */
   readonly snapshots: string;
 }
 

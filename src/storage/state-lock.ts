@@ -6,7 +6,7 @@ import { setAsideUnlessFile } from '../core/files/file-system.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { finishRestore, removeUnpackedRestore } from './pending-restore.ts';
 import { RESTORE_MARKER } from './state-directory.ts';
-import { guardStorage, isFull, isInUse, isOfContent, toStorageError } from './storage-error.ts';
+import { causeOf, guardStorage, isOfContent, toStorageError } from './storage-error.ts';
 
 /**
  * Prevents a second hub on a state directory by an open write transaction on `lock.db`: a kernel lock (fcntl) that ends with the process,
@@ -55,7 +55,7 @@ export class StateLock implements Service {
       hold(database);
       return database;
     } catch (error) {
-      if (database && isInUse(error)) throw this.#conflict(database);
+      if (database && causeOf(error) === 'in-use') throw this.#conflict(database);
       database?.close();
       if (!isOfContent(error) || whenDamaged === 'refuse') throw toStorageError(error, this.#path);
       for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(this.#path + suffix, { force: true });
@@ -92,7 +92,7 @@ function hold(database: DatabaseSync): void {
     database.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(process.pid);
   } catch (error) {
     // The lock itself needs no disk space, so a hub starts on a full disk too.
-    if (!isFull(error)) throw error;
+    if (causeOf(error) !== 'full') throw error;
   }
   database.exec('BEGIN IMMEDIATE');
 }

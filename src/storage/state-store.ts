@@ -136,7 +136,6 @@ export class StateStore implements KeyValueStore, Service {
     this.#follow(row.generation, sum - before);
   }
 
-  /** Deletes rows and returns their number. */
   #drop(where: string, ...values: readonly (string | number)[]): number {
     const generation = this.#generation + 1;
     const sums = this.#file.transaction((database) => {
@@ -279,7 +278,6 @@ export const ENTRY_MIGRATIONS = [
 interface EntryRow {
   readonly space: string;
   readonly key: string;
-  /** The value as JSON text. */
   readonly value: string;
   readonly expiresMs: number | null;
   readonly generation: number;

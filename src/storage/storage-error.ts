@@ -40,25 +40,10 @@ const REMEDY: Readonly<Record<Cause, string>> = {
   'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
 };
 
-/** Returns whether the content of a database is damaged. */
-export function isDamage(thrown: unknown): boolean {
-  return causeOf(thrown) === 'damaged';
-}
-
-/** Returns whether the disk has no room. */
-export function isFull(thrown: unknown): boolean {
-  return causeOf(thrown) === 'full';
-}
-
 /** Returns whether an error of SQLite comes from the file's content, not from the disk or another process. */
 export function isOfContent(thrown: unknown): boolean {
   const cause = causeOf(thrown);
   return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
-}
-
-/** Returns whether another connection or process holds the file. */
-export function isInUse(thrown: unknown): boolean {
-  return causeOf(thrown) === 'in-use';
 }
 
 /** Returns STORAGE_FAILED for a file whose content is damaged. */
@@ -109,7 +94,8 @@ export function guardStorage<Result>(path: string, work: () => Result): Result {
   }
 }
 
-function causeOf(thrown: unknown): Cause | undefined {
+/** Returns the cause of an error of SQLite or the file system, such as `full`; undefined if it is another error. */
+export function causeOf(thrown: unknown): Cause | undefined {
   if (thrown instanceof AtmoError) return thrown.details.cause === 'damaged' ? 'damaged' : undefined;
   if (!(thrown instanceof Error)) return undefined;
   if ('errcode' in thrown && typeof thrown.errcode === 'number')

@@ -5,7 +5,7 @@ import { parseAnnouncement } from '../../src/connectors/atmosphere/remote-nodes.
 import type { HubId } from '../../src/core/ids.ts';
 import type { Json } from '../../src/core/json.ts';
 import { isVisible, quoted } from '../../src/core/untrusted-text.ts';
-import { deviceText } from '../../src/matter/devices/device-text.ts';
+import { deviceText } from '../../src/matter/devices/device-composition.ts';
 import { toJson } from '../../src/matter/model/value-json.ts';
 import { successResult } from '../../src/mcp/calls/tool-result.ts';
 import { readRemoteDefinition } from '../../src/mesh/gossip/definition-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
-import { guardStorage, isDamage, isInUse, toStorageError } from '../../src/storage/storage-error.ts';
+import { causeOf, guardStorage, toStorageError } from '../../src/storage/storage-error.ts';
 
 const sqlite = (errcode: number) => Object.assign(new TypeError('sqlite says so'), { code: 'ERR_SQLITE_ERROR', errcode });
 const errno = (code: string) => Object.assign(new TypeError('the kernel says so'), { code });
@@ -44,11 +44,6 @@ describe('what storage throws', () => {
   });
 
   test('damage and use by others are distinguished from other causes', () => {
-    expect([11, 26, 5, 13].map((code) => [isDamage(sqlite(code)), isInUse(sqlite(code))])).toEqual([
-      [true, false],
-      [true, false],
-      [false, true],
-      [false, false],
-    ]);
+    expect([11, 26, 5, 13].map((code) => causeOf(sqlite(code)))).toEqual(['damaged', 'damaged', 'in-use', 'full']);
   });
 });

@@ -1,9 +1,18 @@
 import type { BoundEndpoint, DeviceEndpoint } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { type JsonObject, present } from '../../core/json.ts';
-import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-control-list.ts';
-import { asObjects, clustersOfNode, type NodeClusters, type NodeParts, rootDevice } from './node-clusters.ts';
+import { type JsonObject, objectsOf, present } from '../../core/json.ts';
+import {
+  clustersOfNode,
+  type NodeClusters,
+  type NodeParts,
+  operateEntry,
+  readAccessList,
+  rootDevice,
+  withEntry,
+  withoutEntry,
+  writeAccessList,
+} from './node-clusters.ts';
 
 interface BindingParts extends NodeParts {
   readonly adminNodeId: () => string;
@@ -18,16 +27,16 @@ export class DeviceBindings {
   }
 
   read(device: DeviceId, endpoint: number, signal: AbortSignal): Promise<readonly JsonObject[]> {
-    return this.#bindingsOf({ device, endpoint }, this.#clusters(device, signal));
+    return this.#bindingsOf({ device, endpoint }, clustersOfNode(this.#parts, device, signal));
   }
 
   /** Grants the access before it writes the binding, so that the target never refuses a command of a source that is already bound. */
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
-    const sourceNode = this.#clusters(source.device, signal);
+    const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
     // A source without a Binding cluster throws here, before the target grants any access.
     await this.#bindingsOf(source, sourceNode);
-    const targetNode = this.#clusters(target.device, signal);
+    const targetNode = clustersOfNode(this.#parts, target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#parts.adminNodeId());
     await addBinding(sourceNode, source.endpoint, point);
@@ -35,11 +44,11 @@ export class DeviceBindings {
 
   /** Removes the binding. Also removes the access, unless another binding of the same source node needs it. */
   async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
-    const sourceNode = this.#clusters(source.device, signal);
+    const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
     await removeBinding(sourceNode, source.endpoint, point);
     if (await this.#stillBound(sourceNode, source.device, point)) return;
-    const targetNode = this.#clusters(target.device, signal);
+    const targetNode = clustersOfNode(this.#parts, target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#parts.adminNodeId());
   }
@@ -59,7 +68,7 @@ export class DeviceBindings {
     const endpoints = this.#parts.directory.describe(device)?.endpoints ?? [];
     const withBindings = endpoints.filter(({ clusters }) => clusters.some(({ name }) => name === 'Binding'));
     const lists = await Promise.all(withBindings.map(({ endpoint }) => readBindings(source, endpoint)));
-    return asObjects(lists.flat()).some((entry) => pointsTo(entry, target));
+    return objectsOf(lists.flat()).some((entry) => pointsTo(entry, target));
   }
 
   #bindingTarget(target: BoundEndpoint): BindingTarget {
@@ -76,10 +85,6 @@ export class DeviceBindings {
       { known },
     );
   }
-
-  #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
-    return clustersOfNode(this.#parts, device, signal);
-  }
 }
 
 /** Target of a binding: an endpoint of a node, or one cluster on the endpoint (Core §9.6.5.1). */
@@ -91,14 +96,17 @@ interface BindingTarget {
 
 /** Reads the bindings that an endpoint has for our fabric, in the JSON form of Binding.Binding. */
 export async function readBindings(clusters: NodeClusters, endpoint: number): Promise<readonly JsonObject[]> {
-  return asObjects(await clusters.read('Binding', 'Binding', endpoint));
+  return objectsOf(await clusters.read('Binding', 'Binding', endpoint));
 }
 
 /** Adds a target to the bindings of an endpoint. Returns false if the endpoint was already bound to the target. */
 export async function addBinding(clusters: NodeClusters, endpoint: number, target: BindingTarget): Promise<boolean> {
   const bound = await readBindings(clusters, endpoint);
   if (bound.some((entry) => pointsTo(entry, target))) return false;
-  await clusters.write('Binding', 'Binding', { endpoint, value: [...bound, toEntry(target)] });
+  await clusters.write('Binding', 'Binding', {
+    endpoint,
+    value: [...bound, present({ node: target.nodeId, endpoint: target.endpoint, cluster: target.clusterId })],
+  });
   return true;
 }
 
@@ -109,10 +117,6 @@ export async function removeBinding(clusters: NodeClusters, endpoint: number, ta
   if (left.length === bound.length) return false;
   await clusters.write('Binding', 'Binding', { endpoint, value: left });
   return true;
-}
-
-function toEntry(target: BindingTarget): JsonObject {
-  return present({ node: target.nodeId, endpoint: target.endpoint, cluster: target.clusterId });
 }
 
 /** Returns whether a list entry is a binding to the target: the same node and endpoint, and the same cluster or no cluster in both. */

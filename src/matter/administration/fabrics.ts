@@ -12,8 +12,8 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import type { FabricInfo, ShareCode } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { asObjects, type NodeClusters } from './node-clusters.ts';
+import { type Json, objectsOf } from '../../core/json.ts';
+import type { NodeClusters } from './node-clusters.ts';
 
 const WINDOW_NOT_OPEN = 4;
 const SALT_BYTES = 32;
@@ -82,7 +82,7 @@ const toBase64 = (bytes: Bytes): string => Buffer.from(Bytes.of(bytes)).toString
 /** Reads the fabrics that a device belongs to (Core §11.18.5.2). */
 export async function readFabrics(clusters: NodeClusters): Promise<readonly FabricInfo[]> {
   const ours = await clusters.read('OperationalCredentials', 'CurrentFabricIndex');
-  const fabrics = asObjects(await clusters.readOfAllFabrics('OperationalCredentials', 'Fabrics'));
+  const fabrics = objectsOf(await clusters.readOfAllFabrics('OperationalCredentials', 'Fabrics'));
   return fabrics.map((fabric) => ({
     fabricIndex: numberOf(fabric.fabricIndex),
     label: typeof fabric.label === 'string' ? fabric.label : '',
@@ -122,7 +122,7 @@ export async function decommissionNode(
   try {
     await leave(clusters);
   } catch (error) {
-    if (!isUnreachable(error)) throw error;
+    if (!(error instanceof AtmoError && ['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN'].includes(error.code))) throw error;
     if (!isForced) throw new AtmoError(error.code, `${error.message}. To forget the device all the same, remove it by force and reset it`);
   }
   await peer.delete();
@@ -141,8 +141,4 @@ async function leave(clusters: NodeClusters): Promise<void> {
 function isSessionClosed(error: unknown): boolean {
   const cause = error instanceof AtmoError ? error.cause : undefined;
   return cause instanceof Error && causedBy(cause, PeerMessageMissingError, PeerLeftError, FabricRemovedError, PeerInitiatedCloseError);
-}
-
-function isUnreachable(error: unknown): error is AtmoError {
-  return error instanceof AtmoError && (error.code === 'DEVICE_UNREACHABLE' || error.code === 'OUTCOME_UNKNOWN');
 }

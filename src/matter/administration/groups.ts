@@ -8,12 +8,20 @@ import { withDefaultOptions } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { standardClusterShape } from '../model/data-model.ts';
 import { fromJson } from '../model/value-json.ts';
-import { groupEntry, readAccessList, withEntry, withoutEntry } from './access-control-list.ts';
-import { asObjects, clustersOfNode, type NodeClusters, type NodeParts, rootDevice } from './node-clusters.ts';
+import {
+  clustersOfNode,
+  groupEntry,
+  type NodeClusters,
+  type NodeParts,
+  readAccessList,
+  rootDevice,
+  withEntry,
+  withoutEntry,
+} from './node-clusters.ts';
 
 interface GroupParts extends NodeParts {
   readonly store: GroupStore;
@@ -24,59 +32,57 @@ interface GroupParts extends NodeParts {
 /** Groups of devices that one multicast message reaches. The hub's store of groups is authoritative; devices are changed to match it. */
 export class GroupAdministration {
   readonly #parts: GroupParts;
-  readonly #store: GroupStore;
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
-    this.#store = parts.store;
   }
 
   list(): readonly GroupInfo[] {
-    return this.#store.list();
+    return this.#parts.store.list();
   }
 
   /** Creates a group with all members. If one member refuses, removes the group again; a member that does not answer then stays in it. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
-    const { id } = this.#store.create(name);
+    const { id } = this.#parts.store.create(name);
     try {
       for (const member of members) await this.add(id, member, signal);
     } catch (error) {
       await this.delete(id, signal).catch(() => undefined);
       throw error;
     }
-    return this.#store.get(id);
+    return this.#parts.store.get(id);
   }
 
   async add(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
-    const { name: groupName } = this.#store.get(id);
-    const group = { groupId: id, groupName, epochKey: this.#store.epochKey() };
-    await joinGroup(this.#clusters(member.device, signal), member.endpoint, group);
-    return this.#store.withMember(id, member);
+    const { name: groupName } = this.#parts.store.get(id);
+    const group = { groupId: id, groupName, epochKey: this.#parts.store.epochKey() };
+    await joinGroup(clustersOfNode(this.#parts, member.device, signal), member.endpoint, group);
+    return this.#parts.store.withMember(id, member);
   }
 
   async remove(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
-    const { members } = this.#store.get(id);
+    const { members } = this.#parts.store.get(id);
     const { directory } = this.#parts;
     const root = rootDevice(directory, member.device).id;
     const isLastOfNode = !members.some(
       ({ device, endpoint }) => endpoint !== member.endpoint && directory.get(device) && rootDevice(directory, device).id === root,
     );
-    await leaveGroup(this.#clusters(member.device, signal), member.endpoint, { groupId: id, isLastOfNode });
-    return this.#store.withoutMember(id, member);
+    await leaveGroup(clustersOfNode(this.#parts, member.device, signal), member.endpoint, { groupId: id, isLastOfNode });
+    return this.#parts.store.withoutMember(id, member);
   }
 
   /** Removes all members, then the group. Throws if a device does not answer; the group then remains. */
   async delete(id: number, signal: AbortSignal): Promise<void> {
-    for (const member of this.#store.get(id).members) {
+    for (const member of this.#parts.store.get(id).members) {
       if (this.#parts.directory.get(member.device)) await this.remove(id, member, signal);
     }
-    this.#store.delete(id);
+    this.#parts.store.delete(id);
   }
 
   /** Removes decommissioned devices from all groups. */
   forget(devices: readonly DeviceId[]): void {
-    for (const group of this.#store.list())
-      for (const member of group.members) if (devices.includes(member.device)) this.#store.withoutMember(group.id, member);
+    for (const group of this.#parts.store.list())
+      for (const member of group.members) if (devices.includes(member.device)) this.#parts.store.withoutMember(group.id, member);
   }
 
   async invoke(
@@ -84,16 +90,12 @@ export class GroupAdministration {
     command: { readonly cluster: string; readonly name: string; readonly fields: JsonObject },
     signal: AbortSignal,
   ): Promise<void> {
-    this.#store.get(id);
+    this.#parts.store.get(id);
     const request = groupCommand(command.cluster, command.name, command.fields);
     const multicast = this.#parts.multicast();
-    const ids = this.#store.list().map((group) => group.id);
-    await multicast.useKey(this.#store.epochKey(), ids);
+    const ids = this.#parts.store.list().map((group) => group.id);
+    await multicast.useKey(this.#parts.store.epochKey(), ids);
     await multicast.invoke(id, request, signal);
-  }
-
-  #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
-    return clustersOfNode(this.#parts, device, signal);
   }
 }
 
@@ -138,13 +140,13 @@ export async function leaveGroup(
 ): Promise<void> {
   await clusters.invoke('Groups', 'RemoveGroup', { endpoint, fields: { groupId } });
   if (!isLastOfNode) return;
-  const map = asObjects(await clusters.read('GroupKeyManagement', 'GroupKeyMap'));
+  const map = objectsOf(await clusters.read('GroupKeyManagement', 'GroupKeyMap'));
   await clusters.write('GroupKeyManagement', 'GroupKeyMap', { value: map.filter((entry) => entry.groupId !== groupId) });
   await clusters.write('AccessControl', 'Acl', { value: withoutEntry(await readAccessList(clusters), groupEntry(groupId)) });
 }
 
 async function mapKey(clusters: NodeClusters, groupId: number): Promise<void> {
-  const map = asObjects(await clusters.read('GroupKeyManagement', 'GroupKeyMap'));
+  const map = objectsOf(await clusters.read('GroupKeyManagement', 'GroupKeyMap'));
   if (map.some((entry) => entry.groupId === groupId && entry.groupKeySetId === GROUP_KEY_SET)) return;
   const others = map.filter((entry) => entry.groupId !== groupId);
   await clusters.write('GroupKeyManagement', 'GroupKeyMap', { value: [...others, { groupId, groupKeySetId: GROUP_KEY_SET }] });
@@ -243,8 +245,8 @@ function freeId(groups: readonly GroupInfo[]): number {
 }
 
 function parseGroup(id: number, value: Json): GroupInfo {
-  const [record] = asObjects([value]);
-  const members = asObjects(record?.members ?? []).map((member) => ({
+  const [record] = objectsOf([value]);
+  const members = objectsOf(record?.members).map((member) => ({
     device: parseDeviceId(String(member.device)),
     endpoint: Number(member.endpoint),
   }));

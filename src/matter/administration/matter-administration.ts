@@ -10,12 +10,11 @@ import { type CredentialSetStore, fetchActiveDataset } from '../commissioning/ne
 import { interactionError } from '../devices/device-interactions.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { SoftwareUpdates } from '../updates/software-updates.ts';
-import { readAccessList, writeAccessList } from './access-control-list.ts';
 import type { DeviceBindings } from './bindings.ts';
 import { type DeviceSharing, decommissionNode, readFabrics, removeForeignFabric } from './fabrics.ts';
 import type { GroupAdministration } from './groups.ts';
 import type { NetworkSurvey } from './network-topology.ts';
-import { clustersOfNode, rootDevice } from './node-clusters.ts';
+import { clustersOfNode, readAccessList, rootDevice, writeAccessList } from './node-clusters.ts';
 
 /** The services that `matterAdministration` calls. */
 export interface AdministrationParts {

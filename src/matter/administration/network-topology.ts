@@ -3,8 +3,8 @@ import type { NetworkKind, NetworkTopology, TopologyLink, TopologyNode } from '.
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import { type Json, type JsonObject, present } from '../../core/json.ts';
-import { asObjects, type NodeAccess } from './node-clusters.ts';
+import { type Json, type JsonObject, objectsOf, present } from '../../core/json.ts';
+import type { NodeAccess } from './node-clusters.ts';
 
 interface SurveyParts {
   readonly directory: DeviceDirectory;
@@ -14,7 +14,6 @@ interface SurveyParts {
 const AT_ONCE = 4;
 /** Time limit for one node. A sleepy device may take longer; it is reported as not answering. */
 const NODE_LIMIT_MS = 8_000;
-/** The attributes to read, by cluster. */
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   GeneralDiagnostics: ['NetworkInterfaces'],
   ThreadNetworkDiagnostics: ['Channel', 'RoutingRole', 'NetworkName', 'NeighborTable', 'RouteTable'],
@@ -103,19 +102,24 @@ function nodeOf(report: NetworkReport): TopologyNode {
     const { RoutingRole: role, NetworkName: network, Channel: channel } = thread;
     return present({ ...node, role: textOf(role), network: textOf(network), channel: numberOf(channel) });
   }
-  const network = typeof wifi?.Bssid === 'string' ? colons(Buffer.from(wifi.Bssid, 'base64')) : undefined;
+  const network =
+    typeof wifi?.Bssid === 'string'
+      ? Buffer.from(wifi.Bssid, 'base64')
+          .toString('hex')
+          .replace(/..(?=.)/g, '$&:')
+      : undefined;
   return present({ ...node, network, channel: numberOf(wifi?.ChannelNumber), rssi: numberOf(wifi?.Rssi) });
 }
 
 /** Returns a border router or a device of another fabric; only its Thread neighbours in our fabric report it. */
 function unknownNeighborOf(id: string, reports: readonly NetworkReport[]): TopologyNode {
   const address = id.slice('thread:'.length);
-  const isRouter = reports.some(({ thread }) => asObjects(thread?.RouteTable ?? null).some((route) => hexOf(route.extAddress) === address));
+  const isRouter = reports.some(({ thread }) => objectsOf(thread?.RouteTable).some((route) => hexOf(route.extAddress) === address));
   return { id, name: `Thread ${isRouter ? 'router' : 'device'} ${address}`, kind: 'thread', ...(isRouter && { role: 'Router' }) };
 }
 
 function linksOf({ device, thread }: NetworkReport, idOf: (address: string) => string): readonly TopologyLink[] {
-  return asObjects(thread?.NeighborTable ?? null).flatMap((neighbour) => {
+  return objectsOf(thread?.NeighborTable).flatMap((neighbour) => {
     const address = hexOf(neighbour.extAddress);
     if (address === undefined) return [];
     const rssi = typeof neighbour.averageRssi === 'number' ? neighbour.averageRssi : neighbour.lastRssi;
@@ -128,13 +132,13 @@ function kindOf({ general, thread, wifi, ethernet }: NetworkReport): NetworkKind
   if (thread) return 'thread';
   if (wifi) return 'wifi';
   if (ethernet) return 'ethernet';
-  const running = asObjects(general.NetworkInterfaces ?? null).find(({ isOperational }) => isOperational === true);
+  const running = objectsOf(general.NetworkInterfaces).find(({ isOperational }) => isOperational === true);
   const kinds: Readonly<Record<string, NetworkKind>> = { Thread: 'thread', WiFi: 'wifi', Ethernet: 'ethernet' };
   return kinds[String(running?.type)] ?? 'unknown';
 }
 
 function addressesOf({ general }: NetworkReport): readonly string[] {
-  return asObjects(general.NetworkInterfaces ?? null)
+  return objectsOf(general.NetworkInterfaces)
     .map(({ hardwareAddress }) => (typeof hardwareAddress === 'string' ? Buffer.from(hardwareAddress, 'base64') : Buffer.alloc(0)))
     .filter((address) => address.length === EUI64_BYTES)
     .map((address) => address.toString('hex'));
@@ -146,10 +150,6 @@ function hexOf(value: Json | undefined): string | undefined {
   return BigInt(value)
     .toString(16)
     .padStart(EUI64_BYTES * 2, '0');
-}
-
-function colons(address: Buffer): string {
-  return [...address].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
 }
 
 function textOf(value: Json | undefined): string | undefined {

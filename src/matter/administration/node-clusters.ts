@@ -2,7 +2,7 @@ import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-di
 import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 
 /** Returns the device that represents the whole node (endpoint 0) of a device. Throws DEVICE_NOT_FOUND if a device does not exist. */
 export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
@@ -65,7 +65,57 @@ export class NodeClusters {
   }
 }
 
-/** Returns the objects of a list attribute, or an empty list if the device sent another type of value. */
-export function asObjects(value: Json): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
+/** An access control entry in the JSON form of AccessControl.Acl (Core §9.10.5.6). */
+type AccessEntry = JsonObject;
+
+/** Reads the access control entries that the device has for our fabric. */
+export async function readAccessList(clusters: NodeClusters): Promise<readonly AccessEntry[]> {
+  return objectsOf(await clusters.read('AccessControl', 'Acl'));
+}
+
+/** Replaces the device's access control list. Throws CONFLICT if no entry lets `adminNodeId` administer the device. */
+export async function writeAccessList(clusters: NodeClusters, entries: readonly AccessEntry[], adminNodeId: string): Promise<void> {
+  if (!entries.some((entry) => grantsAdministration(entry, adminNodeId))) {
+    throw new AtmoError(
+      'CONFLICT',
+      `No entry would let this hub (node ${adminNodeId}) administer the device; keep one with privilege Administer and authMode Case`,
+    );
+  }
+  await clusters.write('AccessControl', 'Acl', { value: entries });
+}
+
+/** Returns the access control entry that a binding needs: a node may operate an endpoint, or one cluster of it (Core §9.10.7). */
+export function operateEntry(nodeId: string, target: { readonly endpoint: number; readonly clusterId?: number }): AccessEntry {
+  const { endpoint, clusterId = null } = target;
+  return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: clusterId, endpoint, deviceType: null }] };
+}
+
+/** Returns the access control entry that lets the members of a group use all clusters of a device. */
+export function groupEntry(groupId: number): AccessEntry {
+  return { privilege: 'Operate', authMode: 'Group', subjects: [String(groupId)], targets: null };
+}
+
+/** Returns the list with the entry added, or the unchanged list if it already has an equal entry. */
+export function withEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
+  return entries.some((known) => signature(known) === signature(entry)) ? entries : [...entries, entry];
+}
+
+/** Returns the list without the entry. Entries are equal whatever the order of their subjects and targets. */
+export function withoutEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
+  return entries.filter((known) => signature(known) !== signature(entry));
+}
+
+function grantsAdministration(entry: AccessEntry, nodeId: string): boolean {
+  const reaches = subjectsOf(entry).length === 0 || subjectsOf(entry).includes(nodeId);
+  const targets = Array.isArray(entry.targets) ? entry.targets : [];
+  return entry.privilege === 'Administer' && entry.authMode === 'Case' && reaches && targets.length === 0;
+}
+
+function signature(entry: AccessEntry): string {
+  const targets = objectsOf(entry.targets).map((target) => `${target.cluster ?? ''}/${target.endpoint ?? ''}/${target.deviceType ?? ''}`);
+  return [entry.privilege, entry.authMode, ...subjectsOf(entry).toSorted(), '|', ...targets.toSorted()].join(' ');
+}
+
+function subjectsOf(entry: AccessEntry): string[] {
+  return Array.isArray(entry.subjects) ? entry.subjects.map(String) : [];
 }

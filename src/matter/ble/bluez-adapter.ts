@@ -165,7 +165,8 @@ class BluezGattLink implements GattLink {
     const resolved = servicesResolved(bus, target);
     try {
       await bus.call({ path: target.device, interface: DEVICE, member: 'Connect' }, { signal: target.signal });
-      if (!(await isResolved(bus, target.device))) await resolved.promise;
+      const device = (await bus.objects()).get(target.device)?.get(DEVICE);
+      if (device?.get('ServicesResolved')?.value !== true) await resolved.promise;
       return new BluezGattLink(bus, target, await findCharacteristics(bus, target.device));
     } catch (error) {
       await disconnect(bus, target);
@@ -228,10 +229,6 @@ function servicesResolved(bus: BluezBus, { device, signal }: LinkTarget): { read
       signal.removeEventListener('abort', abort);
     },
   };
-}
-
-async function isResolved(bus: BluezBus, device: string): Promise<boolean> {
-  return (await bus.objects()).get(device)?.get(DEVICE)?.get('ServicesResolved')?.value === true;
 }
 
 async function findCharacteristics(bus: BluezBus, device: string): Promise<MatterCharacteristics> {

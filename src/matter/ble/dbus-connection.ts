@@ -66,7 +66,6 @@ export class DbusConnection implements AsyncDisposable {
     });
   }
 
-  /** Sends a message and returns its serial number. */
   send(message: Partial<DbusMessage> & Pick<DbusMessage, 'type'>): number {
     this.#lastSerial += 1;
     this.#socket.write(encodeMessage({ ...message, serial: this.#lastSerial }));

@@ -127,7 +127,6 @@ function alignmentOf(type: string): number {
   return ALIGNMENTS[type[0] ?? ''] ?? 4;
 }
 
-/** Returns the types of the members of a struct or dictionary entry. */
 function membersOf(type: string): readonly string[] {
   return splitSignature(type.slice(1, -1));
 }
@@ -143,7 +142,6 @@ export function unmarshal(signature: string, data: Uint8Array): { readonly value
   return { values, end: reader.at };
 }
 
-/** Reads and writes one D-Bus number type; 64-bit integers are bigint. */
 interface NumberFormat {
   get(view: DataView, at: number): number | bigint | boolean;
   set(view: DataView, value: DbusValue): void;

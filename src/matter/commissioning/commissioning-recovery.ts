@@ -230,14 +230,13 @@ function parseEntry(id: string, value: Json | undefined): CommissioningEntry | u
   const { nodeId, startedAtMs, name, area, shortDiscriminator, fault } = value;
   const stage = STAGES.find((known) => known === value.stage);
   if (stage === undefined || typeof nodeId !== 'string' || typeof startedAtMs !== 'number') return undefined;
+  const text = (member: Json | undefined) => (typeof member === 'string' ? member : undefined);
+  const bits = typeof shortDiscriminator === 'number' ? shortDiscriminator : undefined;
   return {
     id,
     nodeId,
     startedAtMs,
     stage,
-    ...(typeof name === 'string' && { name }),
-    ...(typeof area === 'string' && { area }),
-    ...(typeof shortDiscriminator === 'number' && { shortDiscriminator }),
-    ...(typeof fault === 'string' && { fault }),
+    ...present({ name: text(name), area: text(area), shortDiscriminator: bits, fault: text(fault) }),
   };
 }

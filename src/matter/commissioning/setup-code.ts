@@ -28,7 +28,10 @@ const QR_PAYLOAD_MAX_LENGTH = 255;
 export function parseSetupCode(text: string): readonly SetupPayload[] {
   const code = text.trim();
   if (code === '') throw invalid('it is empty');
-  if (/^mt:/i.test(code)) return parseQrCode(code.toUpperCase());
+  if (/^mt:/i.test(code)) {
+    const parts = code.toUpperCase().slice(QR_PREFIX.length).split('*');
+    return parts.map((part, index) => parseQrPayload(part, parts.length === 1 ? 'it' : `its payload ${index + 1} of ${parts.length}`));
+  }
   return [parseManualCode(code)];
 }
 
@@ -39,11 +42,6 @@ export function setupPayload(passcode: number, discriminator: number): SetupPayl
   }
   checkPasscode(passcode, '/passcode');
   return { passcode, discriminator };
-}
-
-function parseQrCode(code: string): readonly SetupPayload[] {
-  const parts = code.slice(QR_PREFIX.length).split('*');
-  return parts.map((part, index) => parseQrPayload(part, parts.length === 1 ? 'it' : `its payload ${index + 1} of ${parts.length}`));
 }
 
 function parseQrPayload(part: string, which: string): SetupPayload {

@@ -1,7 +1,7 @@
 import { Matter } from '@matter/model';
 import type { Device, DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
 import { present } from '../../core/json.ts';
-import { deviceText, typeTitle } from './device-text.ts';
+import { visibleLine } from '../../core/untrusted-text.ts';
 
 /** A device derived from the structure of its node, before it gets its id and the name that people gave it. */
 export interface PlannedDevice {
@@ -219,4 +219,22 @@ function standardWord({ namespace, tag }: SemanticTag): string {
   const tags = Matter.semanticNamespaces.find(({ id }) => id === namespace);
   const name = [...(tags?.children ?? [])].find(({ id }) => id === tag)?.name ?? '';
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}
+
+/** Maximum length of a text from a device, in code points. */
+const MAX_LENGTH = 64;
+
+/** Makes a label, vendor or product name from a device safe to show: one line without hidden characters, at most 64 code points. */
+export function deviceText(text: unknown): string {
+  return typeof text === 'string' ? visibleLine(text, MAX_LENGTH) : '';
+}
+
+/** Titles of device types whose name in the Matter specification is unclear to people. */
+const TITLES: Readonly<Record<string, string>> = { TemperatureControlledCabinet: 'cabinet' };
+
+/** Returns the name of a device type as words: `TemperatureSensor` becomes `temperature sensor`. */
+function typeTitle(deviceType: string): string {
+  const title = TITLES[deviceType];
+  if (title !== undefined) return title;
+  return deviceType.replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ').toLowerCase();
 }

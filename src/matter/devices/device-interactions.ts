@@ -257,7 +257,6 @@ export interface InteractionFailure {
   /** True for a read. A read changes nothing, so its loss means only that the device did not answer. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
-  /** Time since the request. */
   readonly waitedMs: number;
 }
 
@@ -277,13 +276,8 @@ export function interactionError(thrown: unknown, failure: InteractionFailure): 
   return new AtmoError('DEVICE_UNREACHABLE', message, {}, { cause: thrown });
 }
 
-interface StatusAnswer {
-  readonly status: number;
-  readonly clusterStatus?: number | undefined;
-}
-
 /** Returns the CLUSTER_STATUS error for a status that the device returned (Core §8.10). */
-function statusError({ status, clusterStatus }: StatusAnswer, what: string): AtmoError {
+function statusError({ status, clusterStatus }: { status: number; clusterStatus?: number | undefined }, what: string): AtmoError {
   const name = Status[status] ?? `0x${status.toString(16)}`;
   const clusterPart = clusterStatus === undefined ? '' : ` (cluster status ${clusterStatus})`;
   const message = `${what}: the device answered ${name}${clusterPart}${hint(status, what)}`;

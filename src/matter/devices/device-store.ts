@@ -6,8 +6,7 @@ import { type DeviceId, slug } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { PlannedDevice } from './device-composition.ts';
-import { deviceText } from './device-text.ts';
+import { deviceText, type PlannedDevice } from './device-composition.ts';
 
 const DEVICE_SPACE = 'devices';
 // Leaves space for a suffix within the 64 characters of a device id.
@@ -101,7 +100,6 @@ export class DeviceStore {
     if (entry !== undefined && entry.lastSeenMs !== atMs) this.#attempt(key, { ...entry, lastSeenMs: atMs });
   }
 
-  /** Stores the attestation findings of a node. */
   attest(nodeId: string, findings: readonly string[]): void {
     const entry = this.#all.get(nodeId);
     if (entry !== undefined) this.#save(nodeId, { ...entry, findings });

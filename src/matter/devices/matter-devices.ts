@@ -234,7 +234,6 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     this.#emitChanges(node, node.refresh());
   }
 
-  /** Emits how the devices of a node differ from `before`. */
   #emitChanges(node: NodeDevices, before: readonly KnownDevice[]): void {
     this.#index = undefined;
     for (const change of deviceChanges(before, node.known)) this.#changes.emit(change);

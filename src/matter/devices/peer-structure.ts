@@ -5,8 +5,7 @@ import type { ClusterType } from '@matter/main/types';
 import { Matter } from '@matter/model';
 import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
 import { type ClusterShape, clusterShapeOf, deviceTypeName, type SupportedElements } from '../model/data-model.ts';
-import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './device-composition.ts';
-import { deviceText } from './device-text.ts';
+import { deviceText, type EndpointSnapshot, type NodeSnapshot, type ProductFacts } from './device-composition.ts';
 
 type State = Readonly<Record<string, unknown>>;
 

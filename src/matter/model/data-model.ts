@@ -157,7 +157,7 @@ function privilege(letter: AccessLevel | string | undefined, otherwise: Privileg
 // Descriptions that do not depend on live attribute values are created once per shape, not once per device.
 const fixedAttribute = oncePerObject((attribute: AttributeShape) => attributeDescription(attribute));
 const fixedCommand = oncePerObject((command: CommandShape) => commandDescription(command));
-const fixedEvent = oncePerObject(eventDescription);
+const fixedEvent = oncePerObject(({ id, name, shape, priority }: EventShape) => ({ id, name, schema: schemaOf(shape), priority }));
 
 /** Returns the description of a cluster. `state` has the device's attribute values by camelCase name; they narrow the allowed ranges. */
 export function describeCluster(cluster: ClusterShape, state: LiveState = {}): ClusterDescription {
@@ -188,10 +188,6 @@ function describeCommand(command: CommandShape, state: LiveState): CommandDescri
 
 function commandDescription({ id, name, facts, request, response }: CommandShape, state: LiveState = {}): CommandDescription {
   return { id, name, ...facts, parameters: schemaOf(request, state), ...(response && { returns: schemaOf(response) }) };
-}
-
-function eventDescription({ id, name, shape, priority }: EventShape): EventDescription {
-  return { id, name, schema: schemaOf(shape), priority };
 }
 
 function isLive(shape: ValueShape): boolean {

@@ -242,14 +242,7 @@ const BY_PATH = new Map(
 );
 
 const MIREDS = of('mired');
-const CONCENTRATION_VALUES = new Set([
-  'MeasuredValue',
-  'MinMeasuredValue',
-  'MaxMeasuredValue',
-  'PeakMeasuredValue',
-  'AverageMeasuredValue',
-  'Uncertainty',
-]);
+const CONCENTRATION_VALUES = /^((Min|Max|Peak|Average)?MeasuredValue|Uncertainty)$/;
 const CONCENTRATION_UNITS = ['ppm', 'ppb', 'ppt', 'mg/m³', 'µg/m³', 'ng/m³', 'm⁻³', 'Bq/m³'];
 
 /** Returns the unit of a number from its type or the text of the specification; undefined for a number without a unit. */
@@ -263,7 +256,7 @@ export function unitOf(model: ValueModel, clusterName: string): Unit | undefined
 
 /** Returns the unit of a concentration, which the device reports in `MeasurementUnit` (Application Clusters §2.10.5.4). */
 export function concentrationUnit(clusterName: string, attribute: string, measurementUnit: unknown): Unit | undefined {
-  if (!clusterName.endsWith('ConcentrationMeasurement') || !CONCENTRATION_VALUES.has(attribute)) return undefined;
+  if (!clusterName.endsWith('ConcentrationMeasurement') || !CONCENTRATION_VALUES.test(attribute)) return undefined;
   const unit = typeof measurementUnit === 'number' ? CONCENTRATION_UNITS[measurementUnit] : undefined;
   return unit === undefined ? undefined : of(unit);
 }

@@ -32,11 +32,19 @@ interface StorageParts {
 export class FabricStorage {
   readonly #parts: StorageParts;
   readonly #stateDir: string;
+  readonly #nodeDir: string;
+  readonly #database: string;
+  readonly #snapshotDir: string;
+  readonly #driverFile: string;
   readonly #marker: RecoverableFile;
 
   constructor(parts: StorageParts, stateDir: string) {
     this.#parts = parts;
     this.#stateDir = stateDir;
+    this.#nodeDir = join(stateDir, NODE_FOLDER);
+    this.#database = join(this.#nodeDir, DATABASE);
+    this.#snapshotDir = join(stateDir, 'snapshots');
+    this.#driverFile = join(this.#nodeDir, 'driver.json');
     const path = join(stateDir, 'fabric.json');
     const isWhole = (text: string) => identityIn(text) !== undefined;
     this.#marker = new RecoverableFile({ path, isWhole, onRepaired: repairReporter(parts) });
@@ -191,22 +199,6 @@ export class FabricStorage {
       `The Matter storage ${this.#database} ${fault}, and no snapshot of this home's fabric is good. Put your own copy of the state directory back. ` +
         `To give the home up and start anew, move ${this.#stateDir} away: every device then has to be reset and commissioned again.`,
     );
-  }
-
-  get #nodeDir(): string {
-    return join(this.#stateDir, NODE_FOLDER);
-  }
-
-  get #database(): string {
-    return join(this.#nodeDir, DATABASE);
-  }
-
-  get #snapshotDir(): string {
-    return join(this.#stateDir, 'snapshots');
-  }
-
-  get #driverFile(): string {
-    return join(this.#nodeDir, 'driver.json');
   }
 }
 

@@ -13,7 +13,7 @@ import type { DeviceId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { NodeClusters, rootDevice } from '../administration/node-clusters.ts';
-import { deviceText } from '../devices/device-text.ts';
+import { deviceText } from '../devices/device-composition.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { addUpdateProvider, openTransfer } from './ota-provider.ts';

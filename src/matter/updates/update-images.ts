@@ -7,7 +7,7 @@ import { type OtaImageHeader, OtaImageReader } from '@matter/main/protocol';
 import type { SoftwareVersion, UnfitImage } from '../../core/devices/device-administration.ts';
 import { AtmoError, systemCode, toAtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
-import { deviceText } from '../devices/device-text.ts';
+import { deviceText } from '../devices/device-composition.ts';
 
 /** A Matter software image (Core §11.21) with a valid header and digest. */
 export interface UpdateImage {

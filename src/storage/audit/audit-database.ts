@@ -263,12 +263,6 @@ function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
 /** Number of rows in a block. */
 const BLOCK_ROWS = 256;
 
-/** Numbers of the first and last row of a range. */
-interface RowRange {
-  readonly first: number;
-  readonly last: number;
-}
-
 /** Returns the last row that a block covers; later rows are searched one by one. */
 function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
@@ -322,7 +316,7 @@ function* rowRangesFor(
   database: DatabaseSync,
   { tool: _, ...query }: AuditQuery,
   { headSeq, tools }: { readonly headSeq: number; readonly tools: readonly string[] | undefined },
-): Generator<RowRange> {
+): Generator<{ readonly first: number; readonly last: number }> {
   const before = query.before ?? headSeq + 1;
   const sealed = sealedUntil(database);
   if (sealed < headSeq) yield { first: sealed + 1, last: headSeq };

@@ -126,7 +126,6 @@ export class AuditFiles {
     return this.#parts.file.use((database) => readRows(database, chain, query));
   }
 
-  /** Returns committed rows. */
   slice(afterSeq: number, untilSeq: number): readonly ChainedRow[] {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }

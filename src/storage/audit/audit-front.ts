@@ -78,7 +78,6 @@ export class AuditFront {
   }
 }
 
-/** The state of audit.db. */
 interface FrontContext {
   readonly hub: string;
   readonly head: ChainLink;

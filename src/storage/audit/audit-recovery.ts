@@ -25,11 +25,6 @@ export interface OpenedChain {
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
-interface OpeningReport {
-  readonly losses: readonly Loss[];
-  readonly openIntents: OpenIntents;
-}
-
 interface ChainAnchors {
   readonly hub: string;
   readonly anchor: AuditAnchor;
@@ -38,7 +33,7 @@ interface ChainAnchors {
 }
 
 /** Checks the end of the chain, compares it with its anchors, and finds the calls without an outcome. */
-export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: ChainAnchors): OpeningReport {
+export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: ChainAnchors) {
   const { database, ledger, problem, waiting } = chain;
   const inFront: Loss | undefined = problem && { warning: 'audit_damaged', ...problem };
   const losses = [foreign(ledger, hub), cutOff(chain, anchor, problem ? 0 : rowsGiven), brokenTail(database, ledger), inFront].filter(
@@ -98,7 +93,6 @@ function intentsSince(database: DatabaseSync, afterSeq: number): OpenIntents {
 const SPACE = 'audit';
 const KEY = 'head';
 
-/** The head of the chain, stored outside of audit.db. */
 interface Anchor {
   readonly head: ChainLink;
   /** All intents before this row have an outcome. */

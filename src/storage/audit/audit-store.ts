@@ -1,6 +1,7 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pause, repeat } from '../../core/clock.ts';
+import { type Clock, pause, repeat } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
@@ -10,13 +11,12 @@ import type { FileAnchor, KeyValueStore } from '../../core/storage/key-value-sto
 import { takeRestoreNote } from '../pending-restore.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
-import { reasonOf, storageProblem } from '../storage-error.ts';
+import { reasonOf, storageProblem, toStorageError } from '../storage-error.ts';
 import { AUDIT_LOG_NOTES, AuditCheck, type AuditEntry, type AuditFields, type ChainLink, fieldsOf } from './audit-chain.ts';
 import { AUDIT_MIGRATIONS, measureAudit, SLICE_ROWS } from './audit-database.ts';
 import { AuditFiles } from './audit-files.ts';
 import { AuditFront } from './audit-front.ts';
 import { AuditAnchor, auditNote, examineChain, type Loss, unknownOutcome } from './audit-recovery.ts';
-import { WalSync } from './wal-sync.ts';
 
 /** Folders, hub and limits of the audit log. */
 export interface AuditStoreOptions {
@@ -46,12 +46,6 @@ const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
 const OLDER_ROWS_REST_MS = 50;
 
-/** Pace of a check: number of rows at once, and the pause between two batches. */
-interface CheckPace {
-  readonly rowsAtOnce: number;
-  readonly rest: () => Promise<void>;
-}
-
 /**
  * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the previous row. When `record` resolves, the row
  * is in `audit.front` and survives the end of the process. It is in `audit.db` and on the disk within 250 ms; for a dangerous intent,
@@ -60,6 +54,7 @@ interface CheckPace {
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #services: AuditServices;
   readonly #options: AuditStoreOptions;
+  readonly #maxBytes: number;
   readonly #file: SqliteFile;
   readonly #files: AuditFiles;
   readonly #anchor: AuditAnchor;
@@ -67,7 +62,6 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #frontAnchor: FileAnchor;
   #checksRunning = 0;
   #headKeptMs = Number.NEGATIVE_INFINITY;
-  /** Number of the last row that is on the disk. */
   #syncedSeq = -1;
   #closing = new AbortController();
   /** Resolves when the rows that the start did not check are checked. */
@@ -78,6 +72,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const { clock } = services;
     this.#services = services;
     this.#options = options;
+    this.#maxBytes = options.maxBytes ?? 256 * 1_048_576;
     const path = join(options.directory, 'audit.db');
     this.#file = new SqliteFile(services, {
       path,
@@ -138,7 +133,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   async verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification> {
     this.#files.commit();
     const { head, ledger } = this.#files;
-    const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
+    const check = await this.#checkAll(expected, SLICE_ROWS, () => nextTurn());
     if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not checked the whole audit log; try again when it runs');
     const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
     return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
@@ -183,10 +178,6 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     problems.clear(NOT_WRITTEN);
   }
 
-  get #maxBytes(): number {
-    return this.#options.maxBytes ?? 256 * 1_048_576;
-  }
-
   /** Checks the rows that the start did not check. There may be a million, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
     const { clock } = this.#services;
@@ -195,10 +186,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     try {
       this.#files.commit();
       const { seq } = this.#files.head;
-      const check = await this.#checkAll(undefined, {
-        rowsAtOnce: OLDER_ROWS_AT_ONCE,
-        rest: () => pause(clock, OLDER_ROWS_REST_MS, signal),
-      });
+      const check = await this.#checkAll(undefined, OLDER_ROWS_AT_ONCE, () => pause(clock, OLDER_ROWS_REST_MS, signal));
       const problem = check?.finishRows(seq);
       if (problem) this.#reportProblem({ warning: 'audit_damaged', ...problem });
     } catch (error) {
@@ -207,7 +195,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   /** Checks every stored row; returns undefined if the audit log is closed meanwhile. */
-  async #checkAll(expected: ChainLink | undefined, { rowsAtOnce, rest }: CheckPace): Promise<AuditCheck | undefined> {
+  async #checkAll(expected: ChainLink | undefined, rowsAtOnce: number, rest: () => Promise<void>): Promise<AuditCheck | undefined> {
     const { head, ledger } = this.#files;
     const kept = this.#anchor.read()?.head;
     const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));
@@ -287,4 +275,89 @@ function beyondReach(expected: ChainLink | undefined, pruned: ChainLink): AuditV
   if (!expected || expected.seq >= pruned.seq) return undefined;
   const { seq } = expected;
   return { seq, reason: `row ${seq} can no longer be compared: the rows up to ${pruned.seq} were pruned as too old or too many` };
+}
+
+interface WalSyncOptions {
+  readonly clock: Clock;
+  readonly path: string;
+  /** Commits the rows that are to be synced. Throws STORAGE_FAILED if the disk refuses. */
+  readonly commit: () => void;
+  /** Called for the first of several consecutive failures of background syncs. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Delay of a sync; with the time of the sync itself, a row is on the disk within 250 ms. */
+const SOON_MS = 200;
+
+/**
+ * Syncs the write-ahead log of an open database in the background; SQLite with synchronous FULL would block the event loop at each commit.
+ * The log stays the same file as long as the database is open.
+ */
+export class WalSync implements AsyncDisposable {
+  readonly #options: WalSyncOptions;
+  #handle: Promise<FileHandle> | undefined;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #isFailing = false;
+
+  constructor(options: WalSyncOptions) {
+    this.#options = options;
+  }
+
+  /** Syncs all current rows within 250 ms. */
+  soon(): void {
+    this.#cancelTimer ??= this.#options.clock.after(SOON_MS, () => {
+      this.#cancelTimer = undefined;
+      this.now().catch((error: unknown) => {
+        if (!this.#isFailing) this.#options.onFailure(error);
+        this.#isFailing = true;
+      });
+    });
+  }
+
+  /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
+  now(): Promise<void> {
+    // A running sync may have begun before the last commit, so a second sync follows it.
+    if (!this.#running) return this.#begin();
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  /** Waits for the running sync and closes the file; closing the database syncs the remaining rows. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    await this.#next?.catch(() => {});
+    await this.#running?.catch(() => {});
+    const handle = await this.#handle?.catch(() => undefined);
+    this.#handle = undefined;
+    await handle?.close();
+  }
+
+  #begin(): Promise<void> {
+    const running = this.#sync().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  async #sync(): Promise<void> {
+    this.#options.commit();
+    const path = `${this.#options.path}-wal`;
+    try {
+      this.#handle ??= open(path, 'r');
+      await (await this.#handle).datasync();
+      this.#isFailing = false;
+    } catch (error) {
+      this.#handle = undefined;
+      throw toStorageError(error, path);
+    }
+  }
 }

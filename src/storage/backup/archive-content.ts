@@ -75,10 +75,8 @@ interface ArchiveEntry {
 
 /** The beginning of an archive's content: where it comes from, and its files in their order. */
 export interface ArchiveTable {
-  /** Version of the software that made the archive. */
   readonly version: string;
   readonly hub: string;
-  /** Time in ISO 8601. */
   readonly madeAt: string;
   readonly entries: readonly ArchiveEntry[];
 }

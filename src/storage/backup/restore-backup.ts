@@ -20,7 +20,6 @@ export interface RestoreOptions {
   accept(table: ArchiveTable): void;
   /** Prepares the unpacked files for use; throws if they cannot be used. */
   advance(directory: string, table: ArchiveTable): Promise<void>;
-  /** Time in ISO 8601. */
   readonly now: string;
 }
 

@@ -4,16 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import {
-  groupEntry,
-  operateEntry,
-  withEntry,
-  withoutEntry,
-  writeAccessList,
-} from '../../../src/matter/administration/access-control-list.ts';
 import { addBinding, readBindings, removeBinding } from '../../../src/matter/administration/bindings.ts';
 import { DeviceSharing, readFabrics, removeForeignFabric } from '../../../src/matter/administration/fabrics.ts';
 import { joinGroup, leaveGroup } from '../../../src/matter/administration/groups.ts';
+import { groupEntry, operateEntry, withEntry, withoutEntry, writeAccessList } from '../../../src/matter/administration/node-clusters.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { FakeNode } from './fake-node.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import type { PlannedDevice } from '../../../src/matter/devices/device-composition.ts';
+import { deviceText, type PlannedDevice } from '../../../src/matter/devices/device-composition.ts';
 import { DeviceStore } from '../../../src/matter/devices/device-store.ts';
-import { deviceText } from '../../../src/matter/devices/device-text.ts';
 import { FullStore } from '../../full-store.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryStore } from '../memory-store.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { canonicalJson } from '../../../src/codec/canonical-json.ts';
-import { WalSync } from '../../../src/storage/audit/wal-sync.ts';
+import { WalSync } from '../../../src/storage/audit/audit-store.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
 describe('the audit log of calls', () => {
