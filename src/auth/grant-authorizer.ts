@@ -21,7 +21,7 @@ interface GrantParts {
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** Compares the grants of a principal with what is required. A token that has expired or was revoked grants nothing. */
+/** Compares a principal's grants with the required permissions. An expired or revoked token grants nothing. */
 export class GrantAuthorizer implements Authorizer {
   readonly #parts: GrantParts;
 
@@ -67,19 +67,21 @@ export class GrantAuthorizer implements Authorizer {
   #isCovered({ exact, wider }: Grants, permission: string): boolean {
     const required = parsePermission(permission);
     if (required === undefined) return false;
-    // Comparison is byte by byte: a grant on one resource covers the same text, and nothing else.
+    // Texts are compared byte by byte: a grant on one resource covers only the identical permission.
     return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#parts.groups));
   }
 }
 
 interface Grants {
   readonly all: readonly Grant[];
-  /** Texts of the grants on one resource each; a guest's token may hold a hundred. */
+  /** Grants on a single resource; a guest's token may have a hundred of them. */
   readonly exact: ReadonlySet<string>;
   readonly wider: readonly Grant[];
 }
 
-/** Returns no grants for a list of which one is malformed. A principal's list never changes; each is parsed once. */
+/**
+ * Returns the parsed grants, or no grants if one of them is malformed. A principal's list never changes, so that each list is parsed once.
+ */
 const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   const parsed = permissions.map(parseGrant);
   const all = parsed.every((grant) => grant !== undefined) ? parsed : [];
@@ -87,7 +89,7 @@ const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   return { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
 });
 
-/** Namespace and action of a permission whose resource is filled in from a call's parameters. */
+/** Returns namespace and action of a permission whose resource is filled in from a call's parameters. */
 function templateHead(permission: string): { readonly namespace: string; readonly action: string } | undefined {
   if (!permission.includes('{')) return undefined;
   const [, namespace, action] = TEMPLATE.exec(permission) ?? [];

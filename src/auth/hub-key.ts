@@ -20,7 +20,10 @@ interface OpenHubKey {
   readonly sealKey: Uint8Array;
 }
 
-/** The hub's one Ed25519 key, in `hub.key` (0600) from the first start on. It names the hub and signs its tokens. */
+/**
+ * The hub's only Ed25519 key, in `hub.key` (mode 0600) since the first start. The hub's id is derived from it, and it signs the hub's
+ * tokens.
+ */
 export class HubKey implements Service {
   readonly #path: string;
   readonly #onRepaired: OnRepaired;
@@ -31,18 +34,18 @@ export class HubKey implements Service {
     this.#onRepaired = onRepaired;
   }
 
-  /** Reads the key or makes the first one. STORAGE_FAILED when the file is readable by others or malformed. */
+  /** Reads the key, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed. */
   async start(): Promise<void> {
     const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
     this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: derivedKey(privateKey, SEAL_CONTEXT) };
   }
 
-  /** `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
+  /** Returns `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
   get hubId(): HubId {
     return hubIdOf(this.publicKey);
   }
 
-  /** Raw public key: 32 bytes, base64url. */
+  /** Returns raw public key: 32 bytes, base64url. */
   get publicKey(): string {
     return this.#started().publicKey;
   }
@@ -52,9 +55,9 @@ export class HubKey implements Service {
   }
 
   /**
-   * Returns a text by which a secret can be compared but not read: HMAC-SHA-256, 64 hex digits, of its RFC 8785 form under a key that
-   * is derived from the hub's. Equal secrets give equal texts as long as the hub keeps its key. VALIDATION_ERROR for a value that JSON
-   * cannot represent.
+   * Returns a text with which secrets can be compared but not read: the HMAC-SHA-256 (64 hex digits) of the value's RFC 8785 form, under a
+   * key derived from the hub's key. Equal secrets give equal texts while the hub keeps its key. Throws VALIDATION_ERROR for a value that
+   * JSON cannot represent.
    */
   sealSecret(value: unknown): string {
     return createHmac('sha256', this.#started().sealKey)

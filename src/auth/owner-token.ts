@@ -11,9 +11,8 @@ const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. The
- * text is in that file and its copy alone; memory holds only its SHA-256. If the file was changed or is gone, the token ends and the start
- * makes another.
+ * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (mode 0600) since the first start. Only this file and its
+ * backup have the text; memory has its SHA-256. If the file was changed or deleted, the token ends and the next start creates a new token.
  */
 export class OwnerCredential implements Service {
   readonly #file: SecretFile;
@@ -31,25 +30,27 @@ export class OwnerCredential implements Service {
     this.#file = { path, ifOthersReadIt, isWhole: (text) => TOKEN.test(text.trim()), onRepaired: onFound };
   }
 
-  /** Changes with each replacement of the token. */
+  /** Returns a number that changes with each replacement of the token. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
+  /** Reads the token, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed. */
   async start(): Promise<void> {
     const token = readToken(this.#file);
-    // Losing it costs nothing; the old one could be what somebody deleted because others had read it.
+    // A new token costs nothing. The old token might have leaked: a person may have deleted the file because others had read it.
     if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }
 
-  /** True when the text is the owner's token; takes the same time wherever it differs. */
+  /** Returns true if the text is the owner's token; takes the same time wherever it differs. */
   matches(credential: string): boolean {
     return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
   }
 
-  /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
+  /**
+   * Replaces the token; the old token ends at once. Throws STORAGE_FAILED if the file cannot be written; the old token then stays valid.
+   */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
     writeSecretFile(this.#file, `${token}\n`);
@@ -75,10 +76,10 @@ function readToken(file: SecretFile): string | undefined {
   });
 }
 
-/** The principal behind the owner's token. */
+/** The principal of the owner's token. */
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
-/** Knows one credential, the owner's token. Each replacement of it makes another principal, so that the old one can end. */
+/** Authenticates the owner's token. Each replacement of the token makes a new principal, so that the old principal is no longer valid. */
 export class OwnerAuthenticator implements Authenticator {
   readonly #credential: Pick<OwnerCredential, 'matches' | 'generation'>;
   readonly #generationOf = new WeakMap<Principal, number>();
@@ -88,7 +89,7 @@ export class OwnerAuthenticator implements Authenticator {
     this.#credential = credential;
   }
 
-  /** UNAUTHENTICATED without a credential, TOKEN_INVALID for any but the owner's. */
+  /** Throws UNAUTHENTICATED without a credential, and TOKEN_INVALID if it is not the owner's token. */
   async authenticate({ bearer: credential }: Credentials): Promise<Authenticated> {
     if (!credential) {
       throw new AtmoError(
@@ -105,7 +106,7 @@ export class OwnerAuthenticator implements Authenticator {
     return { principal: this.#current() };
   }
 
-  /** False for who came with a token that was replaced since. */
+  /** Returns false for a principal whose token was replaced. */
   isStillValid(principal: Principal): boolean {
     const generation = this.#generationOf.get(principal);
     return generation === undefined || generation === this.#credential.generation;

@@ -8,39 +8,42 @@ import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/
 /** A file that only its user may read. */
 export interface SecretFile {
   readonly path: string;
-  /** Ends the message about a file that others can read, after the command that mends its mode. */
+  /** End of the error message about a file that others can read, after the command that corrects its mode. */
   readonly ifOthersReadIt: string;
-  /** True for a text that is in itself what such a file holds. */
+  /** Returns whether a text is valid content of the file. */
   readonly isWhole: (text: string) => boolean;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * The text of a file that only its user may read; undefined when there is none and never was. A damaged or lost one comes back from
- * its copy. STORAGE_FAILED when others can read it, or file and copy are lost.
+ * Returns the text of a file that only its user may read; undefined if the file never existed. Restores a damaged or lost file from its
+ * copy. Throws STORAGE_FAILED if others can read it, or if both file and copy are lost.
  */
 export function readSecretFile(file: SecretFile): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => new RecoverableFile(file).read());
 }
 
-/** The same of a file that the owner keeps, of which the hub makes no copy. */
+/** Returns the text of a secret file that the owner manages and that has no copy. Throws like `readSecretFile`. */
 export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => readTextIfExists(file.path));
 }
 
-/** Writes the file with mode 0600, and its copy; a crash leaves the old text or the new one, never half of one. STORAGE_FAILED. */
+/**
+ * Writes the file and its copy with mode 0600. After a crash each has either the old or the new text. Throws STORAGE_FAILED if a write
+ * fails.
+ */
 export function writeSecretFile(file: SecretFile, text: string): void {
   storage(file.path, () => new RecoverableFile(file).write(text));
 }
 
-/** Removes the file and its copy. STORAGE_FAILED. */
+/** Removes the file and its copy. Throws STORAGE_FAILED if it fails. */
 export function removeSecretFile(file: SecretFile): void {
   storage(file.path, () => new RecoverableFile(file).remove());
 }
 
-/** How the owner is rid of a file for good: its copy would bring it back. */
+/** Returns advice how the owner deletes a file permanently: a remaining copy would restore it. */
 export function deletionHint(path: string): string {
   return `delete it and its copy (rm ${path} ${backupCopyPath(path)})`;
 }
@@ -70,17 +73,17 @@ function storage<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** A file for one private key. */
+/** A file with one private key. */
 export interface KeyFile {
   readonly path: string;
-  /** The things that end with the key, for a person who has to decide: `every token that this hub issued`. */
+  /** What becomes invalid with the key, for a person who has to decide: `every token that this hub issued`. */
   readonly endsWithIt: string;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * The private Ed25519 key of a file (PKCS #8 in PEM, RFC 8410, mode 0600); makes the key and the file when there is none.
- * STORAGE_FAILED with what to do when others can read the file or it holds something else; it is never replaced then.
+ * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600); creates the file if it does not exist. Throws
+ * STORAGE_FAILED with the remedy if others can read the file or if it is malformed; the file is never replaced then.
  */
 export function openKeyFile({ path, endsWithIt, onRepaired }: KeyFile): KeyObject {
   const renewed = `the next start makes a new key, and ${endsWithIt} ends with the old one`;
@@ -107,7 +110,7 @@ function makeKey(file: SecretFile): KeyObject {
   return key;
 }
 
-/** Undefined for what is no such key; the reason is left out, since it could quote the text. */
+/** Returns undefined for a text that is no such key; the parser's reason is dropped, since it could quote the text. */
 function parseKey(text: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(text);

@@ -15,13 +15,13 @@ interface TrustedClockServices {
 }
 
 interface TrustedClockOptions {
-  /** `auto` looks for evidence, `always` trusts the machine's clock, `never` only the owner. */
+  /** `auto` searches for evidence, `always` trusts the machine's clock, `never` trusts only the owner. */
   readonly trust: 'auto' | 'always' | 'never';
   /** Milliseconds since 1970. */
   readonly buildTimeMs: number;
 }
 
-/** A time that is known to have passed at a moment of the clock that never jumps. */
+/** A time that is known to have passed, with the reading of the monotonic clock at that moment. */
 interface Mark {
   readonly timeMs: number;
   readonly monotonicMs: number;
@@ -31,16 +31,16 @@ const SPACE = 'clock';
 const SAVE_EVERY_MS = 600_000;
 const LOOK_UNTRUSTED_MS = 10_000;
 const LOOK_TRUSTED_MS = 60_000;
-/** Clocks of a network step and differ by seconds (skew of tokens: the same). */
+/** Clocks in a network differ by seconds (tokens allow the same skew). */
 const TOLERANCE_MS = 60_000;
 const MAX_AHEAD_MS = 24 * 3_600_000;
 /** A time so long after the build of the hub is a mistake. */
 const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 
 /**
- * The hub's time on boards that may wake without knowing it: never before a floor of build time, the time that was saved
- * last, and what trusted issuers wrote. The floor has two parts. `proven` comes from the build, the network or the owner.
- * `assumed` comes from a hardware clock, a host or an issuer, and is replaced when the network or the owner gives another time.
+ * The hub's time on boards whose clock may be wrong after a start. It is never before a floor: the build time, the last saved time, and the
+ * issue times of trusted issuers. The floor has two parts. `proven` comes from the build, the network or the owner. `assumed` comes from a
+ * hardware clock, a host or an issuer, and is replaced when the network or the owner provides another time.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #ports: TrustedClockServices;
@@ -60,7 +60,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     this.#assumed = this.#proven;
   }
 
-  /** Loads the saved floor and looks for evidence. STORAGE_FAILED. */
+  /** Loads the saved floor and searches for evidence. Rejects with STORAGE_FAILED if the floor cannot be read. */
   async start(): Promise<void> {
     this.#isRunning = true;
     this.#load();
@@ -87,8 +87,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Is called with the time at which a trusted issuer made a token (milliseconds since 1970), after its signature was verified. An
-   * untrusted clock moves on to it, at most 24 h beyond the proven floor; a trusted one ignores it.
+   * Is called with the issue time of a trusted issuer's token (milliseconds since 1970), after its signature was verified. An untrusted
+   * clock advances to that time, at most 24 h beyond the proven floor; a trusted clock ignores it.
    */
   observeIssuedAt(timeMs: number): void {
     if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
@@ -96,8 +96,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Sets the time of the owner. It holds until the network gives the time, over restarts of the hub but not of the machine. Where the
-   * machine's clock is known to be right, it only corrects a wrong floor. It may lie before the floor.
+   * Sets the owner's time, which may be before the floor. It holds until the network provides the time, and survives restarts of the hub
+   * but not of the machine. If the machine's clock is known to be right, the call only corrects a wrong floor.
    */
   set(timeMs: number): void {
     const { buildTimeMs } = this.#options;
@@ -127,7 +127,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     return this.#ownerTime ? 'owner' : this.#found;
   }
 
-  /** True when the network or the owner's configuration vouches for the machine's clock. */
+  /** Returns true if the network or the owner's configuration vouches for the machine's clock. */
   #isSystemRight(): boolean {
     const source = this.#source();
     return source === 'network' || source === 'configuration';
@@ -173,7 +173,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     });
   }
 
-  /** Moves the floor on: by what the clock shows while it is trusted, else only by the time that passed. */
+  /** Advances the floor: to the clock's time if the clock is trusted, else by the elapsed time. */
   #save(): void {
     if (this.isTrusted()) {
       const shown = this.#mark(this.#shownMs());
@@ -228,9 +228,9 @@ function numberOf(stored: Json | undefined, name: string): number {
 export interface ClockEvidence {
   /** Returns why the machine's clock may be right; undefined without evidence. Never fails. */
   detectSource(): Promise<'network' | 'hardware' | 'host' | undefined>;
-  /** The same until the machine starts again. */
+  /** Returns an id that stays the same until the machine restarts. */
   bootId(): string;
-  /** Milliseconds since the machine started; setting its clock changes nothing about them. */
+  /** Returns the milliseconds since the machine started; a change of the clock does not affect them. */
   uptimeMs(): number;
 }
 
@@ -241,11 +241,11 @@ interface SystemParts {
   readonly systemMs?: () => number;
 }
 
-/** adjtimex(2) returns TIME_ERROR if the clock is not synchronised. */
+/** Return value of adjtimex(2) if the clock is not synchronised. */
 const TIME_ERROR = 5;
 /** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
 const TIMEX_BYTES = 208;
-/** A hardware clock that was without power is years off; one that works is a second off. */
+/** A hardware clock that lost power is wrong by years; an intact clock by a second. */
 const HARDWARE_TOLERANCE_MS = 120_000;
 
 /** The evidence of a Linux machine, best first: kernel, systemd-timesyncd, hardware clock, host. */
@@ -261,7 +261,7 @@ export class SystemClockEvidence implements ClockEvidence {
     // Sandboxed services may not make that call; timesyncd touches this file at its first synchronisation after each boot.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
-    // Containers and most virtual machines have no such class: their host keeps the time.
+    // Containers and most virtual machines have no RTC class: their host keeps the time.
     if (!existsSync(clocks)) return 'host';
     return this.#agreesWithOneOf(clocks) ? 'hardware' : undefined;
   }
@@ -274,7 +274,7 @@ export class SystemClockEvidence implements ClockEvidence {
     return Math.round(uptime() * 1000);
   }
 
-  /** True when a hardware clock shows the time that the system does: one whose battery is missing does not. */
+  /** Returns true if a hardware clock shows the time that the system does: one whose battery is missing does not. */
   #agreesWithOneOf(clocks: string): boolean {
     return readdirSync(clocks).some((name) => {
       const text = readText(join(clocks, name, 'since_epoch'));
@@ -307,10 +307,10 @@ function readText(path: string): string | undefined {
   }
 }
 
-// The bundler puts the time of the build here; run from its sources, the hub has none.
+// The bundler sets the build time; a hub that runs from its sources has none.
 declare const ATMO_BUILD_TIME_MS: number | undefined;
 
-/** When this program was made, milliseconds since 1970: no clock that runs it can be right before. */
+/** Returns the build time of this program, milliseconds since 1970: an earlier clock is wrong. */
 export function buildTimeMs(): number {
   return typeof ATMO_BUILD_TIME_MS === 'number' ? ATMO_BUILD_TIME_MS : Math.floor(statSync(import.meta.filename).mtimeMs);
 }

@@ -270,8 +270,8 @@ interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permission
 }
 
 /**
- * PERMISSION_DENIED unless the caller has every permission that it requests. The issuer of the token checks the same; this comes first,
- * so that the errors of a config cannot show anybody what exists beyond their own rights.
+ * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The issuer of the token checks the same; this comes
+ * first, so that the errors of a config cannot show anybody what exists beyond their own rights.
  */
 function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
@@ -289,7 +289,7 @@ const MAX_AGENTS = 64;
 /** Bound on one agent with its descendants, which would otherwise use up the bound of everybody. */
 const MAX_FAMILY = 16;
 
-/** RESOURCE_EXCEEDED when `by` may have no further agent. The agents of others never count against the owner. */
+/** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */
 function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
   const isOwner = by.kind === 'owner';
   const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;

@@ -14,7 +14,7 @@ const agentId = p.string({ description: 'Id of the agent, as list_agents tells i
 const reasonParameter = p.string({ description: 'Why, for the journal and the list of agents', maxLength: 200 }).optional();
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
-/** The tools that manage agents. */
+/** Returns the tools that manage agents. */
 export function agentTools(runner: AgentRunner): readonly RegisteredTool[] {
   return [spawnAgentTool(runner), killAgentTool(runner), dismissAgentTool(runner), adjustThresholdTool(runner), listAgentsTool(runner)];
 }

@@ -12,7 +12,7 @@ export interface LocalTime {
   readonly minutes: number;
 }
 
-/** True for a name of the time zone database that this machine knows. */
+/** Returns true for a name of the time zone database that this machine knows. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);
@@ -35,7 +35,7 @@ export function minutesOf(text: string): number {
 }
 
 /**
- * The first moment after `afterMs` at which it is `HH:MM` on one of the days; undefined when there are no such days. A
+ * Returns the first moment after `afterMs` at which it is `HH:MM` on one of the days; undefined when there are no such days. A
  * time that the clock jumps over in spring is taken as much later as it jumps, and of one that comes twice in autumn
  * the first counts (as RFC 5545 §3.3.5 reads local times).
  */
@@ -65,7 +65,7 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** An hour that comes twice fits both offsets and the earlier is taken; one that is left out fits neither. */
+/** Returns an hour that comes twice fits both offsets and the earlier is taken; one that is left out fits neither. */
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);

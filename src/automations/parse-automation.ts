@@ -124,14 +124,14 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Returns the checked parameters by name; VALIDATION_ERROR for bounds on a text and for a value outside its own bounds. */
+/** Returns the checked parameters by name; throws VALIDATION_ERROR for bounds on a text and for a value outside its own bounds. */
 export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
   const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
   for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);
   return parameters;
 }
 
-/** Returns the configuration with one parameter set to `value`, and its old value. NOT_FOUND when it is not declared. */
+/** Returns the configuration with one parameter set to `value`, and its old value. Throws NOT_FOUND if it is not declared. */
 export function withParameter(
   config: JsonObject,
   name: string,

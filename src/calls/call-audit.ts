@@ -119,8 +119,8 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
 }
 
 /**
- * Writes how calls end. A caller cannot fill the disk by being refused: its first RATE_LIMITED in 10 s is a row, and one note counts
- * the others.
+ * Writes the outcomes of calls. A refused caller cannot fill the disk: its first RATE_LIMITED within 10 s is a row, and one note counts the
+ * rest.
  */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
@@ -131,13 +131,13 @@ export class CallAuditWriter {
     this.#collaborators = collaborators;
   }
 
-  /** As `AuditSink.record`. */
+  /** Writes an outcome, like `AuditSink.record`. */
   async record(outcome: AuditOutcome): Promise<void> {
     if (outcome.error === 'RATE_LIMITED' && outcome.kind === 'refusal' && this.#isLeftOut(outcome)) return;
     await this.#collaborators.audit.record(outcome);
   }
 
-  /** Writes that a call got the answer of an earlier one with the same idempotency key: nothing ran. */
+  /** Writes that a call got the stored answer of an earlier call with the same idempotency key, and that nothing ran. */
   async recordRepeat(call: CallFacts): Promise<void> {
     const { audit, time } = this.#collaborators;
     const { request, requestId, traceId } = call.running;
@@ -164,7 +164,7 @@ export class CallAuditWriter {
   }
 }
 
-/** Returns the answer in the form that may be stored. */
+/** Returns the answer in the form that the audit log and the idempotency store may keep. */
 export function storableAnswer(call: CallFacts, answer: CallAnswer): JsonObject {
   if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
   return copyJsonObject({ ...answer, result: maskedResult(call, answer.result) }, RESULT_LIMITS);

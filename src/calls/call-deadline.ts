@@ -5,7 +5,7 @@ import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** After a shorter wait the signals are taken as they are. */
+/** After a shorter wait the signals are not checked again. */
 const UNCHECKED_WAIT_MS = 20;
 /** Turns of the event loop from the end of a connection to the abort of the caller's signal. */
 const TURNS_TO_ABORT = 4;
@@ -20,8 +20,8 @@ interface TimeLimit {
 }
 
 /**
- * The deadline of one call: its signal aborts when the time is over and when the caller cancels. It counts by the wall clock too,
- * since the monotonic one, and every timer with it, stands still while the machine sleeps.
+ * The deadline of one call: its signal aborts when the time is over or the caller cancels. It also counts by the wall clock, since the
+ * monotonic clock and all timers stand still while the machine sleeps.
  */
 export class CallDeadline {
   /** Milliseconds since 1970. */
@@ -67,19 +67,19 @@ export class CallDeadline {
   }
 
   /**
-   * The same for a call that has waited since `sinceMs` of the monotonic clock: the event that its caller left may still be queued,
-   * above all after the process was suspended.
+   * Checks the deadline for a call that has waited since `sinceMs` (monotonic clock): the event that the caller left may still be queued,
+   * especially after the process was suspended.
    */
   async confirm(sinceMs: number): Promise<void> {
     if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
     this.throwIfOver();
   }
 
-  /** The error of a call that ended early and had no effect. */
+  /** Returns the error of a call that ended early and had no effect. */
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
     if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
-    // Not SHUTTING_DOWN: the call had begun, and other hubs make one elsewhere that was refused so.
+    // The code is not SHUTTING_DOWN: the call had begun, and other hubs repeat a call that is refused with that code.
     if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
   }
@@ -89,7 +89,7 @@ export class CallDeadline {
     this.#end(cause);
   }
 
-  /** Stops the timer; the signal stays as it is. */
+  /** Stops the timer; the signal keeps its state. */
   [Symbol.dispose](): void {
     this.#stopTimer();
     this.#outer?.removeEventListener('abort', this.#cancel);
@@ -102,7 +102,7 @@ export class CallDeadline {
   }
 }
 
-/** The time limit of tools that state none, and the best known time. */
+/** The default time limit of tools, and the best known time. */
 export interface TimeLimitContext {
   readonly clock: Clock;
   readonly defaultTimeoutMs: number;
@@ -123,7 +123,7 @@ export function timeLimitMs(
   return Math.max(0, Math.min(asked ?? ofTool, ofTool, ofToken, parentDeadlineMs - clock.now()));
 }
 
-/** Until the end of the token, and after it until the end of the allowed clock difference. */
+/** Returns the time until the token expires, plus the allowed clock difference. */
 function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
   return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }

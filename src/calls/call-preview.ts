@@ -10,7 +10,7 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
 /** As deep as composed tools may be registered, inside of a sequence. */
 const MAX_DEPTH = 6;
-/** The bound of the calls that are judged together before they run. */
+/** Largest number of calls that are judged together before they run. */
 const MAX_CALLS = 256;
 
 /** The parts of the hub that a preview of a call uses. */
@@ -29,15 +29,15 @@ interface PreviewedRequest {
   readonly viewer: Principal;
 }
 
-/** The effects of a call, or of one that it makes in turn. */
+/** The effects of a call or of an inner call. */
 interface PreviewedCall extends Omit<RuledCall, 'principal'> {
-  /** False while results of earlier steps decide on its parameters: its effects are not known then, and these are none. */
+  /** False while results of earlier steps decide the parameters: the effects are unknown then, and the list is empty. */
   readonly isKnown: boolean;
 }
 
 /**
- * Returns the call with canonical parameters and its real effects, and behind it, in their order, the calls that it makes in turn, which
- * are judged one by one. Runs nothing and requests no approval. Errors as for the call: TOOL_NOT_FOUND, VALIDATION_ERROR …
+ * Returns the call with canonical parameters and its real effects, followed by its inner calls in order; each of them is judged separately.
+ * Runs nothing and requests no approval. Throws the errors of a call, such as TOOL_NOT_FOUND and VALIDATION_ERROR.
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
   const calls = callsOf(ports, request, 0);
@@ -70,8 +70,8 @@ function callsOf(
 }
 
 /**
- * Returns the highest risk among the effects of the call and of the calls that it makes in turn. For a call whose parameters are not known
- * yet, it is the highest risk of any call of its tool.
+ * Returns the highest risk among the effects of the call and of its inner calls. If the parameters are not known yet, returns the highest
+ * risk of any call of the tool.
  */
 export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
   const tool = attempt(() => toolOf(ports, name, viewer));
@@ -86,7 +86,7 @@ export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given
   return maxRisk(...own, ...inner.map((call) => previewRisk(ports, { tool: call.tool, params: call.params, viewer }, depth + 1)));
 }
 
-/** Without parameters, a tool for many devices could have any effect. */
+/** Returns the highest risk of any call of the tool. A tool for many devices could have any effect. */
 function riskOfAny({ definition, effects, hubs }: RegisteredTool): Risk {
   if (!definition.execution.hasSideEffects) return 'none';
   return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';

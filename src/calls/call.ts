@@ -32,7 +32,7 @@ export interface CallFacts {
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
   /** The plan that people approved, of the call itself or of it as the step of another call. */
   readonly plan?: PlannedCall;
-  /** The answer of the first call with the same idempotency key. */
+  /** The stored answer of the first call with the same idempotency key. */
   readonly repeated?: JsonObject | undefined;
   /** The job on another hub that the call has become. */
   readonly remoteJob?: JobView;
@@ -41,14 +41,14 @@ export interface CallFacts {
 declare const passed: unique symbol;
 declare const purpose: unique symbol;
 
-/** The mark of a stage. It exists for the compiler alone: without a cast, and only stages cast, no value has one. */
+/** The mark of a stage. It exists only for the compiler: a value gets the mark by a cast, and only stages cast. */
 interface Passed<Stage extends string> {
   readonly [passed]: { readonly [Name in Stage]: true };
 }
 
 /**
- * The purpose of a call: a call that is only `asked` about never runs; one that is made has to be `charged` to its caller's rate limits and
- * then to be `claimed`, so that no other call with its idempotency key runs.
+ * The purpose of a call: an `asked` call is only judged and never runs; a call that is made must first be `charged` to its caller's rate
+ * limits and then be `claimed`, so that no other call with its idempotency key runs.
  */
 export type Purpose = 'asked' | 'charged' | 'claimed';
 
@@ -86,7 +86,7 @@ export type CheckedCall = RanCall & Passed<'result is valid'> & { readonly resul
 export type RemoteJobCall = CheckedCall & { readonly remoteJob: JobView };
 
 interface Measured {
-  /** Length of the JSON text of the parameters as they were given, in UTF-8. */
+  /** Length of the given parameters' JSON text, in UTF-8 bytes. */
   readonly paramsBytes: number;
 }
 
@@ -95,27 +95,27 @@ interface Ruled {
   readonly personsByRule: number;
 }
 
-/** The tool's canonical id, or the name in the request as long as none is found. */
+/** Returns the tool's canonical id; before the tool is found, the name in the request. */
 export function toolIdOf({ tool, request }: CallFacts): string {
   return tool?.id ?? request.tool.slice(0, 160);
 }
 
-/** True for a tool that only other hubs have: its real effects are known to them alone. */
+/** Returns true for a tool of another hub: only that hub knows its real effects. */
 export function isElsewhere({ tool }: { readonly tool: RegisteredTool }): boolean {
   return tool.hubs !== undefined;
 }
 
-/** The highest risk among a call's effects. */
+/** Returns the highest risk among a call's effects. */
 export function riskOf({ effects }: Pick<CallFacts, 'effects'>): Risk {
   return maxRisk(...effects.map(({ risk }) => risk));
 }
 
-/** Secret values among the parameters, which nothing that is kept or sent may repeat. */
+/** Returns the secret values among the parameters; they must not be stored or sent. */
 export function secretsOf({ tool, params }: CallFacts): readonly string[] {
   return tool ? secretTexts(tool.definition.parameters, params) : [];
 }
 
-/** SHA-256 over tool and arguments, by which a repeated call is known; secrets count as `seal` returns them. */
+/** Returns the SHA-256 of tool and arguments, by which a repeated call is recognised; secrets are replaced by the result of `seal`. */
 export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) => string): string {
   return sha256Hex(canonicalJson({ tool: tool.id, params: maskSecrets(tool.definition.parameters, params, seal) }));
 }
@@ -147,7 +147,7 @@ export class RunningCall {
   /** True from the moment on at which it may take effect. */
   isDispatched = false;
   hasEnded = false;
-  /** Media type of the result, where the tool states one. */
+  /** Media type of the result, if the tool declares it. */
   contentType?: string;
   /** Data that the tool adds to its result. */
   resultDetails?: JsonObject;
@@ -173,7 +173,7 @@ export class RunningCall {
     return this.#deadline;
   }
 
-  /** Remembers the newest facts, for the records of how the call ends. */
+  /** Stores the newest facts, for the records of the call's end. */
   keep<Facts extends CallFacts>(facts: Facts): Facts {
     this.facts = facts;
     return facts;
@@ -206,7 +206,7 @@ export class RunningCall {
     return this.#questions.signal;
   }
 
-  /** Ends the call where it waits for a person, or once it would ask one: a stopping hub does not wait for people. */
+  /** Ends the call if it waits for a person, or as soon as it would wait: a stopping hub does not wait for people. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
@@ -220,7 +220,7 @@ export class RunningCall {
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /** Ends the idempotency claim with the answer; `stored` is its form for the disk, undefined when a repeat may run again. */
+  /** Ends the idempotency claim with the answer; `stored` is its form for the disk, or undefined if a repeat may run again. */
   settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
     this.claim?.settle(answer, stored);
     delete this.claim;
@@ -231,7 +231,7 @@ export class RunningCall {
     this.#onEnd.push(callback);
   }
 
-  /** Releases what the call held. */
+  /** Releases the resources of the call. */
   end(): void {
     this.hasEnded = true;
     this.#deadline?.[Symbol.dispose]();
@@ -239,7 +239,7 @@ export class RunningCall {
   }
 }
 
-/** True when one of the names is the hub's id or name. */
+/** Returns whether one of the names is the hub's id or name. */
 export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
   return names.includes(candidate.id) || names.includes(candidate.name);
 }

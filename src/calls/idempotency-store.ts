@@ -10,7 +10,7 @@ const KEPT_MS = 10 * 60_000;
 /** A running call is stored for longer than any call may run. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
-/** JSON text of the answers that are kept for one caller with its descendants. */
+/** Longest JSON text of the stored answers of one caller with its descendants. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
 /** A call with its idempotency key. */
@@ -25,11 +25,11 @@ export interface IdempotentCall {
 export interface IdempotencyClaim {
   /** Is called when the call may take effect from now on: after a crash it is never run again. */
   dispatched(): void;
-  /** Ends the claim with the answer for all waiting repeats; `kept`, its form without secrets, is stored for later ones. */
+  /** Ends the claim with the answer for all waiting repeats; `kept`, the answer without secrets, is stored for later repeats. */
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
-/** Whether a call is the first with its key, or a repeat that gets the answer of the first. */
+/** The claim of the first call with a key, or the answer for a repeat. */
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'repeated'; readonly answer: Promise<JsonObject> };
@@ -44,23 +44,26 @@ interface KeptAnswer {
 
 type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
 
-/** Makes repeats of a call with the same key harmless for ten minutes, restarts included. */
+/** Makes repeats of a call with the same idempotency key harmless for ten minutes, also over restarts. */
 export class IdempotencyStore {
   readonly #parts: IdempotencyParts;
   readonly #running = new Map<string, { readonly callHash: string; readonly answer: Promise<JsonObject> }>();
-  /** By caller, oldest first; those of before the last start are gone within ten minutes. */
+  /** Answers by caller, oldest first; answers from before the last start are deleted within ten minutes. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
   constructor(parts: IdempotencyParts) {
     this.#parts = parts;
   }
 
-  /** Answers that count towards the bounds of their callers. */
+  /** Returns the number of answers that count towards the limits of their callers. */
   get counted(): number {
     return [...this.#kept.values()].reduce((sum, { answers }) => sum + answers.length, 0);
   }
 
-  /** Claims a key, or returns the answer of its first call. IDEMPOTENCY_CONFLICT for other parameters, OUTCOME_UNKNOWN after a crash. */
+  /**
+   * Claims a key, or returns the answer of its first call. Throws IDEMPOTENCY_CONFLICT for other parameters, and OUTCOME_UNKNOWN if the
+   * first call was interrupted by a crash.
+   */
   claim(call: IdempotentCall): ClaimResult {
     if (call.key === '' || call.key.length > MAX_KEY_LENGTH) {
       throw new AtmoError('VALIDATION_ERROR', `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters`);
@@ -91,7 +94,7 @@ export class IdempotencyStore {
     };
   }
 
-  /** Answers that are no longer stored are not counted either. */
+  /** Stops counting answers that are no longer stored. */
   #uncountEnded(): void {
     const nowMs = this.#parts.clock.now();
     for (const [family, kept] of this.#kept) {
@@ -102,7 +105,7 @@ export class IdempotencyStore {
     }
   }
 
-  /** Deletes the oldest answers of a caller whose answers are too long: their keys stay used, so that no repeat acts a second time. */
+  /** Deletes the oldest answers of a caller above its limit. Their keys stay used, so that no repeat acts twice. */
   #count(principalId: string, answer: KeptAnswer): void {
     const family = rootAgentOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };

@@ -7,13 +7,13 @@ const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
 /**
- * Bounds the calls of one session, so that a model in a loop comes to an end. It guards against loops alone: a caller that
- * invents sessions is bounded by its rate limits.
+ * Limits the calls of one session, so that a model in a loop comes to an end. It protects only against loops: the rate limits stop a caller
+ * that invents sessions.
  */
 export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;
-  /** The one that called last stands last. */
+  /** Sessions; the last entry made the newest call. */
   readonly #sessions = new Map<string, { readonly calls: number; readonly lastMs: number }>();
 
   constructor(clock: Clock, options: { readonly maxCalls: number }) {
@@ -21,12 +21,12 @@ export class SessionCallLimit {
     this.#maxCalls = options.maxCalls;
   }
 
-  /** Sessions that are remembered. */
+  /** Returns the number of stored sessions. */
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** Counts one call; RATE_LIMITED when the session has made all of its calls. A call without a session is not counted. */
+  /** Counts one call. Throws RATE_LIMITED if the session has made all of its calls. A call without a session is not counted. */
   charge(principal: Principal, sessionId: string | undefined): void {
     if (sessionId === undefined || this.#maxCalls === Number.POSITIVE_INFINITY) return;
     const key = JSON.stringify([principalKey(principal), sessionId]);
@@ -69,7 +69,7 @@ export class MemoryGuard {
     this.#minFreeBytes = options.minFreeBytes;
   }
 
-  /** RESOURCE_EXCEEDED when less than the floor is left. */
+  /** Throws RESOURCE_EXCEEDED if less than the floor is left. */
   check(): void {
     const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#lookedMs >= CHECK_INTERVAL_MS) {

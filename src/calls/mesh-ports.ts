@@ -19,8 +19,8 @@ export interface MeshPorts {
 const NO_TOOLS: readonly RegisteredTool[] = [];
 
 /**
- * The ports of the mesh for parts that are made before it, and for a hub that joins and leaves while it runs. Without a mesh there are no
- * other hubs and no tools of theirs, and a call of one rejects with NODE_UNAVAILABLE.
+ * Proxies for the mesh ports: parts that are created before the mesh use them, and a hub may join or leave while it runs. Without a mesh
+ * there are no other hubs and no tools of other hubs, and a call to another hub rejects with NODE_UNAVAILABLE.
  */
 export class MeshProxy implements MeshPorts {
   readonly view: MeshView;
@@ -77,8 +77,11 @@ export interface RemoteSubscription {
   readonly signal: AbortSignal;
 }
 
-/** Port: the events of other hubs. Each hub sends only those that the principal may see there. */
+/** Port: the events of other hubs. Each hub sends only events that the principal may see there. */
 export interface RemoteEvents {
-  /** Listens until the signal aborts, then resolves. NODE_UNAVAILABLE when the hub cannot be reached or is lost, PERMISSION_DENIED. */
+  /**
+   * Listens until the signal aborts, then resolves. Rejects with NODE_UNAVAILABLE if the hub cannot be reached or is lost, and with
+   * PERMISSION_DENIED if the hub refuses the principal.
+   */
   subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void>;
 }

@@ -20,7 +20,7 @@ import type { UsageCounter } from './usage.ts';
 export interface ForwardedCall {
   readonly principal: Principal;
   readonly tool: RegisteredTool;
-  /** What the caller asked for; the version of `tool` is one of them. */
+  /** The version range that the caller requested; the version of `tool` is in it. */
   readonly versionRange?: string;
   /** Valid by the tool's schema, with defaults filled in; devices are named as the caller named them. */
   readonly params: JsonObject;
@@ -31,7 +31,7 @@ export interface ForwardedCall {
   readonly mode: 'sync' | 'job';
   /** Milliseconds since 1970 by this hub's clock. */
   readonly deadlineMs: number;
-  /** Hops that are left beyond the first: 0 goes to a directly connected hub only. */
+  /** Number of hops after the first: with 0 the call goes only to a directly connected hub. */
   readonly hopBudget: number;
   readonly idempotencyKey?: string;
   readonly signal: AbortSignal;
@@ -49,7 +49,10 @@ export interface RemoteResult {
   readonly hops: number;
 }
 
-/** Port: runs a call on another hub. NODE_UNAVAILABLE only when that hub has not accepted it; else its errors as they are. */
+/**
+ * Port: runs a call on another hub. Rejects with NODE_UNAVAILABLE only if that hub has not accepted the call; otherwise with the hub's own
+ * error.
+ */
 export interface CallRouter {
   forward(hubId: string, call: ForwardedCall): Promise<RemoteResult>;
 }
@@ -75,19 +78,19 @@ export interface ToolLookup {
   readonly onlyNodes?: readonly string[];
   /** Tools for which it returns false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Only tools for which it returns true are suggested; the visible ones when absent. */
+  /** Returns whether a tool may be suggested; default: all visible tools. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
 /** Port: the tools of this hub and of others. */
 export interface CallableTools {
   all(): readonly RegisteredTool[];
-  /** TOOL_NOT_FOUND, AMBIGUOUS_TOOL, NODE_UNAVAILABLE. */
+  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL or NODE_UNAVAILABLE. */
   resolve(name: string, options?: ToolLookup): RegisteredTool;
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
   /** Resolves when the tools of other hubs are known; undefined when no wait is needed. */
   awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
-  /** The other hubs that can run a tool. */
+  /** Returns the other hubs that can run a tool. */
   hubsOf(tool: RegisteredTool): readonly HubId[];
 }
 
@@ -99,7 +102,7 @@ export interface ToolFeatures {
   readonly granted: (principal: Principal) => readonly string[];
 }
 
-/** The collaborators of the call pipeline. None is optional: a check without its collaborator would be a check that is not made. */
+/** The collaborators of the call pipeline. None of them is optional: without its collaborator a check would be skipped. */
 export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
   /** Tools of this hub by their canonical id. */
   readonly registry: { get(id: string): RegisteredTool | undefined };
@@ -129,7 +132,7 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly features: ToolFeatures;
   /** The role that a principal's token was minted for. */
   readonly roleOf: (principal: Principal) => string | undefined;
-  /** Tells how many bytes of memory are left. */
+  /** The process, which reports the free memory in bytes. */
   readonly process: Pick<NodeJS.Process, 'availableMemory'>;
   /** Counts calls. */
   readonly usage: UsageCounter;
@@ -141,28 +144,28 @@ export interface PipelineOptions {
   readonly maxConcurrent?: number;
   /** Calls that wait for a slot; default 256. */
   readonly maxQueued?: number;
-  /** Calls of one caller, with all that it spawned, that run at once; default 16. */
+  /** Calls of one caller with its descendants that run at once; default 16. */
   readonly maxConcurrentPerCaller?: number;
   /** Calls of one caller that wait for a slot; default 256. */
   readonly maxQueuedPerCaller?: number;
-  /** Time limit of tools that state none of their own; default 30 s. */
+  /** Time limit of tools that declare none; default 30 s. */
   readonly defaultTimeoutMs?: number;
-  /** Calls of one session; no bound when absent. */
+  /** Calls of one session; default: unlimited. */
   readonly maxCallsPerSession?: number;
-  /** Longest JSON text of a call's parameters, in UTF-8 bytes, where the tool states no bound of its own; default 64 KiB. */
+  /** Longest JSON text of a call's parameters in UTF-8 bytes, for tools that declare no limit; default 64 KiB. */
   readonly maxParamsBytes?: number;
   /** New calls are refused while less memory than this is left; default 16 MB. */
   readonly minFreeBytes?: number;
   /** Ids or names of tools that the owner switched off; read again for each call. */
   readonly disabledTools?: readonly string[];
   /**
-   * Ids or names of tools of this hub whose calls may go to another one, with all that they carry, when their service cannot be
-   * reached from here; none when absent. Read again for each call.
+   * Ids or names of this hub's tools whose calls may go to another hub, with all of their content, if this hub cannot reach their service;
+   * default: no tool. The list is read for each call.
    */
   readonly failOverTools?: readonly string[];
   /** Whether a result that breaks its tool's own schema fails the call or is only logged; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';
-  /** One log line for each finished call; default true. */
+  /** Logs one line for each finished call; default true. */
   readonly logCalls?: boolean;
 }
 
@@ -179,7 +182,7 @@ export interface StageContext extends PipelineCollaborators {
   readonly isDraining: () => boolean;
   /** The contexts of the handlers that run now: only these can have steps. */
   readonly running: WeakSet<ToolContext>;
-  /** The approved steps of those handlers that have not begun yet. */
+  /** For each handler, the approved steps that have not begun. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 

@@ -67,15 +67,14 @@ export class CallPipeline implements ToolCaller {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for those that may have acted. */
+  /** Ends the calls of principals that may no longer make them, with CANCELLED, or with OUTCOME_UNKNOWN if the call may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }
 
   /**
-   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; then it ends those that still run and returns false,
-   * since waiting for them would keep the server open for too long. Calls that wait for a person end at once with SHUTTING_DOWN, those
-   * that had begun with CANCELLED, or OUTCOME_UNKNOWN for those that may have acted.
+   * Refuses new calls and waits for running calls, at most `timeoutMs`; then it ends the remaining calls and returns false. Calls that wait
+   * for a person end at once with SHUTTING_DOWN, calls that had begun with CANCELLED, and calls that may have acted with OUTCOME_UNKNOWN.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -128,7 +127,7 @@ export class CallPipeline implements ToolCaller {
     return { kind: 'job', job: job.view };
   }
 
-  /** The job lives on the hub that has the tool; this hub remembers the location. */
+  /** Starts a job on the hub that has the tool; this hub stores its location. */
   async #startElsewhere(admitted: ApprovedCall): Promise<AsyncAnswer> {
     const call = admitted.running;
     const started = await this.#pass(REMOTE_JOB, admitted);
@@ -167,7 +166,7 @@ export class CallPipeline implements ToolCaller {
     const { approval } = call.facts;
     if (approval && !call.isDispatched) await this.#logged(call, () => this.#context.approvals.giveBack(approval.id));
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
-    // A failed write of the outcome is logged; the caller still gets the answer, since the call has happened.
+    // If the outcome cannot be written, the error is logged and the caller still gets the answer, since the call has happened.
     await this.#logged(call, () => this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now())));
     if (call.claim) {
       const stored = () => (isRepeatable ? undefined : storableAnswer(call.facts, answer));
@@ -178,7 +177,7 @@ export class CallPipeline implements ToolCaller {
     return answer;
   }
 
-  /** Runs work after the end of a call, whose errors the caller does not get. */
+  /** Runs work after the end of a call; its errors are only logged. */
   async #logged(call: RunningCall, work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
@@ -234,7 +233,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #logBug({ facts, traceId }: RunningCall, error: AtmoError): void {
-    // The store has logged once that the disk failed, and the health of the hub shows it as long as it lasts.
+    // The store has logged the failure of the disk, and the hub's health shows it while it lasts.
     if (error.code === 'STORAGE_FAILED') return;
     const stack = withoutSecretTexts((error.cause instanceof Error ? error.cause.stack : error.stack) ?? '', secretsOf(facts));
     this.#context.logger.error('tool.bug', { tool: toolIdOf(facts), trace_id: traceId, stack });
@@ -261,8 +260,8 @@ interface PreflightStep {
 }
 
 /**
- * Judges a call with all calls that it would make, in their order, so that no work is half done when one of them has to wait for
- * people. Ends at the first that would be refused.
+ * Judges a call with all inner calls in order, before anything runs: no work is half done when an inner call must wait for people. Ends at
+ * the first call that would be refused.
  */
 class RecursivePreflight {
   readonly #judge: (asked: PreflightRequest) => Promise<PreflightStep>;
@@ -287,7 +286,7 @@ class RecursivePreflight {
   }
 }
 
-/** Route and time limit belong to the outer call alone. */
+/** Returns the request of an inner call; route and time limit belong only to the outer call. */
 function innerRequest({ principal, traceId, sessionId, signal, within }: PreflightRequest, { tool, params }: InnerCall): PreflightRequest {
   return {
     principal,

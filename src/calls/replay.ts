@@ -17,15 +17,15 @@ import { boundedContext } from './tool-context.ts';
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
 export type ReplayVerdict = (typeof REPLAY_VERDICTS)[number];
 
-/** One call of the past, replayed. */
+/** The replay of one past call. */
 export interface Replayed {
   readonly request: string;
   readonly tool: string;
   readonly at: string;
   readonly verdict: ReplayVerdict;
-  /** BLAKE3 of the answer then. */
+  /** BLAKE3 of the recorded answer. */
   readonly recorded_hash?: string;
-  /** The same of the answer now, where the tool ran again. */
+  /** BLAKE3 of the answer of the replay, if the tool ran again. */
   readonly replayed_hash?: string;
   readonly result?: Json;
   /** Code and message of a call that failed then. */
@@ -43,8 +43,8 @@ export interface ReplayQuery {
 }
 
 /**
- * Repeats calls of the audit log. Pure tools that are deterministic or bounded run again with the time and the random seed of then, and
- * the hash of the answer has to be the same; for all others the answer is taken from the audit log. No tool with side effects ever runs.
+ * Repeats calls of the audit log. Pure tools that are deterministic or bounded run again with the recorded time and random seed, and must
+ * return an answer with the recorded hash; for all other tools the recorded answer is used. Tools with side effects never run.
  */
 export async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
@@ -57,7 +57,7 @@ export async function replayCalls(
   return replayed;
 }
 
-/** Callers choose the ids of their requests, so that two of them may have the same. */
+/** Returns the row of the call. Callers choose their request ids, so that two calls may have the same id. */
 function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
   const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
@@ -87,7 +87,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Masked arguments cannot be used again. */
+/** Returns whether a call can run again; masked arguments cannot be used again. */
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
@@ -105,8 +105,8 @@ function runOf({ run }: JsonObject): RunContext {
 const REPLAY_PRINCIPAL: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 
 /**
- * Returns the BLAKE3 hash, hex, of the answer of a tool without side effects with the time and the random seed of a run. The tool runs
- * outside of the pipeline, for replay and self-check alone. A failure is an answer too, and has to be the same one.
+ * Returns the BLAKE3 hash (hex) of the answer of a tool without side effects, with the time and random seed of a run. The tool runs outside
+ * of the pipeline; only replay and self-check do this. A failure is an answer too, and must also be equal.
  */
 export async function replayHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
   try {
@@ -143,20 +143,20 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
   });
 }
 
-/** The comparison of two runs of a tool with the same parameters. */
+/** The comparison of two runs of a tool with equal parameters. */
 export interface DeterminismFinding {
   readonly tool: string;
   readonly determinism: 'deterministic' | 'bounded';
   readonly runs: number;
-  /** Parameters with which the two answers differed; absent when none did. */
+  /** Parameters with which the two answers differed; absent if they were equal. */
   readonly differs?: JsonObject;
 }
 
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
 /**
- * Runs every tool without side effects that is declared deterministic or bounded twice, with each of its examples and one
- * sample of its schema: replay depends on an honest declaration.
+ * Runs each deterministic or bounded tool without side effects twice, with each of its examples and one sample of its schema: replay
+ * depends on a correct declaration.
  */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];
@@ -177,7 +177,7 @@ async function checkTool(tool: RegisteredTool): Promise<Omit<DeterminismFinding,
   return { tool: tool.id, runs: samples.length };
 }
 
-/** The plainest parameters that a schema allows: defaults, first choices, lower bounds; only what is required. */
+/** Returns the simplest valid parameters of a schema: only required members, with defaults, first choices and lower bounds. */
 export function sampleParams(schema: JsonSchema): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
@@ -216,7 +216,7 @@ function sampleOfType(schema: JsonObject): Json {
 
 type ReplayToolParts = { readonly log: AuditLog; readonly registry: ToolRegistry };
 
-/** `hub:replay_audit` and `hub:check_determinism`. */
+/** Returns `hub:replay_audit` and `hub:check_determinism`. */
 export function replayTools(parts: ReplayToolParts): readonly RegisteredTool[] {
   return [replayTool(parts), determinismTool(parts.registry)];
 }

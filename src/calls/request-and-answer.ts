@@ -18,12 +18,12 @@ export interface RoutingPreferences {
   readonly hop_budget?: number;
 }
 
-/** One call of a tool, as every server (HTTP, MCP, mesh) passes it on. */
+/** A call of a tool, as HTTP, MCP and the mesh pass it to the pipeline. */
 export interface CallRequest {
   readonly principal: Principal;
   /** Name, canonical id, alias or model-facing name. */
   readonly tool: string;
-  /** Semver range, such as `>=1.0.0`. */
+  /** Required versions as a Semver range, such as `>=1.0.0`. */
   readonly version?: string;
   readonly params: unknown;
   /** Shortens the tool's own time limit, never lengthens it. */
@@ -40,23 +40,23 @@ export interface CallRequest {
   /** Receives progress and partial results of a tool with `stream_supported`, until the call is answered. */
   readonly onChunk?: (chunk: CallChunk) => void;
   /**
-   * Asks the person behind the caller; the answer is checked against the question. Absent where nobody can be asked. The
-   * signal aborts when the call ends first.
+   * Asks the person behind the caller; the answer is checked against the question. Absent if nobody can be asked. The signal aborts if the
+   * call ends first.
    */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
   /** Receives the messages of the tool while it runs. */
   readonly onMessage?: (message: ToolMessage) => void;
-  /** The caller relies on chunks: NOT_SUPPORTED by a tool that has none. */
+  /** The caller needs partial results: a tool without them is refused with NOT_SUPPORTED. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingPreferences;
   /** Data that a program with an embedded hub passes to its own tools: facts about its user and its session. */
   readonly callerData?: CallerData;
   /**
-   * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends
-   * with it and not after it. No server sets it.
+   * The context of the running call of which this call is a step: the step runs in the slot of that call and ends with it. HTTP, MCP and
+   * the mesh never set it.
    */
   readonly within?: ToolContext;
-  /** The hub makes the call itself, such as for an automation, so that it cannot have waited for the hub. */
+  /** The hub itself makes the call, for example for an automation. */
   readonly isOwn?: true;
 }
 
@@ -69,13 +69,13 @@ interface AnswerBase {
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
   /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
   readonly response_hash: string;
-  /** Media type of a text in the result, where the tool states one. */
+  /** Media type of a text in the result, if the tool declares it. */
   readonly content_type?: string;
   /** Data that the tool adds to its result; the hash does not cover it. */
   readonly details?: JsonObject;
 }
 
-/** The answer of a call: the normalised result, or an error of the one table. */
+/** The answer of a call: the normalised result, or an error. */
 export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
@@ -96,7 +96,7 @@ export interface JobView {
   readonly error?: ErrorBody;
 }
 
-/** A call as a job: the job at once, or the answer of a call that was refused. */
+/** The answer of a call that becomes a job: the started job, or the refusal. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
 /** Whether a call would pass its checks now, and its effects. */
@@ -104,22 +104,22 @@ export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
 
-/** Port: makes calls of tools, and judges them beforehand. A call never throws: refusals and failures are answers. */
+/** Port: makes calls of tools, or judges them without running. A call never throws: refusals and failures are answers. */
 export interface ToolCaller {
   /** Runs a call and waits for its answer. */
   call(request: CallRequest): Promise<CallAnswer>;
   /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
   callAsync(request: CallRequest): Promise<AsyncAnswer>;
   /**
-   * Returns whether this call would pass its checks: all but the rate limit. It uses nothing up and runs nothing, but requests an
-   * approval that is needed. The calls that it would make in turn are checked with it.
+   * Returns whether a call would pass its checks, without the rate limit. Nothing runs and nothing is used up, but a necessary approval is
+   * requested. Inner calls are checked too.
    */
   preflight(request: CallRequest): Promise<Preflight>;
-  /** The same before the parameters are known: whether some call of the tool would pass. */
+  /** Returns whether a call of the tool could pass, before its parameters are known. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight>;
   /** Returns a filter for the tools of which the caller may make some call; lists and searches show only these. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean;
-  /** Returns why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
+  /** Returns why no caller's call of a tool would run `now`, or `ever` while the hubs stay unchanged; undefined if a call could run. */
   obstacleTo(tool: RegisteredTool, when?: 'now' | 'ever'): string | undefined;
 }
 
@@ -147,7 +147,7 @@ export function normalizeResult(result: Json): NormalResult {
   return { value: JSON.parse(text) as Json, hash: blake3Hex(text) };
 }
 
-/** The envelope of a call that ended well, under an id of its own. */
+/** Returns the envelope of a successful call, with a new id. */
 export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAnswer {
   const { contentType, details } = facts;
   return {
@@ -159,12 +159,12 @@ export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAns
   };
 }
 
-/** The envelope of a call that failed or was refused; the hash is that of the error. */
+/** Returns the envelope of a call that failed or was refused; the hash is that of the error. */
 export function errorAnswer(facts: AnswerFacts, error: AtmoError): CallAnswer {
   return { ...base(facts, errorHash(error)), status: 'error', error: error.toBody() };
 }
 
-/** BLAKE3, hex, of the canonical form of an error as callers see it. */
+/** Returns the BLAKE3 (hex) of an error's canonical form as callers see it. */
 export function errorHash(error: AtmoError): string {
   return blake3Hex(canonicalJson({ ...error.toBody() }));
 }

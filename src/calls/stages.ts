@@ -18,8 +18,8 @@ import * as consent from './stages/consent.ts';
 import * as execution from './stages/execution.ts';
 
 /**
- * One step that a call has to pass: it takes the call in the state that the stage before it returned, and returns it with its own facts;
- * it throws AtmoError to refuse.
+ * One stage of the pipeline: it takes the call in the state of the previous stage, and returns the call with its own facts. It throws
+ * AtmoError to refuse the call.
  */
 type Stage<In, Out> = (call: In, context: StageContext) => Out | Promise<Out>;
 
@@ -31,7 +31,7 @@ export class StageList<in In extends CallFacts, out Out extends CallFacts> {
     this.#stages = stages;
   }
 
-  /** Returns a list without stages for calls in one state. */
+  /** Returns an empty list for calls in one state. */
   static from<Start extends CallFacts>(): StageList<Start, Start> {
     return new StageList<Start, Start>([]);
   }
@@ -57,7 +57,7 @@ const OPENING = StageList.from<ReceivedCall>()
   .pass(admission.refuseWhileMemoryIsShort)
   .pass(authorization.requireValidToken);
 
-/** The checks of a call, up to the answer of an earlier one with the same idempotency key. */
+/** The checks of a call, up to the stored answer of an earlier call with the same idempotency key. */
 export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OPENING.pass(admission.chargeRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)
@@ -91,7 +91,7 @@ const RUN = StageList.from<ApprovedCall>()
 /** The run of an approved call. */
 export const EXECUTION: StageList<ApprovedCall, CheckedCall> = RUN.pass(execution.checkResult);
 
-/** The same for a call that becomes a job of another hub. */
+/** The stages of a call that becomes a job of another hub. */
 export const REMOTE_JOB: StageList<ApprovedCall, RemoteJobCall> = RUN.pass(execution.rememberJobLocation);
 
 /** The checks of a call that is asked about and never runs: it is not charged, claims no key and uses no approval up. */

@@ -12,13 +12,16 @@ import type { CallRequest } from './request-and-answer.ts';
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** Sends a question to the person behind the caller, where that is possible; the question ends when the signal aborts. */
+/** Sends a question to the person behind the caller, if that is possible. The question ends when the signal aborts. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
 }
 
-/** Asks the person behind the caller of a running call, as `askQuestion` does. NOT_SUPPORTED for tools that promise the same result. */
+/**
+ * Asks the person behind the caller of a running call, like `askQuestion`. Rejects with NOT_SUPPORTED for tools that declare repeatable
+ * results.
+ */
 export async function askCaller(call: ConfirmedCall, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
   if (call.tool.definition.execution.determinism !== 'nondeterministic')
     throw new AtmoError('NOT_SUPPORTED', `${call.tool.id} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);
@@ -30,8 +33,8 @@ export async function askCaller(call: ConfirmedCall, { message, ...question }: T
 }
 
 /**
- * Asks and waits. NOT_SUPPORTED where nobody can be asked, the signal's reason when it aborts first, VALIDATION_ERROR for a
- * question that no form can show or an answer that does not fit it.
+ * Asks a question and waits for the answer. Rejects with NOT_SUPPORTED if nobody can be asked, with the signal's reason if it aborts first,
+ * and with VALIDATION_ERROR if no form can show the question or the answer does not match it.
  */
 export async function askQuestion(question: ToolQuestion, { ask, signal }: Askable): Promise<ToolAnswer> {
   const checked = checkQuestion(question);
@@ -42,16 +45,16 @@ export async function askQuestion(question: ToolQuestion, { ask, signal }: Askab
   throw new AtmoError('VALIDATION_ERROR', 'The answer to a question does not fit the form that was shown');
 }
 
-/** Random numbers that one SHA-256 digest yields, of 8 bytes each. */
+/** Number of random numbers (8 bytes each) in one SHA-256 digest. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
 /** Bits of a number beyond the 53 of a double. */
 const SPARE_BITS = 11n;
 
 /**
- * Returns the clock and the random numbers of a bounded tool; they are the same for the same run on every machine.
- * Time stands still, so there are no timers: setting one throws NOT_SUPPORTED. Number n, from 0, is made of
- * bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their first 53 bits, big endian, divided by 2^53.
+ * Returns the clock and the random numbers of a bounded tool; they are equal for the same run on every machine. Time stands still: setting
+ * a timer throws NOT_SUPPORTED. Number n (from 0) consists of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their
+ * first 53 bits, big endian, divided by 2^53.
  */
 export function boundedContext(run: RunContext): Pick<ToolContext, 'clock' | 'random'> {
   return { clock: frozenClock(run.logicalTimeMs), random: seededRandom(run.randomSeed) };

@@ -12,13 +12,13 @@ import { type ExecutableAgentOsTool, registerAgentOs } from './formats/agent-os.
 import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './formats/model-calls.ts';
 import type { CallAnswer, CallRequest, ToolCaller } from './request-and-answer.ts';
 
-/** The caller: its token stands for gmiId, personaId and personaCapabilities of AgentOS. */
+/** The caller. Its token replaces gmiId, personaId and personaCapabilities of AgentOS. */
 interface Caller {
-  /** `at1.` text of a token that is bound to no key of the caller's own, or the owner's. */
+  /** Text of the owner's token, or of an `at1.` token that is not bound to a key of the caller. */
   readonly token: string;
 }
 
-/** A model's call and who makes it. */
+/** A model's call with its caller. */
 export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' | 'timeoutMs' | 'signal'> {
   readonly toolCallRequest: ModelCall;
   /** Trace of which the call is a part. */
@@ -28,7 +28,7 @@ export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' |
   readonly sessionData?: JsonObject;
 }
 
-/** A call by name and who makes it. */
+/** A call by name with its caller. */
 export interface ToolCall
   extends Caller,
     Pick<CallRequest, 'tool' | 'params' | 'sessionId' | 'timeoutMs' | 'signal' | 'traceId' | 'callerData'> {}
@@ -41,7 +41,7 @@ export interface ToolDefinitionForLLM {
   readonly inputSchema: JsonObject;
 }
 
-/** Whether a call would be permitted; the reason is the one that the caller of the tool would get. */
+/** Whether a call would be permitted; the reason is the error that the caller would get. */
 export interface PermissionCheckResult {
   readonly isAllowed: boolean;
   readonly reason?: string;
@@ -50,7 +50,7 @@ export interface PermissionCheckResult {
 /** A tool in any of the forms that a program may write it in. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
-/** Registers a tool of a program, whatever its form. CONFLICT, VALIDATION_ERROR of the registry. @internal */
+/** Registers a tool of a program in any of the forms. Throws CONFLICT or VALIDATION_ERROR like the registry. @internal */
 export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
   if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
   const registered = tool instanceof ToolClass ? fromToolClass(tool) : tool;
@@ -61,7 +61,7 @@ export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
 interface OrchestratorCollaborators {
   readonly pipeline: Pick<ToolCaller, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
-  /** The tools that calls may name: those of the registry and of other hubs. */
+  /** The tools that can be called: tools of the registry and of other hubs. */
   readonly tools: Pick<ToolDirectory, 'all' | 'modelName'>;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly capabilities: Pick<CapabilityCatalogue, 'add'>;
@@ -74,15 +74,15 @@ interface OrchestratorOptions {
 }
 
 /**
- * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS. Every call passes the same pipeline as a call
- * over HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw.
+ * The hub's tools for a program that contains a hub, with the names of AgentOS. Every call passes the same pipeline as a call over HTTP.
+ * Only `registerTool`, `registerCapability` and `unregisterTool` throw.
  */
 export class ToolOrchestrator {
   readonly orchestratorId: string;
   readonly #collaborators: OrchestratorCollaborators;
   readonly #isRegistrationAllowed: boolean;
 
-  /** @internal A program gets its orchestrator from the hub. */
+  /** @internal The hub creates the orchestrator. */
   constructor(collaborators: OrchestratorCollaborators, { orchestratorId, isDynamicRegistrationAllowed }: OrchestratorOptions) {
     this.#collaborators = collaborators;
     this.orchestratorId = orchestratorId;
@@ -104,14 +104,14 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Calls a tool by its name and resolves to the whole answer, from which `toToolResponse`, `toToolResult` and `toExecutionResult` make
-   * other forms. Rejects only with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED: a call that fails has an answer.
+   * Calls a tool by name and resolves to the whole answer; `toToolResponse`, `toToolResult` and `toExecutionResult` convert it. Rejects
+   * only with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED: a failed call resolves to an answer.
    */
   async call({ token, ...call }: ToolCall): Promise<CallAnswer> {
     return this.#collaborators.pipeline.call({ ...call, principal: await this.#principalOf({ token }) });
   }
 
-  /** The tools of which the caller may make some call, in the order of their ids; none for an invalid token. */
+  /** Returns the tools that the caller may call, sorted by id; an empty list for an invalid token. */
   async listAvailableTools(caller: Caller): Promise<readonly ToolDefinitionForLLM[]> {
     const principal = await this.#principalOf(caller).catch(() => undefined);
     if (!principal) return [];
@@ -137,7 +137,10 @@ export class ToolOrchestrator {
     }
   }
 
-  /** Adds a tool while the hub runs. NOT_SUPPORTED where the configuration forbids it; CONFLICT, VALIDATION_ERROR of the registry. */
+  /**
+   * Adds a tool while the hub runs. Throws NOT_SUPPORTED if the configuration forbids it, and CONFLICT or VALIDATION_ERROR like the
+   * registry.
+   */
   registerTool(tool: AnyTool): ToolId {
     this.#requireRegistration();
     return registerAnyTool(this.#collaborators.registry, tool);
@@ -145,7 +148,7 @@ export class ToolOrchestrator {
 
   /**
    * Adds a capability of the hub with the tools that need it; other hubs of the mesh learn of both. Errors as `registerTool`;
-   * CONFIG_INVALID when a listed tool has no handler.
+   * Throws CONFIG_INVALID if a listed tool has no handler.
    */
   registerCapability(handler: CapabilityHandler): readonly ToolId[] {
     this.#requireRegistration();
@@ -156,7 +159,7 @@ export class ToolOrchestrator {
     return tools.map(({ id }) => id);
   }
 
-  /** Removes a tool, which then releases its resources; false when there was none. NOT_SUPPORTED as for `registerTool`. */
+  /** Removes a tool, which then releases its resources. Returns false if there was none. Throws NOT_SUPPORTED like `registerTool`. */
   unregisterTool(id: ToolId): boolean {
     this.#requireRegistration();
     return this.#collaborators.registry.unregister(id);

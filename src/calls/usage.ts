@@ -59,27 +59,27 @@ export class UsageCounter {
     appendBounded(own, record, AGENT_HISTORY_LENGTH);
   }
 
-  /** Per tool, most used first. */
+  /** Returns the totals per tool, most used first. */
   tools(): readonly ToolUsage[] {
     return mostUsedFirst([...this.#tools].map(([toolId, totals]) => ({ toolId, ...totals })));
   }
 
-  /** Per agent, most active first. */
+  /** Returns the totals per agent, most active first. */
   agents(): readonly AgentUsage[] {
     return mostUsedFirst([...this.#agents].map(([agentId, totals]) => ({ agentId, ...totals })));
   }
 
-  /** The newest calls, newest first: at most 500 of all, at most 100 of one agent. */
+  /** Returns the newest calls, newest first: at most 500, and at most 100 of one agent. */
   history(agentId?: string): readonly UsageRecord[] {
     return (agentId === undefined ? this.#history : (this.#agentHistory.get(agentId) ?? [])).toReversed();
   }
 
-  /** The counters, for `restore` after a restart; the calls themselves are in the audit log. */
+  /** Returns the counters, for `restore` after a restart; the calls themselves are in the audit log. */
   snapshot(): JsonObject {
     return { tools: toJson(this.#tools), agents: toJson(this.#agents) };
   }
 
-  /** Adds the counters of a snapshot; unreadable ones start at zero. */
+  /** Adds the counters of a snapshot; unreadable counters start at zero. */
   restore(snapshot: Json | undefined): void {
     if (!isJsonObject(snapshot)) return;
     fromJson(this.#tools, snapshot.tools);
@@ -87,7 +87,7 @@ export class UsageCounter {
   }
 }
 
-/** The entry goes to the end: the first one is the one that was used longest ago. */
+/** Adds a call to the totals and moves the entry to the end: the first entry is the least recently used. */
 function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, atMs, error }: UsageRecord): void {
   const before = totals.get(key) ?? NEVER;
   totals.delete(key);
@@ -141,14 +141,14 @@ function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): voi
 
 const SPACE = 'usage';
 const KEY = 'totals';
-/** A write every five minutes is 5 MB a day for 200 tools; every minute would be most of what a day may write. */
+/** Writes every five minutes add up to 5 MB a day with 200 tools; a write every minute would use most of the daily limit. */
 const WRITE_EVERY_MS = 300_000;
 
 interface UsageWriterCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly usage: UsageCounter;
 }
 
-/** Stores the usage counters over restarts; a hub that crashes loses those of the last five minutes. */
+/** Stores the usage counters over restarts; a crash loses the last five minutes. */
 export class UsageWriter implements Service {
   readonly #collaborators: UsageWriterCollaborators;
   #written = '';

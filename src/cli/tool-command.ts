@@ -243,7 +243,7 @@ async function readFileParameter({ name, file, schema, maxBytes }: FileParameter
   }
 }
 
-/** The content of a stream; undefined where it is longer. */
+/** The content of a stream; undefined if it is longer. */
 async function readUpTo(source: AsyncIterable<string | Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -54,7 +54,7 @@ export class TokenAgent implements Disposable {
     throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
   }
 
-  /** True when the agent holds a permission such as `device:control:hall-lamp`. */
+  /** Returns whether the agent holds a permission such as `device:control:hall-lamp`. */
   may(permission: string): boolean {
     return this.#services.authorizer.authorize(this.#currentPrincipal(), [permission]).allowed;
   }

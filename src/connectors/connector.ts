@@ -54,7 +54,7 @@ export interface ConnectionEvents {
 }
 
 /**
- * The tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED, which names `setting`.
+ * Returns the tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED, which names `setting`.
  * Only the handler that \`define\` returns may read the service: without one, \`define\` is called with undefined.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
@@ -66,18 +66,18 @@ export function resultSchema(required: readonly string[], properties: Readonly<R
   return { type: 'object', required, properties };
 }
 
-/** The secret of a setting that may be absent. CONFIG_INVALID for a secret that cannot be read. */
+/** Returns the secret of a setting that may be absent. Throws CONFIG_INVALID for a secret that cannot be read. */
 export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   return source === undefined ? undefined : readSecret(source, env);
 }
 
-/** True when grants cover a permission. A grant over a group of devices covers nothing here: connectors have no devices. */
+/** Returns whether grants cover a permission. A grant over a group of devices covers nothing here: connectors have no devices. */
 export function hasPermission(grants: readonly string[], permission: string): boolean {
   const required = parsePermission(permission);
   return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));
 }
 
-/** The names of which a caller may learn: it holds `permission` with the name. */
+/** Returns the names of which a caller may learn: it holds `permission` with the name. */
 export function permittedNames(grants: readonly string[], permission: string, names: readonly string[]): readonly string[] {
   return names.filter((name) => hasPermission(grants, `${permission}:${name}`));
 }

@@ -28,7 +28,7 @@ const SIGNATURES: readonly Signature[] = [
 ];
 const LONGEST = 16;
 
-/** The type of a file by its content; undefined for other files than the known pictures and recordings. */
+/** Returns the type of a file by its content; undefined for other files than the known pictures and recordings. */
 export function mediaTypeOf(bytes: Uint8Array): MediaType | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, LONGEST));
   const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));

@@ -2,9 +2,9 @@ import { AtmoError } from './errors.ts';
 
 /** Time as the hub sees it; tests and replay inject their own. */
 export interface Clock {
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Milliseconds on a clock that never jumps; only differences have meaning. */
+  /** Returns milliseconds on a clock that never jumps; only differences have meaning. */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
 
 /** Port: the hub's time, and whether it can be trusted. A board without a hardware clock may start in the past. */
 export interface TrustedTime {
-  /** Milliseconds since 1970, never before a time that is known to have passed. */
+  /** Returns milliseconds since 1970, never before a time that is known to have passed. */
   now(): number;
   /** False until the network or the owner has set the time: dangerous calls are refused until then. */
   isTrusted(): boolean;
@@ -53,14 +53,14 @@ export interface SettableTime {
   set(timeMs: number): void;
 }
 
-/** A time (milliseconds since 1970) as ISO 8601 in UTC. */
+/** Returns a time (milliseconds since 1970) as ISO 8601 in UTC. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
 /**
- * Milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR naming `subject`: RFC 3339 has times, such as leap seconds, that
- * JavaScript does not parse.
+ * Returns milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR naming `subject`: RFC 3339 has times, such as leap seconds,
+ * that JavaScript does not parse.
  */
 export function parseIsoTime(text: string, subject: string): number {
   const atMs = Date.parse(text);

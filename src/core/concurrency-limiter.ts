@@ -29,7 +29,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Waits for a slot and returns the function that releases it. Throws RESOURCE_EXCEEDED when the queue is full, the signal's reason
+   * Waits for a slot and returns the function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, the signal's reason
    * when it aborts.
    */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
@@ -110,7 +110,7 @@ export class CallerConcurrencyLimiter {
     this.#hub = new ConcurrencyLimiter({ maxRunning: options.maxRunning, maxWaiting: options.maxWaiting });
   }
 
-  /** Number of callers with calls that run or wait. */
+  /** Returns number of callers with calls that run or wait. */
   get callers(): number {
     return this.#callers.size;
   }

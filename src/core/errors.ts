@@ -80,7 +80,7 @@ export const ERROR_CODES = {
 /** A code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** True for a code of the table; false for any other value, also for the name of a member that every object inherits. */
+/** Returns true for a code of the table; false for any other value, also for the name of a member that every object inherits. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
@@ -105,7 +105,7 @@ export class AtmoError extends Error {
     this.details = details;
   }
 
-  /** The error as responses carry it, without stack and cause. It is not retryable where `details.permanent` is true. */
+  /** Returns the error as responses carry it, without stack and cause. It is not retryable where `details.permanent` is true. */
   toBody(): ErrorBody {
     const isRetryable = ERROR_CODES[this.code].retry === 'later' && this.details.permanent !== true;
     return { code: this.code, message: this.message, details: this.details, retryable: isRetryable };
@@ -119,7 +119,7 @@ export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
 
-/** The code of a system error as errno(3) and Node name it (`ENOENT`, `ERR_…`); the text of an error without a code. */
+/** Returns the code of a system error as errno(3) and Node name it (`ENOENT`, `ERR_…`); the text of an error without a code. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -54,7 +54,7 @@ export class StallDetector implements Service {
     this.#stallMs = 0;
   }
 
-  /** Milliseconds that a message that arrives now may have waited; 0 while the process is on time. */
+  /** Returns milliseconds that a message that arrives now may have waited; 0 while the process is on time. */
   get waitedMs(): number {
     const sinceBeatMs = this.#sinceBeatMs();
     // Timers run after sockets: the first messages are read before the beat.

@@ -9,22 +9,22 @@ export interface JsonObject {
 /** A JSON Schema (draft 2020-12) in its object form. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** True for a plain JSON object: not null, not an array. */
+/** Returns true for a plain JSON object: not null, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value where it is a JSON object, else an empty object. */
+/** Returns the value where it is a JSON object, else an empty object. */
 export function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The JSON objects of a list; empty for any other value. */
+/** Returns the JSON objects of a list; empty for any other value. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The items of a list as texts; empty for any other value. */
+/** Returns the items of a list as texts; empty for any other value. */
 export function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
@@ -33,7 +33,7 @@ type Present<Members> = { readonly [Name in keyof Members as undefined extends M
   readonly [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<Members[Name], undefined>;
 };
 
-/** The object without its members of value undefined: a member that JSON does not have is absent. */
+/** Returns the object without its members of value undefined: a member that JSON does not have is absent. */
 export function present<Members extends object>(members: Members): Present<Members> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>;
 }
@@ -47,7 +47,7 @@ export function tryParseJson(text: string): Json | undefined {
   }
 }
 
-/** The keys along a JSON Pointer, unescaped (RFC 6901 §4). */
+/** Returns the keys along a JSON Pointer, unescaped (RFC 6901 §4). */
 export function pointerKeys(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -55,7 +55,7 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** The value at a JSON Pointer (RFC 6901), or at its keys; undefined where there is none. */
+/** Returns the value at a JSON Pointer (RFC 6901), or at its keys; undefined if there is none. */
 export function valueAt(root: Json, pointer: string | readonly string[]): Json | undefined {
   return (typeof pointer === 'string' ? pointerKeys(pointer) : pointer).reduce<Json | undefined>(memberOf, root);
 }

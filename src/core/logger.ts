@@ -14,7 +14,7 @@ export interface Logger {
   info(event: string, fields?: JsonObject): void;
   warn(event: string, fields?: JsonObject): void;
   error(event: string, fields?: JsonObject): void;
-  /** A logger that adds `fields` to every line. */
+  /** Returns a logger that adds `fields` to every line. */
   child(fields: JsonObject): Logger;
 }
 
@@ -42,7 +42,7 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
-/** True for a number named `pin` with at most two digits: a GPIO line of the board, and never the PIN of a lock. */
+/** Returns true for a number named `pin` with at most two digits: a GPIO line of the board, and never the PIN of a lock. */
 export function isTwoDigitPin(name: string, value: unknown): boolean {
   return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
 }

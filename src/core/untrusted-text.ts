@@ -23,23 +23,23 @@ const NEEDED =
 /** Pattern of JSON Schema for a name: one line without hidden characters, except those that writing needs. */
 export const WRITTEN_LINE = `^(?:${NEEDED.source}|[^${HIDDEN_SET}])+$`;
 
-/** True for text in which a reader sees every character. */
+/** Returns true for text in which a reader sees every character. */
 export function isVisible(text: string): boolean {
   return !BEYOND_ASCII.test(text) || !HIDDEN.test(text);
 }
 
-/** True for text whose only hidden characters are those that writing needs. */
+/** Returns true for text whose only hidden characters are those that writing needs. */
 export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
 
-/** Text of another hub, a device or a service made safe to show: without hidden characters, at most `limit` code points. */
+/** Returns text of another hub, a device or a service made safe to show: without hidden characters, at most `limit` code points. */
 export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): string {
   const visible = isVisible(text) ? text : text.replace(UNSEEN_MARKS, '').replace(HIDDEN_RUNS, ' ');
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
 }
 
-/** The same as one line, white space folded and composed as NFC: a name, a title, a label. */
+/** Returns the same as one line, white space folded and composed as NFC: a name, a title, a label. */
 export function visibleLine(text: string, limit: number): string {
   const line = visibleText(text)
     .normalize('NFC')
@@ -51,7 +51,7 @@ export function visibleLine(text: string, limit: number): string {
 /** Hidden characters without width: names that differ in them alone are the same. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** A name as it is stored: one line of visible characters. Empty where the text has none. */
+/** Returns a name as it is stored: one line of visible characters. Empty if the text has none. */
 export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
@@ -59,7 +59,10 @@ export function givenName(text: string, limit = 64): string {
 // Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
-/** Text from a device or a person, quoted for use inside a description: one line, at most 64 characters, nothing that ends the quotation. */
+/**
+ * Returns text from a device or a person, quoted for use inside a description: one line, at most 64 characters, nothing that ends the
+ * quotation.
+ */
 export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }
@@ -79,7 +82,7 @@ export function visibleJson(value: Json): Json {
   return mapTexts(value, visibleText);
 }
 
-/** The text with every hidden character as `\u{e0041}`, so that two different texts never look the same. */
+/** Returns the text with every hidden character as `\u{e0041}`, so that two different texts never look the same. */
 export function escapeAllHidden(text: string): string {
   return text.replace(ALL_HIDDEN, codeOf);
 }
@@ -92,7 +95,7 @@ export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));
 }
 
-/** Text without control sequences for a terminal: hidden characters as `\u009b`, which in JSON still means the character. */
+/** Returns text without control sequences for a terminal: hidden characters as `\u009b`, which in JSON still means the character. */
 export function terminalText(text: string): string {
   return withHiddenAs(text, escapesOf);
 }

@@ -166,7 +166,10 @@ export class RemoteEventStreams implements AsyncDisposable {
     return [...this.#open.values()].filter((other) => other === account).length;
   }
 
-  /** Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event gives the reason. */
+  /**
+   * Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event gives the
+   * reason.
+   */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();
     this.#open.set(stop, account);

@@ -51,7 +51,9 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Resolves, after some seconds at most, when the tools of the other hubs (or those of `name`) are known; undefined when they already are. */
+  /**
+   * Resolves, after some seconds at most, when the tools of the other hubs (or those of `name`) are known; undefined when they already are.
+   */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }

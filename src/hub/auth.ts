@@ -129,7 +129,7 @@ async function openMeshMembership(
   return opened;
 }
 
-/** The file of the sealed root key, in the state directory. */
+/** Returns the file of the sealed root key, in the state directory. */
 function rootKeyFileIn(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
   const path = join(stateDir, ROOT_KEY_FILE);
   const file: SecretFile = {

@@ -39,7 +39,7 @@ export class NetworkRoutes {
   }
 
   /**
-   * Returns true where a route leads out of this machine through an interface that is not down, to more than its own link. It needs no
+   * Returns true if a route leads out of this machine through an interface that is not down, to more than its own link. It needs no
    * default route: a house without the internet has services too. Returns true also where the kernel shows no routes.
    */
   isOnline(): boolean {

@@ -187,12 +187,12 @@ export class HttpApi implements Service {
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
-  /** The address of the hub, once started. */
+  /** Returns the address of the hub, once started. */
   get url(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
   }
 
-  /** The address for programs on this machine: in clear, on a loopback address. */
+  /** Returns the address for programs on this machine: in clear, on a loopback address. */
   get localUrl(): string {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }

@@ -77,17 +77,17 @@ export class Hub implements Service {
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
-  /** The address of the hub, once started. */
+  /** Returns the address of the hub, once started. */
   get url(): string {
     return this.#http?.url ?? '';
   }
 
-  /** The address in clear for programs on this machine, once started. */
+  /** Returns the address in clear for programs on this machine, once started. */
   get localUrl(): string {
     return this.#http?.localUrl ?? '';
   }
 
-  /** The tools, for a program that runs the hub inside itself. Throws CONFLICT before the hub has started. */
+  /** Returns the tools, for a program that runs the hub inside itself. Throws CONFLICT before the hub has started. */
   get orchestrator(): ToolOrchestrator {
     if (this.#orchestrator) return this.#orchestrator;
     throw new AtmoError('CONFLICT', 'The hub has not started yet; wait for start() before you use its tools');
@@ -263,7 +263,9 @@ function namedError(error: unknown, stateDir: string): unknown {
 
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
-/** Makes an engine that is not started yet for the hub with this key; a `member` listens at the configured address, a `guest` only connects. */
+/**
+ * Makes an engine that is not started yet for the hub with this key; a `member` listens at the configured address, a `guest` only connects.
+ */
 type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 
 /** Makes engines of libp2p, which is loaded once the hub is a member or joins: it costs 25 MB bundled. */

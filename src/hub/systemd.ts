@@ -24,7 +24,7 @@ export class ServiceManager {
     this.#send = send;
   }
 
-  /** Milliseconds within which systemd expects a message of this process; undefined when its watchdog is off. */
+  /** Returns milliseconds within which systemd expects a message of this process; undefined when its watchdog is off. */
   get watchdogMs(): number | undefined {
     const { WATCHDOG_USEC, WATCHDOG_PID } = this.#environment;
     if (WATCHDOG_PID !== undefined && WATCHDOG_PID !== String(process.pid)) return undefined;

@@ -16,8 +16,8 @@ const sendto = libc.func(
 const close = libc.func('int close(int fd)');
 
 /**
- * The bytes of a `struct sockaddr_un` for a socket's path, or for an abstract name when it begins with `@`
- * (unix(7)). VALIDATION_ERROR when the name is empty, relative or too long.
+ * Returns the bytes of a `struct sockaddr_un` for a socket's path, or for an abstract name when it begins with `@`
+ * (unix(7)). Throws VALIDATION_ERROR if the name is empty, relative or too long.
  */
 export function unixAddress(name: string): Buffer {
   const isAbstract = name.startsWith('@');
@@ -37,7 +37,7 @@ export function unixAddress(name: string): Buffer {
   return Buffer.concat([family, path]);
 }
 
-/** Sends one datagram without waiting; NOT_FOUND with the errno when the system refuses it. */
+/** Sends one datagram without waiting; throws NOT_FOUND with the errno if the system refuses it. */
 export function sendUnixDatagram(name: string, payload: Buffer): void {
   const address = unixAddress(name);
   const fd: number = socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0);

@@ -33,7 +33,7 @@ export interface McpCaller {
   /** Sends a message of a tool, if its severity reaches the level of the client. */
   sendMessage(message: ToolMessage): void;
   /**
-   * Asks the person at the client; absent where that is not possible. Rejects with CANCELLED when the client does not show the question.
+   * Asks the person at the client; absent if that is not possible. Rejects with CANCELLED if the client does not show the question.
    * The signal ends the question. The answer is unchecked.
    */
   readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
@@ -138,5 +138,8 @@ export interface ToolRun {
   readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client and resolves with the `CallToolResult`, or its replacement in the client's version. A failed call is a result too. */
+/**
+ * Runs a tool for a client and resolves with the `CallToolResult`, or its replacement in the client's version. A failed call is a result
+ * too.
+ */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

@@ -148,7 +148,7 @@ interface CompletionTarget {
   readonly name: string;
 }
 
-/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR when none has it. */
+/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR if none has it. */
 function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: CompletionTarget, caller: McpCaller): readonly string[] {
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const prompt = ref.name;

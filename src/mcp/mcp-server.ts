@@ -47,7 +47,7 @@ interface ServerScope {
 /** Accepts all params: each feature checks its own, with its own messages. */
 const UNCHECKED = { '~standard': { version: 1, vendor: 'atmosphere-edge', validate: (value: unknown) => ({ value }) } } as const;
 
-/** True for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if any. */
+/** Returns true for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if any. */
 export function isOfSession(request: Request, body: unknown): Promise<boolean> {
   return isLegacyRequest(request, body);
 }

@@ -52,7 +52,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     return this.#subscriptions;
   }
 
-  /** False while no `initialize` has been understood. */
+  /** Returns false while no `initialize` has been understood. */
   get isInitialized(): boolean {
     return this.#transport.sessionId !== undefined;
   }

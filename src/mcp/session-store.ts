@@ -183,7 +183,7 @@ function withinBounds(sessions: readonly StoredSession[]): readonly StoredSessio
   return measured.map(({ stored }) => stored);
 }
 
-/** An agent and its descendants share a quota. */
+/** Returns an agent and its descendants share a quota. */
 function accountOf({ owner }: StoredSession): string {
   return rootAgentOf(owner.split(' ', 1)[0] ?? owner);
 }

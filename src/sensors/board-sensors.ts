@@ -252,7 +252,7 @@ class SensorRecorder {
   }
 }
 
-/** The sources for all sensors of the kernel's drivers below `sysfs`. */
+/** Returns the sources for all sensors of the kernel's drivers below `sysfs`. */
 export function kernelSources(clock: Clock, sysfs: string): readonly SensorSource[] {
   const kernel = new Sysfs(sysfs);
   return [new ThermalSource({ kernel }), new HwmonSource({ kernel }), new IioSource({ kernel }), new W1Source({ kernel, clock })];

@@ -49,7 +49,7 @@ export interface ReadRequest {
 export interface SensorSource {
   /** The beginning of its addresses, such as `w1`. */
   readonly name: string;
-  /** The present sensors; none for a missing bus or driver. */
+  /** Returns the present sensors; none for a missing bus or driver. */
   find(): Promise<readonly FoundSensor[]>;
   /**
    * Reads sensors that `find` returned: `onSample` is called once for each address, in any order, and never after the signal has aborted.
@@ -60,12 +60,12 @@ export interface SensorSource {
   listen?(onSample: SampleListener): () => void;
 }
 
-/** The value after the owner's calibration: value × factor + offset. */
+/** Returns the value after the owner's calibration: value × factor + offset. */
 export function calibrated(value: number, { factor, offset }: Pick<ReadingConfig, 'factor' | 'offset'>): number {
   return roundedValue(value * factor + offset);
 }
 
-/** The value without the digits that binary fractions add. */
+/** Returns the value without the digits that binary fractions add. */
 export function roundedValue(value: number): number {
   return Number(value.toPrecision(10));
 }

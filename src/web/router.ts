@@ -51,7 +51,7 @@ export class Router extends Observable {
     this.#window = page;
   }
 
-  /** Undefined where the address names no page, as at the beginning. */
+  /** Returns undefined if the address names no page, as at the beginning. */
   get place(): CurrentPage | undefined {
     return this.#place;
   }
@@ -89,7 +89,10 @@ function pageAt(hash: string): CurrentPage | undefined {
 /** The values of the address for `:name` in the route, and its query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/** The parameters of an address such as `#/devices/lamp?tab=raw` by a route such as `devices/:id`; undefined when it is another page's. */
+/**
+ * Returns the parameters of an address such as `#/devices/lamp?tab=raw` by a route such as `devices/:id`; undefined when it is another
+ * page's.
+ */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');
@@ -112,7 +115,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The title of the tab: the number of waiting requests, visible from other tabs, and the page. */
+/** Returns the title of the tab: the number of waiting requests, visible from other tabs, and the page. */
 export function titleOf(waiting: number, page: string | undefined): string {
   const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
   return waiting > 0 ? `(${waiting}) ${name}` : name;

@@ -6,16 +6,16 @@ import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
-/** One person's approval of a request. */
+/** An approval of a request by one person. */
 export interface GivenApproval {
   readonly person: string;
   readonly keyId: string;
   readonly atMs: number;
-  /** Kept as evidence: COSE_Sign1, base64url. */
+  /** COSE_Sign1 in base64url, stored as evidence. */
   readonly signature: string;
 }
 
-/** A request as it is stored. It is `open` until it was used, denied or too old; whether it is approved follows from `given`. */
+/** A request as it is stored. It stays `open` until it is used, denied or expired; `given` shows whether it is approved. */
 export interface ApprovalRecord {
   readonly id: string;
   readonly state: 'open' | 'used' | 'denied' | 'expired';
@@ -25,7 +25,7 @@ export interface ApprovalRecord {
   readonly params: JsonObject;
   readonly callHash: string;
   readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
-  /** The program or the steps that it is for; absent where it has neither. */
+  /** The program or the steps that the call runs; absent if it runs neither. */
   readonly runs?: PlannedCall;
   readonly needed: number;
   readonly given: readonly GivenApproval[];
@@ -41,7 +41,7 @@ export interface ApprovalRecord {
 
 type Circumstances = Pick<ApprovalRecord, 'id' | 'createdMs' | 'expiresMs' | 'hub' | 'newestEnrolment'>;
 
-/** The record of a new request. */
+/** Returns the record of a new request. */
 export function recordOf(request: ApprovalRequest, circumstances: Circumstances): ApprovalRecord {
   const { principal, toolId, title, params, callHash, effects, plan, personsNeeded, traceId } = request;
   return {
@@ -66,8 +66,8 @@ export function requesterKey({ requester }: ApprovalRecord): string {
 }
 
 /**
- * Returns whether the request is for this call. The effects of a call may change between two tries with the same arguments (a group that
- * got a member): people approved only those that they were shown.
+ * Returns whether the request is for this call. The effects must match too: the same arguments may have other effects later (a group that
+ * got a member), and people approved only the effects that they saw.
  */
 export function matchesRequest(record: ApprovalRecord, request: ApprovalRequest): boolean {
   const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
@@ -101,7 +101,7 @@ interface ViewParts {
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
 
-/** The request as people see it. */
+/** Returns the request as people see it. */
 export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): ApprovalView {
   const open = given.length >= record.needed ? 'approved' : 'pending';
   return {
@@ -137,7 +137,7 @@ function targetsOf({ targets, steps = [] }: PlannedCall): readonly string[] {
   return [...targets, ...steps.flatMap(targetsOf)];
 }
 
-/** Returns a stored record; undefined when it is incomplete. Only this program writes there. */
+/** Returns a stored record; undefined if it is incomplete. Only this program writes records. */
 function readRecord(value: Json): ApprovalRecord | undefined {
   if (!isJsonObject(value)) return undefined;
   const texts = [value.id, value.state, value.tool, value.callHash, value.hub];
@@ -152,7 +152,7 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 }
 
 const SPACE = 'approvals';
-/** A closed request can be read for so long; the audit log keeps its history. */
+/** A closed request stays readable for this long; the audit log keeps its history. */
 const KEPT_CLOSED_MS = 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
@@ -167,7 +167,7 @@ interface RepositoryServices {
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
-  /** Monotonic times after which a request is too old, whatever the wall clock says by then. */
+  /** Monotonic times at which requests expire: a changed wall clock cannot move them. */
   readonly #deadlinesMs = new Map<string, number>();
 
   constructor(ports: RepositoryServices) {
@@ -184,7 +184,7 @@ export class ApprovalRepository {
     return this.#records.get(id);
   }
 
-  /** Oldest first. */
+  /** Returns all records, the oldest first. */
   all(): readonly ApprovalRecord[] {
     return [...this.#records.values()];
   }
@@ -197,10 +197,10 @@ export class ApprovalRepository {
     this.#remember(record);
   }
 
-  /** Milliseconds until the request is too old; 0 or less when it is. */
+  /** Returns milliseconds until the request is too old; 0 or less when it is. */
   remainingMs(record: ApprovalRecord): number {
     const nowMs = this.#ports.time.now();
-    // A clock that stands well before the request was made has been turned back by an unknown time.
+    // A clock far before the creation of the request was turned back by an unknown time.
     if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
     const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
     return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
@@ -213,7 +213,10 @@ export class ApprovalRepository {
     this.#deadlinesMs.set(record.id, this.#ports.clock.monotonic() + leftMs);
   }
 
-  /** Deletes records that closed long ago, and the oldest closed ones above the limit. A denial stays until it expires, so that the agent can read it. */
+  /**
+   * Deletes records that closed long ago, and the oldest closed records above the limit. A denial stays until it expires, so that the agent
+   * can read it.
+   */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);
     const old = final.filter((record) => this.remainingMs(record) <= -KEPT_CLOSED_MS);

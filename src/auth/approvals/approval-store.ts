@@ -46,15 +46,16 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
 }
 
 /**
- * Dangerous calls that wait for people: one request for each call of each principal, valid for ten minutes and one use, also over
- * restarts, with the signatures of k distinct persons. No decision awaits anything between reading and writing.
+ * The queue of dangerous calls that wait for people. Each call of each principal has one request, which is valid for ten minutes and for
+ * one use, also after a restart, and collects the signatures of k distinct persons. No decision awaits anything between its read and its
+ * write.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
   readonly #collaborators: ApprovalServices;
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
-  /** Used in this process: what a dead process had used may have taken effect and stays used. */
+  /** Requests that this process used. A request that an earlier process used stays used: its call may have taken effect. */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
 
@@ -137,11 +138,11 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // There are two when an approval was returned after a new request: a denial of either ends both.
+    // A call has two requests if an approval was returned after a new request; a denial of either request ends both.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
-  /** Requests in force, denied ones among them: a denied call is refused until its request expires. */
+  /** Returns the requests in force. Denied requests are included: a denied call is refused until its request expires. */
   #live(): readonly ApprovalRecord[] {
     return this.#records.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
   }
@@ -174,7 +175,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     );
   }
 
-  /** The owner's rules may require more persons by now. */
+  /** Returns the record with the number of persons that the owner's rules require now, if it is higher. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
@@ -212,7 +213,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return used;
   }
 
-  /** Approvals by keys that are still enrolled and are none of the requester's `ownKeys`. */
+  /** Returns approvals by keys that are still enrolled and are none of the requester's `ownKeys`. */
   #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
     return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
   }
@@ -252,7 +253,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0;
   }
 
-  /** Closes expired requests for good: a clock that is set back does not reopen them. */
+  /** Closes expired requests for good, so that a clock that is set back does not reopen them. */
   #closeOld(): void {
     const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
     try {
@@ -262,7 +263,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
         void this.#notifier.expired(expired);
       }
     } catch {
-      // The request has expired all the same; the next access to the queue tries again.
+      // The request has expired in any case; the next access to the queue tries to close it again.
       this.#collaborators.logger.warn('approval.not_closed');
     }
     this.#startTimer();
@@ -284,8 +285,8 @@ function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys
 }
 
 /**
- * The key with which a person has validly signed a decision about a request. An approval needs more than a denial: a key
- * from before the request, of somebody who did not make it. PERMISSION_DENIED with the reason.
+ * Returns the key with which a person has validly signed a decision. An approval must be signed with a key that was enrolled before the
+ * request, by a person other than the requester. Throws PERMISSION_DENIED with the reason.
  */
 function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
   const { person } = decision;
@@ -303,7 +304,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/** The owner may call and approve in one; an agent, and whatever comes from it, never is the person of its name. */
+/** Returns whether the person made the request. The owner may both call and approve; an agent is never the person with the same name. */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
   return isSelfOrDescendant(requester.id, person);
@@ -331,7 +332,7 @@ class ApprovalNotifier {
     this.#emit('approval.requested', record, { title: record.title, needed: record.needed });
   }
 
-  /** The signature is kept with it, so that it can be shown later who agreed to what. */
+  /** Records a new approval with its signature, as evidence of the person's consent. */
   async given(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
     const facts = { person, key_id: keyId, given: record.given.length, needed: record.needed };
     await this.#note('approval.given', record, { ...facts, signature });

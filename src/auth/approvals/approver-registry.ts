@@ -26,7 +26,10 @@ interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** The persons whose signatures approve dangerous calls, with their keys. They are in the store alone. */
+/**
+ * The registry of the persons whose signatures approve dangerous calls, with their keys. It exists only in the store, never in a
+ * configuration file.
+ */
 export class ApproverRegistry implements ApproverDirectory {
   readonly #ports: RegistryCollaborators;
 
@@ -43,7 +46,7 @@ export class ApproverRegistry implements ApproverDirectory {
     return this.list().filter((key) => key.person === person);
   }
 
-  /** Serial of the newest enrolment; 0 on a hub that never had one. */
+  /** Returns serial of the newest enrolment; 0 on a hub that never had one. */
   get lastSerial(): number {
     const stored = this.#ports.store.get(COUNTER.space, COUNTER.key);
     return typeof stored === 'number' ? stored : 0;
@@ -101,7 +104,7 @@ export class ApproverRegistry implements ApproverDirectory {
   }
 }
 
-/** First 16 hex digits of the SHA-256 of a raw key in base64url. */
+/** Returns first 16 hex digits of the SHA-256 of a raw key in base64url. */
 function keyIdOf(key: string): string {
   return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
 }
@@ -135,12 +138,10 @@ interface OwnerKeyParts {
 }
 
 /**
- * Enrols the owner's approver key: a private Ed25519 key in `owner.key` (0600), made for the person `owner` at the first start. The hub
- * keeps only the public half; the CLI of the same user signs with the file. A lost file is replaced as long as the owner is an approver:
- * somebody who can delete it could also have read it.
- *
- * STORAGE_FAILED when the file is readable by others or holds something else. After a crash at any step, the next start completes the
- * enrolment: there is always an approver, and the owner, while one of them, signs with the key of the file.
+ * Enrols the owner's approver key: a private Ed25519 key in `owner.key` (mode 0600), created for the person `owner` at the first start. The
+ * hub stores only the public key; the CLI signs with the file. A lost file is replaced as long as the owner is an approver: whoever can
+ * delete the file could also have read it. Throws STORAGE_FAILED if others can read the file or if it is malformed. After a crash at any
+ * step the next start completes the enrolment: there is always an approver, and an owner who is an approver signs with the key of the file.
  */
 export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
   const path = join(stateDirectory, OWNER_KEY_FILE);

@@ -17,7 +17,7 @@ export interface CompiledRules {
   readonly warnings: readonly RuleWarning[];
 }
 
-/** The rules of a hub without a file. */
+/** Returns the rules of a hub without a rules file. */
 export function noRules(): CompiledRules {
   return { set: new RuleSet([], 'allow'), zone: new ZoneClock(), warnings: [] };
 }
@@ -60,7 +60,7 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
   };
 }
 
-/** Refuses a rule that contradicts an earlier one; warns of one that repeats it. */
+/** Refuses a rule that contradicts an earlier rule, and warns of a rule that repeats an earlier rule. */
 function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
   const same = earlier.find(({ name }) => name === rule.name);
   if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);
@@ -78,7 +78,7 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** Returns whether the earlier terms apply to every call to which the later ones apply: then the later rule never decides. */
+/** Returns whether the earlier terms apply to every call to which the later terms apply: the later rule then never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     covers(earlier.agent, later.agent, isWider) &&
@@ -95,7 +95,7 @@ export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Returns whether each narrow term is covered by a wide one; without wide terms the condition always holds. */
+/** Returns whether a wide term covers each narrow term; without wide terms the condition always holds. */
 function covers<Term>(
   wide: readonly Term[] | undefined,
   narrow: readonly Term[] | undefined,
@@ -108,7 +108,7 @@ function coversWords(wide: readonly string[] | undefined, narrow: readonly strin
   return covers(wide, narrow, (other, one) => other === one || other === '*');
 }
 
-/** A rule that names an agent is about agents. */
+/** Returns whether the earlier kinds of callers cover the later kinds. A rule that names an agent applies only to agents. */
 function coversKinds(earlier: RuleTerms, later: RuleTerms): boolean {
   return coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent']));
 }
@@ -119,7 +119,7 @@ function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Warnings about unknown names in rules, which are allowed, since a device may be added, and often misspelt. */
+/** Returns warnings about unknown names in rules. Such names are allowed, since a device may be added later, but are often misspelt. */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {
@@ -156,7 +156,7 @@ function unknown(
   ];
 }
 
-/** Checks a rules file without a hub; with `known`, also the names in the rules. Throws NOT_FOUND when the file cannot be read. */
+/** Checks a rules file without a hub; with `known`, also the names in the rules. Throws NOT_FOUND if the file does not exist. */
 export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   const text = readText(file);
   try {
@@ -168,7 +168,7 @@ export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   }
 }
 
-/** Warns of a file that others can write, which the hub would refuse; a draft may be writable. */
+/** Warns if others can write the file, since a hub would refuse it; a draft may be writable. */
 function openness(file: string): RuleCheck['warnings'] {
   if ((statSync(file).mode & WRITABLE_BY_OTHERS) === 0) return [];
   return [{ line: 1, message: `others than its owner can write this file, and the hub refuses it so; run chmod go-w ${file}` }];

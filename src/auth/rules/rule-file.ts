@@ -6,7 +6,7 @@ import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 
 type OneOrMany<T> = T | readonly T[];
 
-/** At least one of these; all that are given have to hold. */
+/** A comparison with at least one operator; all given operators must hold. */
 export interface Comparison {
   readonly above?: number;
   readonly below?: number;
@@ -14,7 +14,7 @@ export interface Comparison {
   readonly one_of?: readonly RuleScalar[];
 }
 
-/** Conditions as the file has them; each that is there has to hold, of a list any. */
+/** Conditions of a rule in the file. All given conditions must hold; of a list, one item must match. */
 export interface RuleConditions {
   readonly agent?: OneOrMany<string>;
   readonly kind?: OneOrMany<'owner' | 'agent'>;
@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// Keywords apply only to values of their own type, so that a mistake in a list is reported for its item.
+// Each keyword applies only to values of its type, so that the error of a list names the faulty item.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -115,17 +115,17 @@ export const RULES_SCHEMA = {
   },
 };
 
-/** A value or a list of values as a list. */
+/** Returns a value or a list of values as a list. */
 export function listOf<T>(given: OneOrMany<T> | undefined): readonly T[] {
   if (given === undefined) return [];
   return Array.isArray(given) ? given : [given as T];
 }
 
 const MAX_BYTES = 1_000_000;
-/** Bits of a file's mode with which others than its owner may write it. */
+/** Mode bits with which users other than the owner may write a file. */
 export const WRITABLE_BY_OTHERS = 0o022;
 
-/** Returns a text that differs whenever content, place or rights of the file may differ; undefined while there is no file. */
+/** Returns a text that differs if the content, path or permissions of the file may have changed; undefined without a file. */
 export function rulesSignature(file: string): string | undefined {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -135,7 +135,10 @@ export function rulesSignature(file: string): string | undefined {
   }
 }
 
-/** Returns the text of the rules file; undefined when there is none. CONFIG_INVALID for one that others can write, and for no ordinary file. */
+/**
+ * Returns the text of the rules file; undefined without a file. Throws CONFIG_INVALID if others can write the file, or if it is no regular
+ * file.
+ */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);
   if (descriptor === undefined) return undefined;

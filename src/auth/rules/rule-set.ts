@@ -38,9 +38,9 @@ interface ReadyRule {
 const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule allows';
 
 /**
- * An ordered list of rules. For each effect of a call the first rule that matches decides. If the effects of one call get
- * different verdicts, deny beats approve, approve beats allow, and of two approvals the one by more persons counts. A
- * condition that only the run can decide counts as met in rules that deny or require approval, and as not met in rules that allow.
+ * An ordered list of rules. The first matching rule decides each effect of a call. If the effects get different verdicts, deny beats
+ * approve, approve beats allow, and of two approvals the larger number of persons counts. A condition that only the run can decide counts
+ * as met in rules that deny or require approval, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -59,7 +59,7 @@ export class RuleSet {
     return this.#verdict(call, deciding);
   }
 
-  /** The verdict, and for each effect which rule decides and why. */
+  /** Returns the verdict, and for each effect which rule decides and why. */
   explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
     const view = viewCall(call, context);
     const fitting = this.#fitting(view);
@@ -67,7 +67,7 @@ export class RuleSet {
     return { verdict: this.judge(call, context), effects };
   }
 
-  /** The rules whose conditions about caller, tool, time and parameters hold. */
+  /** Returns the rules whose conditions about caller, tool, time and parameters hold. */
   #fitting(view: CallView): readonly ReadyRule[] {
     return this.#ready.filter(({ rule, ofCall }) => holds(rule, ofCall, view));
   }
@@ -106,7 +106,7 @@ export class RuleSet {
   }
 }
 
-/** The effects to judge; a call without effects is judged once, by the conditions about the call. */
+/** Returns the effects to judge; a call without effects is judged once, by the conditions about the call. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
@@ -142,11 +142,11 @@ interface CallView {
   readonly facts: DeviceFacts;
 }
 
-/** One effect of it. */
+/** One effect of a call. */
 interface EffectView {
   readonly effect: Effect;
   readonly device: string | undefined;
-  /** Cluster and command or attribute; undefined for what is no single element of a device. */
+  /** Cluster and command or attribute; undefined if the effect is not on a single element of a device. */
   readonly action: readonly string[] | undefined;
   readonly facts: DeviceFacts;
 }
@@ -154,7 +154,7 @@ interface EffectView {
 /** One condition of a rule. */
 interface Condition<View> {
   test(view: View): Truth;
-  /** The condition that holds, in words. */
+  /** Returns the condition that holds, in words. */
   words(view: View): string;
 }
 
@@ -170,7 +170,7 @@ function viewEffect(effect: Effect, facts: DeviceFacts): EffectView {
   return { effect, device: effect.device ?? deviceOfPermission(effect.permission), action, facts };
 }
 
-/** Conditions about caller, tool, time and parameters. */
+/** Returns the conditions about caller, tool, time and parameters. */
 function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
   const { agent, kind, tool, times, param } = terms;
   return [
@@ -203,7 +203,7 @@ function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
   ].filter((one) => one !== undefined);
 }
 
-/** Conditions about the effects of a call. */
+/** Returns the conditions about the effects of a call. */
 function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
   const { device, deviceType, area, action, risk, value } = terms;
   return [
@@ -263,12 +263,12 @@ function anyOf(patterns: readonly NamePattern[], name: readonly string[]): boole
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** Every caller except the owner counts as an agent. */
+/** Returns the kind of the caller; every caller except the owner counts as an agent. */
 function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }
 
-/** Effects that name no single command but let others happen, such as a binding, may be any. */
+/** Returns whether the action of an effect matches. Effects without a single command, such as a binding, may match any pattern. */
 function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
   if (action) return truth(anyOf(patterns, action));
   return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';
@@ -298,7 +298,7 @@ function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string 
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
 }
 
-/** Returns the device in a permission, for effects that name none: `sensor:read:hall/temperature`, `admin:device:hall`. */
+/** Returns the device in a permission such as `sensor:read:hall/temperature` or `admin:device:hall`, for effects without a device. */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
   if (!permission) return undefined;

@@ -15,7 +15,7 @@ import { type CompiledRules, compileRules, lintRules, noRules } from './rule-com
 import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
-/** A check costs some microseconds. Watching the directory would wake the hub with every line of its log there. */
+/** Interval of checks of the file. A check costs microseconds; a watched directory would wake the hub with each log line in it. */
 const CHECK_AGAIN_MS = 1_000;
 /** A file that an editor is still writing is read once it has stayed unchanged for so long. */
 const SETTLE_MS = 200;
@@ -31,14 +31,13 @@ export interface RuleStoreServices extends Pick<HubContext, 'clock' | 'logger' |
   readonly time: TrustedTime;
   readonly facts: DeviceFacts;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /** Stores the rules that were accepted last: the file alone does not show whether there were none or they were lost. */
+  /** Stores the last accepted rules: an absent file alone does not show whether there were no rules or they were lost. */
   readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 }
 
 /**
- * The owner's rules from their file. A file that has mistakes, is empty or is gone changes nothing: the rules that were read
- * last stay in force, also after a restart, and the owner is warned. `start` throws CONFIG_INVALID for a mistake where no rules were
- * ever accepted.
+ * The owner's rules from their file. If the file has mistakes, is empty or is gone, the last accepted rules stay in force, also after a
+ * restart, and the owner is warned. `start` throws CONFIG_INVALID for a mistake if no rules were ever accepted.
  */
 export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #ports: RuleStoreServices;
@@ -54,7 +53,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /** `mustExist` where the owner named the file: then a start without it, and without rules that were ever accepted, throws as for a mistake. */
+  /** With `mustExist`, because the owner named the file, a start without the file throws CONFIG_INVALID if no rules were ever accepted. */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;
@@ -181,7 +180,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   }
 }
 
-/** An empty file counts as a lost one, also where none was ever accepted. */
+/** Parses the text. An empty file counts as a lost file, even if no rules were ever accepted. */
 function parse(text: string, file: string): CompiledRules {
   if (isBlank(text)) throw blankFileError(file, 'is empty', NO_RULES);
   return compileRules(text, file);

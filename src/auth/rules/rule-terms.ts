@@ -118,23 +118,20 @@ function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse)
   });
 }
 
-/**
- * A name, compared segment by segment and never as text: `exact` itself alone, `below` every name that goes on after it,
- * `tree` both.
- */
+/** A name in segments. It is compared segment by segment: `exact` matches only the name itself, `below` every longer name, `tree` both. */
 export interface NamePattern {
   readonly segments: readonly string[];
   readonly reach: 'exact' | 'below' | 'tree';
 }
 
-/** True when the pattern matches the name. */
+/** Returns true if the pattern matches the name. */
 export function matches({ segments, reach }: NamePattern, name: readonly string[]): boolean {
   if (reach === 'exact' && name.length !== segments.length) return false;
   if (reach === 'below' && name.length <= segments.length) return false;
   return startsWith(name, segments);
 }
 
-/** True when `wide` matches every name that `narrow` matches. */
+/** Returns true if `wide` matches every name that `narrow` matches. */
 export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   if (wide.reach === 'exact') return narrow.reach === 'exact' && matches(wide, narrow.segments);
   const shortest = narrow.segments.length + (narrow.reach === 'below' ? 1 : 0);
@@ -142,14 +139,17 @@ export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   return isLongEnough && startsWith(narrow.segments, wide.segments);
 }
 
-/** An agent and its descendants (`research`), its descendants only (`research/*`), or every agent (`*`); undefined for other forms. */
+/**
+ * Parses an agent and its descendants (`research`), only its descendants (`research/*`), or every agent (`*`); returns undefined for other
+ * forms.
+ */
 function agentPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = below ?? text.split('/');
   return segments.every((part) => AGENT_SEGMENT.test(part)) ? { segments, reach: below ? 'below' : 'tree' } : undefined;
 }
 
-/** `core:echo` in every version, `core:echo@1.0.0`, `matter:*` or `*`; undefined for other forms. */
+/** Parses `core:echo` (every version), `core:echo@1.0.0`, `matter:*` or `*`; returns undefined for other forms. */
 function toolPattern(text: string): NamePattern | undefined {
   if (text === '*') return { segments: [], reach: 'below' };
   const whole = /^([a-z][a-z0-9-]*):(\*|[A-Za-z][A-Za-z0-9_.-]*)(?:@([0-9][A-Za-z0-9.+-]*))?$/.exec(text);
@@ -159,7 +159,7 @@ function toolPattern(text: string): NamePattern | undefined {
   return version === undefined ? { segments: [namespace, name], reach: 'tree' } : { segments: [namespace, name, version], reach: 'exact' };
 }
 
-/** Namespace, name and version of a tool's canonical id. */
+/** Returns namespace, name and version of a tool's canonical id. */
 export function toolSegments(toolId: string): readonly string[] {
   const colon = toolId.indexOf(':');
   const at = toolId.indexOf('@', colon);
@@ -167,7 +167,7 @@ export function toolSegments(toolId: string): readonly string[] {
   return [toolId.slice(0, colon), toolId.slice(colon + 1, end), toolId.slice(end + 1)];
 }
 
-/** `DoorLock/UnlockDoor`, `DoorLock/*` or `*`, in any spelling of the specification's names; undefined for other forms. */
+/** Parses `DoorLock/UnlockDoor`, `DoorLock/*` or `*`, in any spelling of the Matter names; returns undefined for other forms. */
 function actionPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = (below ?? text.split('/')).map(plainName);
@@ -175,7 +175,7 @@ function actionPattern(text: string): NamePattern | undefined {
   return { segments, reach: below ? 'below' : 'exact' };
 }
 
-/** `UnlockDoor`, `unlockDoor` and `unlock_door` are one name. */
+/** Returns a name in a form that is equal for `UnlockDoor`, `unlockDoor` and `unlock_door`. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
@@ -192,7 +192,10 @@ function startsWith(name: readonly string[], start: readonly string[]): boolean 
   return true;
 }
 
-/** True when the value meets the comparison. Names are compared in any letter case, former words as the present ones; a list equals each of its items. */
+/**
+ * Returns true if the value meets the comparison. Names are compared in any letter case, former words as the present ones; a list equals
+ * each of its items.
+ */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
   const { above, below, equals, one_of: oneOf } = comparison;
@@ -202,7 +205,7 @@ export function compares(value: Json, comparison: Comparison): boolean {
   return oneOf === undefined || oneOf.some((one) => isSame(value, one));
 }
 
-/** Why no value can meet the comparison; undefined where one can. */
+/** Returns why no value can meet the comparison; undefined if a value can. */
 function contradictionIn(comparison: Comparison): string | undefined {
   const { above, below, equals, one_of: oneOf } = comparison;
   if ([above, below, equals, oneOf].every((part) => part === undefined)) return 'needs above, below, equals or one_of';
@@ -212,7 +215,7 @@ function contradictionIn(comparison: Comparison): string | undefined {
   return undefined;
 }
 
-/** True when every value that meets `narrow` meets `wide`. */
+/** Returns true if every value that meets `narrow` meets `wide`. */
 export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean {
   const named = narrow.equals === undefined ? narrow.one_of : [narrow.equals];
   if (named) return named.filter((one) => compares(one, narrow)).every((one) => compares(one, wide));
@@ -221,7 +224,7 @@ export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean
   return isBelow && (wide.above === undefined || (narrow.above !== undefined && narrow.above >= wide.above));
 }
 
-/** Comparison in words: `above 25`. */
+/** Returns comparison in words: `above 25`. */
 export function comparisonText({ above, below, equals, one_of: oneOf }: Comparison): string {
   const parts = [
     above === undefined ? '' : `above ${above}`,
@@ -243,7 +246,7 @@ const MINUTE_MS = 60_000;
 /** Minutes since Monday 00:00 by the wall clock of a place, 0 to 10,079. */
 export type MinuteOfWeek = number;
 
-/** Times of the week, minute by minute: what days and times of day of a rule come to. */
+/** The minutes of the week that the days and times of a rule cover. */
 class WeekTimes {
   readonly #minutes = new Uint8Array(WEEK_MINUTES);
 
@@ -258,20 +261,20 @@ class WeekTimes {
     return this.#minutes[minute] === 1;
   }
 
-  /** True when every minute of the other is one of these; without another, of the whole week. */
+  /** Returns whether these times include the other times; without other times, the whole week. */
   includes(other: WeekTimes | undefined): boolean {
     return this.#minutes.every((isIn, minute) => isIn === 1 || (other !== undefined && !other.has(minute)));
   }
 }
 
-/** `22:00` as minutes of the day, `24:00` as the end of it; undefined for other text. */
+/** Returns the minutes of `22:00` since midnight, 1,440 for `24:00`, and undefined for other text. */
 function timeOfDay(text: string): number | undefined {
   const match = /^(\d{1,2}):([0-5]\d)$/.exec(text);
   const minutes = Number(match?.[1]) * 60 + Number(match?.[2]);
   return match && minutes <= DAY_MINUTES ? minutes : undefined;
 }
 
-/** `fri 22:30` for people. */
+/** Returns a minute of the week for people, such as `fri 22:30`. */
 export function shownMinute(minute: MinuteOfWeek): string {
   const ofDay = minute % DAY_MINUTES;
   const two = (part: number): string => String(part).padStart(2, '0');
@@ -285,10 +288,10 @@ export class ZoneClock {
   #knownMinute = Number.NaN;
   #known: MinuteOfWeek = 0;
 
-  /** The system's own zone when none is named; RangeError for a name that is no zone. */
+  /** Without a zone it uses the system's time zone. Throws RangeError for an unknown zone. */
   constructor(zone?: string) {
     this.#zone = zone;
-    // The tables of zones take a while to load: a hub without rules about time never asks for them.
+    // The zone tables load slowly: a hub without rules about time never loads them.
     if (zone !== undefined) this.#format = formatOf(zone);
   }
 
@@ -298,7 +301,7 @@ export class ZoneClock {
   }
 
   at(nowMs: number): MinuteOfWeek {
-    // Zones change at whole minutes of UTC: within one, the answer stays the same.
+    // Zones change at whole minutes of UTC: within a minute the result is constant.
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#knownMinute) {
       this.#known = this.#compute(minute * MINUTE_MS);
@@ -307,7 +310,7 @@ export class ZoneClock {
     return this.#known;
   }
 
-  /** An ISO 8601 time with its offset, or `[day ]HH:MM` by this clock; VALIDATION_ERROR. */
+  /** Parses an ISO 8601 time with its offset, or `[day ]HH:MM` in this zone. Throws VALIDATION_ERROR for other text. */
   parse(text: string, nowMs: number): MinuteOfWeek {
     const clock = /^(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?(\d{1,2}:\d{2})$/i.exec(text.trim());
     const ofDay = timeOfDay(clock?.[2] ?? '');

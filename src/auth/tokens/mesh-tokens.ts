@@ -12,7 +12,7 @@ const MAX_CACHED = 512;
 
 /** The membership of this hub in its mesh, and the hubs that it trusts because of that. */
 export interface HubMembership extends MeshTrust {
-  /** The most permissions of this hub's tokens on other hubs; undefined in no mesh. */
+  /** Returns the permissions that this hub's tokens may have on other hubs; undefined if the hub is in no mesh. */
   own(): { readonly permissions: readonly string[] } | undefined;
 }
 
@@ -29,8 +29,9 @@ interface CachedToken {
 }
 
 /**
- * The tokens that this hub sends to other hubs for its callers. A token that is bound to the hub's own key is sent as it is. The owner, who
- * has no token, gets one for ten minutes that only the executing hub accepts, with the permissions that the mesh lets this hub grant.
+ * The tokens that this hub sends to other hubs for its callers. It forwards a token that is bound to the hub's own key. The owner has no
+ * such token: the hub mints a token for ten minutes that only the executing hub accepts, with the permissions that the mesh lets this hub
+ * grant.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
@@ -42,8 +43,8 @@ export class MeshTokens {
   }
 
   /**
-   * The text of a token for this principal on the hub `executor`. PERMISSION_DENIED for a token that is bound to a key which
-   * this hub does not have, and for the hub's own errands; CONFLICT for the owner of a hub in no mesh.
+   * Returns the text of a principal's token for the hub `executor`. Throws PERMISSION_DENIED if the token is bound to a key that this hub
+   * lacks, or if the hub itself is the caller, and CONFLICT if the owner's hub is in no mesh.
    */
   textFor(principal: Principal, executor: string): string {
     const { token, kind, id } = principal;
@@ -66,7 +67,7 @@ export class MeshTokens {
     const cached = this.#cached.get(executor);
     if (cached?.basis === basis && cached.expiresAtMs - this.#ports.time.now() > RENEW_MS) return cached.text;
     const fresh = { ...this.#mint(executor, permissions, meshId), basis };
-    // The newest token stands last.
+    // The map's last entry is the newest token.
     this.#cached.delete(executor);
     this.#cached.set(executor, fresh);
     const [oldest] = this.#cached.keys();

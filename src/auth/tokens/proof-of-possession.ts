@@ -11,7 +11,7 @@ import { tokenBytes } from './token-chain.ts';
 
 /** A proof, with the token and the operation that it must name. */
 export interface ProofCheck {
-  /** The proof as it came: COSE_Sign1 in base64url without padding. */
+  /** The received proof: COSE_Sign1 in base64url without padding. */
   readonly proof: string;
   readonly token: { readonly text: string; readonly chain: readonly string[]; readonly keys: readonly string[] };
   readonly operation: string;
@@ -49,8 +49,8 @@ export class ProofOfPossession {
   }
 
   /**
-   * Returns the SHA-256, hex, that the request's content must have. Throws TOKEN_INVALID with the mismatch; RATE_LIMITED when more
-   * proofs are live than can be stored; STORAGE_FAILED.
+   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID with the mismatch, RATE_LIMITED if too many proofs
+   * are stored, and STORAGE_FAILED if the write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -61,8 +61,8 @@ export class ProofOfPossession {
       refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
-    // The limit counts proofs by root token, since the holder of a key can make any number of child tokens. The nonce is
-    // stored for one millisecond longer than the proof is valid.
+    // Proofs are counted by root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
+    // longer than the proof is valid.
     if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
   }
@@ -113,7 +113,7 @@ const SPACE = 'access.nonces';
 export interface ReplayLimits {
   /** Of all holders; default 8,192. */
   readonly maxNonces?: number;
-  /** Of one holder, so that it cannot displace the others; default 1,024. */
+  /** Largest number of nonces of one holder, so that no holder displaces the others; default 1,024. */
   readonly maxPerHolder?: number;
 }
 
@@ -125,8 +125,8 @@ interface Nonce {
 type ReplayCachePorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
 
 /**
- * Stores the used nonces, also over restarts: each is on the disk before it is accepted. When the cache is full, it refuses new nonces
- * and keeps those that could still be replayed.
+ * Stores the used nonces, also over restarts: a nonce is on the disk before it is accepted. A full cache refuses new nonces and keeps those
+ * that could still be replayed.
  */
 export class ReplayCache implements Service {
   readonly #ports: ReplayCachePorts;
@@ -139,7 +139,7 @@ export class ReplayCache implements Service {
     this.#limits = { maxNonces, maxPerHolder };
   }
 
-  /** Loads the nonces from before the restart. STORAGE_FAILED. */
+  /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       // An unreadable nonce counts as used until every proof of its time has expired.
@@ -149,8 +149,8 @@ export class ReplayCache implements Service {
   }
 
   /**
-   * Marks a nonce (hex) of a holder (the id of a token) as used until `untilMs`, milliseconds since 1970; false when it was
-   * used before. RATE_LIMITED when too many are live, STORAGE_FAILED; neither uses it up.
+   * Marks a nonce (hex) of a holder (a token id) as used until `untilMs`, milliseconds since 1970. Returns false if it was already used.
+   * Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the write fails; the nonce then stays unused.
    */
   use(holder: string, nonce: string, untilMs: number): boolean {
     this.#deleteExpired();

@@ -13,10 +13,10 @@ const AAD: Uint8Array = Buffer.from('atmosphere-edge revocation v1', 'utf8');
 const CLAIM = { issuer: 1, tokenId: 2, expiresAt: 3 } as const;
 const TOKEN_ID_BYTES = 16;
 const TOKEN_ID = /^[0-9a-f]{32}$/;
-/** A token stays valid after its end for the clock skew, so its revocation is kept longer, with a margin. */
+/** A token stays valid after its expiry for the clock skew; its revocation is stored longer than that, with a margin. */
 const KEPT_AFTER_END_MS = 300_000;
 
-/** Statements of one other hub, so that it cannot fill the disk. */
+/** Largest number of statements of one other hub, so that it cannot fill the disk. */
 const MAX_OF_OTHER_HUB = 4_096;
 
 /** The parts of a token by which a hub may revoke it. */
@@ -29,7 +29,7 @@ interface RevocableToken {
   readonly issuer: string;
 }
 
-/** The revocation of a token, kept until the token would have expired. */
+/** The revocation of a token, stored until the token would have expired. */
 interface Revocation {
   readonly issuer: string;
   /** Hex. */
@@ -44,9 +44,9 @@ interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 
 }
 
 /**
- * The revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub: lists merge by exchanging statements, in any
- * order, any number of times. A statement counts only from the hub that issued the token's root, from one that holds a key of its
- * chain, or from this one: no other hub can revoke the token.
+ * The revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub: hubs merge their lists by exchanging statements,
+ * in any order and repeatedly. A statement counts only from this hub, from the hub that issued the root of the token, or from a hub that
+ * holds a key of its chain: no other hub can revoke the token.
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
@@ -60,7 +60,7 @@ export class RevocationList implements Service {
     this.#ports = ports;
   }
 
-  /** Loads the revocations from before the restart. STORAGE_FAILED. */
+  /** Loads the stored revocations. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       const [tokenId = '', issuer = this.#ports.hub.hubId] = key.split('.');
@@ -76,8 +76,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Revokes a token (id: 32 hex digits) and its descendants at once and for good; false when it was revoked already.
-   * Throws VALIDATION_ERROR for an id of another form; STORAGE_FAILED, and then the token is revoked only until the hub stops.
+   * Revokes a token (id: 32 hex digits) and its descendants at once and permanently. Returns false if it was already revoked. Throws
+   * VALIDATION_ERROR for a malformed id, and STORAGE_FAILED if the write fails; the token is then revoked until the hub stops.
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
@@ -86,8 +86,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Adds a statement of a trusted hub; false when it is known. Throws VALIDATION_ERROR when it is malformed, not signed by a trusted
-   * hub, or lasts longer than any token can; RESOURCE_EXCEEDED when the hub has revoked more tokens than are stored.
+   * Adds a statement of a trusted hub; false when it is known. Throws VALIDATION_ERROR if it is malformed, not signed by a trusted
+   * hub, or lasts longer than any token can; throws RESOURCE_EXCEEDED if the hub has revoked more tokens than are stored.
    */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
@@ -96,12 +96,12 @@ export class RevocationList implements Service {
     return this.#add(revocation, statement);
   }
 
-  /** The statements that other hubs need. */
+  /** Returns the statements that other hubs need. */
   statements(): readonly Uint8Array[] {
     return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
-  /** Id of the first link of the token's chain that a hub with the right to do so has revoked. */
+  /** Returns the id of the first link in the token's chain that a permitted hub has revoked. */
   firstRevoked(token: RevocableToken): string | undefined {
     return token.chain.find((id, index) => {
       const byIssuer = this.#revoked.get(id);
@@ -119,7 +119,7 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  /** The holder of a link's key issued the links after it, and may revoke them. */
+  /** Returns whether the hub may revoke the link: the holder of a link's key issued the later links and may revoke them. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
@@ -161,7 +161,7 @@ export class RevocationList implements Service {
     return issuer === this.#ports.hub.hubId ? tokenId : `${tokenId}.${issuer}`;
   }
 
-  /** Errors of a listener change nothing of the revocation. */
+  /** Notifies a listener. An error of the listener does not affect the revocation. */
   #notify(listener: (tokenId: string, issuer: string) => void, { tokenId, issuer }: Revocation): void {
     try {
       listener(tokenId, issuer);
@@ -170,7 +170,7 @@ export class RevocationList implements Service {
     }
   }
 
-  /** Deletes revocations of expired tokens, only by a trusted clock: another could take a valid token for expired. */
+  /** Deletes revocations of expired tokens, only with a trusted clock: a wrong clock could take a valid token for expired. */
   #deleteEnded(): void {
     if (!this.#ports.time.isTrusted()) return;
     for (const [tokenId, byIssuer] of this.#revoked) {
@@ -187,7 +187,10 @@ export class RevocationList implements Service {
     return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#ports.time.now();
   }
 
-  /** Statements of other hubs were verified when they arrived; such a hub may be no longer trusted, or not known yet. */
+  /**
+   * Reads a stored statement without its signature check: it was verified on arrival, and the hub may no longer be trusted or not yet be
+   * loaded.
+   */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));
     return content.issuer === this.#ports.hub.hubId ? this.#read(statement) : content;

@@ -19,15 +19,15 @@ interface AuthenticatorParts {
 }
 
 /**
- * Authenticates the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
- * is enough by itself, with the hub's seal. A token that is bound to a key of its bearer, or was signed with one, needs a proof of
- * possession with each request.
+ * Authenticates the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token bound to the hub's own key is sufficient
+ * with the hub's seal. A token that is bound to a bearer's key, or was signed with a bearer's key, needs a proof of possession with each
+ * request.
  */
 export class TokenAuthenticator implements Authenticator {
   readonly #ports: AuthenticatorParts;
   readonly #hubKey: string;
 
-  /** `hubKey`: this hub's raw public key, base64url. */
+  /** `hubKey` is this hub's raw public key in base64url. */
   constructor(ports: AuthenticatorParts, { hubKey }: { readonly hubKey: string }) {
     this.#ports = ports;
     this.#hubKey = hubKey;
@@ -56,8 +56,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
-    // An agent that binds a child token to the hub's key signs it with the key before that in the chain. Whoever only saw the text of
-    // the token does not have that key and cannot prove possession of it.
+    // An agent that binds a child token to the hub's key signs it with the previous key of the chain. A thief of the token's text lacks
+    // that key and cannot prove possession.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';
@@ -92,7 +92,7 @@ export class TokenRefusalLog {
     this.#collaborators = collaborators;
   }
 
-  /** Resolves when the refusal is written or counted; the next note has the number of those only counted. Never throws. */
+  /** Writes a refusal to the audit log, or only counts it; the next row has the number of counted refusals. Never rejects. */
   async write({ code, details }: AtmoError, operation: string): Promise<void> {
     if (!this.#takeTurn()) return;
     const { agent_id: agentId, token_id: tokenId } = details;

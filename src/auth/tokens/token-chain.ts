@@ -12,17 +12,17 @@ export const MAX_TOKEN_DEPTH = 4;
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
 
-/** The claims of the links of a verified chain, root first; each is narrower than the one before. */
+/** The claims of a verified chain's links, root first; each link is narrower than the previous link. */
 export type ClaimChain = readonly [TokenClaims, ...TokenClaims[]];
 
-/** The bytes of a new chain of one link, signed by the issuing hub. */
+/** Returns the bytes of a new chain of one link, signed by the issuing hub. */
 export function signRoot(claims: TokenClaims, key: KeyObject): Uint8Array {
   return encodeCbor([signSign1({ payload: encodeClaims(claims), key, externalAad: ROOT_AAD })]);
 }
 
 /**
- * The bytes of a chain with one more link, signed with the key that its last link is bound to. Anybody who holds that key
- * can make one, with or without a hub; whether the link is narrower shows when the chain is verified.
+ * Returns a chain with one more link, signed with the key to which the last link is bound. Any holder of that key can do this, with or
+ * without a hub; the verification checks that the link is narrower.
  */
 export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObject): Uint8Array {
   const links = linksOf(parent);
@@ -31,8 +31,8 @@ export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObjec
 }
 
 /**
- * Verifies every signature of a chain, and that each link only narrows the one before. `keyOfIssuer` returns the raw key of
- * a trusted hub (base64url). TOKEN_INVALID names the fault. Expiry and revocation are checked elsewhere.
+ * Verifies every signature of a chain, and that each link only narrows the previous link. `keyOfIssuer` returns the raw key of a trusted
+ * hub (base64url). Throws TOKEN_INVALID with the fault. Expiry and revocation are checked elsewhere.
  */
 export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
   const [rootLink, ...childLinks] = linksOf(bytes);
@@ -73,7 +73,7 @@ function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: T
   return strict(() => openSign1(link, { read: decodeClaims, keyOf: publicKey, externalAad }));
 }
 
-/** Reports an error of the codec as one of the token, not of a parameter. */
+/** Reports an error of the decoder as TOKEN_INVALID. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -89,7 +89,7 @@ export const MAX_TOKEN_BYTES = 2048;
 const PREFIX = 'at1.';
 const MAX_TEXT_LENGTH = PREFIX.length + Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
 
-/** `at1.` and the bytes of a chain in base64url (RFC 4648 §5) without padding. */
+/** Returns `at1.` and the bytes of a chain in base64url (RFC 4648 §5) without padding. */
 export function tokenText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64url');
 }
@@ -100,7 +100,7 @@ export function unsealed(text: string): string {
   return dot < 0 ? text : text.slice(0, dot);
 }
 
-/** Returns the bytes of a token's text without its seal. TOKEN_INVALID unless the text is the only one for its bytes. */
+/** Returns the bytes of a token's text without its seal. Throws TOKEN_INVALID unless the text is the canonical base64url of its bytes. */
 export function tokenBytes(given: string): Uint8Array {
   const text = unsealed(given);
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
@@ -115,29 +115,29 @@ const SEAL_CONTEXT = 'atmosphere-edge token seal v1';
 const SEAL_BYTES = 16;
 
 /**
- * Appends a MAC (`.` and the seal) to tokens that are bound to the hub's own key. It proves that the hub issued exactly this text.
- * A chain contains the tokens that it was derived from, and other hubs receive it with every call. A hub that cuts such a token
- * out of a chain cannot use it, because it lacks the seal.
+ * Appends a MAC (`.` and the seal) to tokens that are bound to the hub's own key. The seal proves that the hub issued exactly this text.
+ * Other hubs receive the whole chain of a token with each call, and with it the tokens from which it was derived. They cannot use such a
+ * parent token, because they lack its seal.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
   readonly #hubKey: string;
 
-  /** `hubKey`: the hub's private key, from which that of the seals is derived. */
+  /** `hubKey` is the hub's private key, from which the key of the seals is derived. */
   constructor(hubKey: KeyObject) {
     this.#hubKey = rawPublicKey(hubKey);
     this.#key = derivedKey(hubKey, SEAL_CONTEXT);
   }
 
-  /** Returns the text for the bearer: with the first 16 bytes of its HMAC-SHA-256 (RFC 2104) behind it, base64url. */
+  /** Returns the text for the bearer, followed by the first 16 bytes of its HMAC-SHA-256 (RFC 2104) in base64url. */
   seal(text: string): string {
     return `${text}.${this.#sealOf(text)}`;
   }
 
   /**
-   * Returns false for a token that is bound to this hub's key and does not prove that it was issued to its bearer. A token that this
-   * hub signed needs the seal, which a shortened chain lacks. A token that another hub signed is refused, since its bearer cannot be
-   * distinguished from a thief. A token that an agent signed is accepted here; it needs a proof of possession of the agent's key.
+   * Returns false for a token that is bound to this hub's key without proof that it was issued to its bearer. A token signed by this hub
+   * needs the seal, which a shortened chain lacks. A token signed by another hub is refused, since its bearer could be a thief. A token
+   * signed by an agent is accepted here; it needs a proof of possession of the agent's key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;
@@ -157,14 +157,14 @@ export class TokenSeal {
   }
 }
 
-/** Raw keys (base64url) of the hubs whose tokens are accepted, by hub id, and the permissions that these tokens may hold. */
+/** Raw keys (base64url) of the hubs whose tokens are accepted, by hub id, and the permissions that these tokens may have. */
 export interface TrustedIssuers {
   get(hubId: string): string | undefined;
   /** Grants that tokens of the hub hold at most; no bound when absent. */
   permissionsOf?(hubId: string): readonly string[] | undefined;
 }
 
-/** Trusts this hub without bounds, and others as far as the mesh vouches for them. */
+/** Trusts this hub without limits, and other hubs within the permissions that the mesh grants them. */
 export function trustedIssuers({
   hub,
   mesh,
@@ -178,7 +178,7 @@ export function trustedIssuers({
   };
 }
 
-/** The hub that issued the token of an agent with this id; undefined for an agent of this hub. */
+/** Returns the hub that issued the token of an agent with this id; undefined for an agent of this hub. */
 export function originOf({ id, kind }: Principal): string | undefined {
   return kind === 'agent' ? hubOfForeignAgent(id) : undefined;
 }

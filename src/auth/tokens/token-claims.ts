@@ -13,13 +13,13 @@ export function refuseToken(
   throw new AtmoError(code, `The token is refused: ${problem}; ask whoever gave it to you for a new one`, details);
 }
 
-/** Claims of one link of a token (CWT, RFC 8392). Times in whole seconds since 1970. */
+/** Claims of one link of a token (CWT, RFC 8392). Times are whole seconds since 1970. */
 export interface TokenClaims {
   /** Hub id for a root, the parent's subject for a child. */
   readonly issuer: string;
   /** The agent's id; a child's is its parent's, a slash and a name. */
   readonly subject: string;
-  /** Ids of the hubs that may act for it; absent = every hub of the mesh, empty = none. */
+  /** Ids of the hubs that may act for the agent; absent: every hub of the mesh; empty: no hub. */
   readonly audience?: readonly string[];
   readonly expiresAt: number;
   /** Absent = `issuedAt`. */
@@ -35,7 +35,7 @@ export interface TokenClaims {
   readonly meshId?: string;
 }
 
-/** Bounds of the claims of one token. */
+/** Limits of the claims of one token. */
 const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
 /** The id of a hub or mesh. */
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -65,7 +65,7 @@ const KNOWN = new Set<unknown>(Object.values(CLAIM));
 /** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
 const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
 
-/** The claims as bytes to sign. */
+/** Returns the claims as bytes to sign. */
 export function encodeClaims(claims: TokenClaims): Uint8Array {
   const { audience, notBefore, maxHops, rateLimit, meshId } = claims;
   const coseKey = new Map<number, CborValue>([
@@ -91,7 +91,7 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
   );
 }
 
-/** Decodes a payload whose claims are all known, of their types and within their bounds. Throws TOKEN_INVALID naming the faulty claim. */
+/** Decodes a payload of known claims with their types and limits. Throws TOKEN_INVALID with the faulty claim. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
   const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
   if (!(map instanceof Map)) return refuseToken('its claims are not a map');
@@ -199,7 +199,7 @@ export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 /** Names of principals in the audit log and in events that are not agents. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 
-/** Checks a request and returns its permissions, each once and sorted. Throws VALIDATION_ERROR. */
+/** Checks a request and returns its distinct permissions, sorted. Throws VALIDATION_ERROR if a claim is invalid. */
 export function checkTokenRequest(request: TokenRequest): readonly string[] {
   const { agentId, ttlMs } = request;
   if (!AGENT_NAME.test(agentId))
@@ -239,7 +239,7 @@ function refuseRequest(message: string): never {
 /** Claims in which a child token may be narrower than its parent. */
 export type NarrowedClaims = Omit<TokenClaims, 'issuedAt' | 'key' | 'id'>;
 
-/** The first claim in which a child exceeds its parent, in words; undefined when all are narrower or equal. */
+/** Returns the first claim in which a child exceeds its parent, in words; undefined when all are narrower or equal. */
 export function excessOf(child: NarrowedClaims, parent: NarrowedClaims): string | undefined {
   if (child.issuer !== parent.subject) return 'its issuer is not the agent of the token that it comes from';
   if (!isChildId(child.subject, parent.subject)) return "its agent's id is not the parent's id, a slash and one name";
@@ -263,7 +263,7 @@ function isSubset(child: readonly string[] | undefined, parent: readonly string[
   return parent === undefined || (child?.every((node) => parent.includes(node)) ?? false);
 }
 
-/** Neither more at once nor more over time. */
+/** Returns whether the child's limit is at most the parent's, both at once and over time. */
 function isSlower(child: RateLimit | undefined, parent: RateLimit): boolean {
   return child !== undefined && child.calls <= parent.calls && child.calls * parent.seconds <= parent.calls * child.seconds;
 }

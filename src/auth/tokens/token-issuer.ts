@@ -30,7 +30,7 @@ interface IssuerCollaborators extends Pick<HubContext, 'events' | 'time'> {
   readonly records: TokenRecords;
 }
 
-/** Issues tokens with the hub's key: roots for the owner, children of their own token for agents. */
+/** Issues tokens with the hub's key: root tokens for the owner, and child tokens for agents from their own tokens. */
 export class TokenIssuer implements TokenAuthority {
   readonly #ports: IssuerCollaborators;
   readonly #seal: TokenSeal;
@@ -85,14 +85,14 @@ export class TokenIssuer implements TokenAuthority {
 
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
-    // A child that an agent made with its own key has no record: its revocation is kept for as long as any token can last.
+    // A child token that an agent signed itself has no record: its revocation is stored for the longest lifetime of a token.
     if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
     if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
     this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
     return true;
   }
 
-  /** Reports the revocations by this hub only: those by other hubs do not end its own tokens. */
+  /** Calls the listener for revocations by this hub only: other hubs' revocations do not end this hub's tokens. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     return this.#ports.revocations.onRevoked((tokenId, issuer) => {
       if (issuer === this.#ports.hub.hubId) listener(tokenId);
@@ -128,7 +128,10 @@ export class TokenIssuer implements TokenAuthority {
     return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#ports.hub.privateKey);
   }
 
-  /** Claims that the request leaves out are the parent's; claims beyond the parent are refused, except the end, which is cut. */
+  /**
+   * Signs a child token. Claims absent in the request are copied from the parent. Claims beyond the parent are refused, except the expiry,
+   * which is shortened.
+   */
   #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
     const parent = this.#parentOf(by);
     const { audience, notBefore, maxHops, rateLimit, meshId } = parent;
@@ -145,7 +148,7 @@ export class TokenIssuer implements TokenAuthority {
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }
 
-  /** The last link of the caller's own token. */
+  /** Returns the last link of the caller's own token. */
   #parentOf(by: Principal): TokenClaims {
     if (!by.token) throw denied(`${by.id} has no token that another could come from`);
     const { chain }: VerifiedToken = this.#ports.verifier.verify(by.token.text);
@@ -193,9 +196,11 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 }
 
 const SPACE = 'access.tokens';
-/** Keeps the records of ended tokens for the owner. */
+/** Records of ended tokens are kept this long for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** Records of one agent with its descendants, so that none fills the disk. Those of valid tokens are kept in any case. */
+/**
+ * Largest number of records of one agent with its descendants, so that no agent fills the disk. Records of valid tokens are always kept.
+ */
 const MAX_OF_FAMILY = 256;
 
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -205,13 +210,13 @@ export class TokenRecords {
   readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
-  /** Tokens of a former key of this hub are invalid and not listed. */
+  /** Ignores tokens of a former key of this hub: they are invalid. */
   constructor(ports: RecordsPorts, hubId: string) {
     this.#ports = ports;
     this.#hubId = hubId;
   }
 
-  /** STORAGE_FAILED. */
+  /** Stores a record. Throws STORAGE_FAILED if the write fails. */
   save(record: TokenRecord): void {
     const ttlMs = Math.max(1, record.expiresAtMs + KEPT_AFTER_END_MS - this.#ports.time.now());
     this.#ports.store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
@@ -230,7 +235,7 @@ export class TokenRecords {
     return this.#parse(this.#ports.store.get(SPACE, tokenId));
   }
 
-  /** Newest first. */
+  /** Returns all records, the newest first. */
   list(): readonly TokenRecord[] {
     return this.#ports.store
       .entries(SPACE)
@@ -239,7 +244,7 @@ export class TokenRecords {
       .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
   }
 
-  /** Undefined for a value that no version of this hub wrote. */
+  /** Returns a stored record; undefined for a value that no version of this hub wrote. */
   #parse(value: Json | undefined): TokenRecord | undefined {
     return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
   }

@@ -2,11 +2,11 @@ import { type Principal, principalKey, type RateLimit, type RateLimiter, rootAge
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
-/** Limits of agents whose token has none. */
+/** Default limits of agents, and the size of the limiter. */
 export interface RateOptions {
-  /** For each agent whose root token has no limit of its own; default 400 at once and 200 a second. The owner has none. */
+  /** Limit of each agent whose root token has no limit; default 400 calls at once and 200 per second. The owner has no limit. */
   readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
-  /** Buckets that are kept; default 4,096. */
+  /** Largest number of buckets; default 4,096. */
   readonly maxBuckets?: number;
 }
 
@@ -23,8 +23,8 @@ interface Bucket extends Measure {
 }
 
 /**
- * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none; the owner has
- * no limit. Each hub counts by itself: a token that is used on two hubs has its rate on each.
+ * Token buckets, one for each token of the caller's chain that has a limit. A call takes one unit from each bucket, or from none if one is
+ * empty; the owner has no limit. Each hub counts separately: a token that is used on two hubs has its rate on each.
  */
 export class TokenRateLimiter implements RateLimiter {
   readonly #clock: Clock;
@@ -46,7 +46,10 @@ export class TokenRateLimiter implements RateLimiter {
     for (const bucket of buckets) bucket.level -= 1;
   }
 
-  /** A limit below the root can be of the agent's own making: only one that the root has stands in for the default. */
+  /**
+   * Returns the limits of a caller. Only a limit of the root token replaces the default: an agent could have set the limits of child tokens
+   * itself.
+   */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];
@@ -71,7 +74,7 @@ export class TokenRateLimiter implements RateLimiter {
     return bucket;
   }
 
-  /** Drops full buckets, which equal absent ones; where none is full, drops the fullest. */
+  /** Deletes full buckets, which equal absent buckets; if no bucket is full, deletes the fullest. */
   #makeRoom(nowMs: number): void {
     let fullest: { readonly key: string; readonly share: number } | undefined;
     for (const [key, bucket] of this.#buckets) {

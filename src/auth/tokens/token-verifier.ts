@@ -6,14 +6,14 @@ import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, originOf, type TrustedIssuers, tokenBytes, unsealed, verifyChain } from './token-chain.ts';
 import { refuseToken, type TokenClaims } from './token-claims.ts';
 
-/** A token whose signatures are valid; whether it may be used now is not checked yet. */
+/** A token with valid signatures; whether it may be used now is checked later. */
 export interface VerifiedToken {
   readonly chain: ClaimChain;
   readonly principal: Principal & { readonly token: TokenFacts };
   readonly notBeforeMs: number;
-  /** Latest moment at which one of its links was made, by the clock of its maker. */
+  /** Latest issue time of the chain's links, by the clocks of their issuers. */
   readonly issuedAtMs: number;
-  /** Key of the hub that issued the root, as it was trusted then. */
+  /** Returns key of the hub that issued the root, as it was trusted then. */
   readonly issuerKey: string;
 }
 
@@ -28,19 +28,19 @@ interface VerifierCollaborators {
 /** The hub of the verifier, and the size of its cache. */
 export interface VerifierOptions {
   readonly hubId: string;
-  /** The present mesh of the hub; none when absent. */
+  /** Returns the hub's present mesh, if any. */
   readonly meshId?: () => string | undefined;
   /** Verified tokens that are cached; default 1,024. */
   readonly maxCached?: number;
 }
 
-/** Turns the text of a token into the principal that bears it. */
+/** Verifies the text of a token and returns the principal that bears it. */
 export class TokenVerifier {
   readonly #ports: VerifierCollaborators;
   readonly #options: Required<VerifierOptions>;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
-  /** Principals of tokens whose permissions are narrowed here, the same object for each call. */
+  /** Cached principals of tokens whose permissions are narrowed on this hub; each call gets the same object. */
   readonly #narrowed = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
@@ -48,14 +48,16 @@ export class TokenVerifier {
     this.#options = { hubId, meshId, maxCached };
   }
 
-  /** Verifies that a token may be used on this hub now; returns its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
+  /**
+   * Verifies that a token may be used on this hub now; returns its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED with the reason.
+   */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
     return this.#held(verified);
   }
 
-  /** Verifies the signatures alone, not whether the token may be used now; the seal is optional. Throws TOKEN_INVALID with the reason. */
+  /** Verifies only the signatures, not whether the token may be used now; the seal is optional. Throws TOKEN_INVALID with the reason. */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);
@@ -67,7 +69,7 @@ export class TokenVerifier {
     return verified;
   }
 
-  /** True while the principal's token has neither expired nor been revoked and its issuer is trusted; always true without a token. */
+  /** Returns true while the token is unexpired and not revoked, and its issuer is trusted; always true for a principal without a token. */
   isStillValid(principal: Principal): boolean {
     const { token } = principal;
     if (!token) return true;
@@ -114,7 +116,7 @@ export class TokenVerifier {
 
   /**
    * Narrows the permissions to those that the issuer may grant on this hub: the grants that token and issuer have in common. Throws
-   * TOKEN_INVALID when none is left.
+   * TOKEN_INVALID if none is left.
    */
   #held(verified: VerifiedToken): VerifiedToken {
     const { chain, principal } = verified;
@@ -133,7 +135,7 @@ export class TokenVerifier {
     return { ...verified, principal: held };
   }
 
-  /** Permissions that the issuer may not grant on this hub: all once it is no longer trusted. */
+  /** Returns the permissions that the issuer may not grant on this hub; all permissions if the issuer is no longer trusted. */
   #beyondTrust(issuer: string, permissions: readonly string[]): readonly string[] {
     if (this.#ports.issuers.get(issuer) === undefined) return permissions;
     const ceiling = this.#ports.issuers.permissionsOf?.(issuer);
@@ -147,7 +149,7 @@ export class TokenVerifier {
   }
 }
 
-/** The principal of a verified chain, by its last link, which is the narrowest. */
+/** Returns the principal of a verified chain: its last link is the narrowest. */
 function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, issuer: string) => string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
   const { subject, permissions, audience, maxHops } = leaf;

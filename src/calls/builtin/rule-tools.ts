@@ -19,7 +19,7 @@ const FOR_RULES = { ...HUB_READS, permissions: ['admin:rules'] } as const;
 const EFFECT = { enum: ['allow', 'deny', 'approve'] } as const;
 const RULE_NAME = { type: 'string', description: 'Rule that decides; absent where the default does' } as const;
 
-/** `hub:list_rules` and `hub:test_rules`: the rules in force, and their verdict about a call. */
+/** Returns `hub:list_rules` and `hub:test_rules`, which list the rules in force and their verdict about a call. */
 export function ruleTools(ports: RuleToolPorts): readonly RegisteredTool[] {
   return [listRulesTool(ports), testRulesTool(ports)];
 }
@@ -122,14 +122,14 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
   );
 }
 
-/** Of a call and those that it makes in turn: the first that is denied ends all, then it waits for the most persons. */
+/** Returns the strictest verdict about a call and its inner calls: the first denial, else the approval by the most persons. */
 function strictest(verdicts: readonly RuleVerdict[]): RuleVerdict {
   const personsOf = (verdict: RuleVerdict) => (verdict.kind === 'approve' ? verdict.persons : 0);
   const asking = verdicts.toSorted((a, b) => personsOf(b) - personsOf(a)).find(({ kind }) => kind === 'approve');
   return verdicts.find(({ kind }) => kind === 'deny') ?? asking ?? verdicts[0] ?? { kind: 'allow' };
 }
 
-/** Rules use only the id and the kind of a caller. */
+/** Returns the caller for a test of rules, which use only the id and the kind of a caller. */
 function callerOf(agent: string | undefined): Principal {
   if (agent === undefined) return { id: 'owner', kind: 'owner', permissions: [] };
   return { id: agent, kind: 'agent', permissions: [] };

@@ -19,16 +19,16 @@ import {
 /** The parts of the hub that a composed tool uses. */
 export interface ComposedToolPorts {
   readonly pipeline: () => StepPipeline;
-  /** Returns the tool that a step's name means now; undefined when there is none. */
+  /** Returns the tool that the name of a step means now, or undefined. */
   find(name: string): RegisteredTool | undefined;
-  /** The same of this hub alone. */
+  /** Returns the tool of this hub that the name means now, or undefined. */
   findHere(name: string): RegisteredTool | undefined;
 }
 
 /** Depth of the running composed tool within others: they may have come to call each other after their registration. */
 const depth = new AsyncLocalStorage<number>();
 
-/** The tool of a record with steps. Each step is a call of the tool's caller, never of its maker. */
+/** Returns the tool of a record with steps. Each step is a call of the tool's caller, never of its maker. */
 export function composedTool(record: ToolRecord, composition: Composition, ports: ComposedToolPorts): RegisteredTool {
   const { definition } = record;
   const { steps } = composition;
@@ -52,13 +52,13 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** The tool of a record without steps and program; its calls are refused before anybody is asked to approve them. */
+/** Returns the tool of a record without steps and program; its calls are refused before anybody is asked to approve them. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const tool = { id: toolId(definition), definition, handler: async () => null };
   return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
-/** CONFLICT when the name of a step of a reading tool now means a tool that acts. */
+/** Throws CONFLICT if the name of a step of a reading tool now means a tool that acts. */
 function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
   const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
   if (!acting) return;
@@ -94,7 +94,7 @@ function canonical(
   return known;
 }
 
-/** The steps before the failed one have run: OUTCOME_UNKNOWN where the whole must not be repeated because of them. */
+/** Returns the error of a failed step. The earlier steps have run: the code is OUTCOME_UNKNOWN if the whole call must not be repeated. */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

@@ -26,18 +26,18 @@ import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, SEQUENCE, type Step } from './steps.ts';
 
-/** The calls of a composed tool in order, and its answer, made of their results. */
+/** The calls of a composed tool in order, and the form of its result. */
 export interface Composition {
   readonly steps: readonly Step[];
-  /** The answer, with references to results and parameters; the result of the last step when absent. */
+  /** The result, with references to results and parameters; absent: the result of the last step. */
   readonly result?: Json;
 }
 
 const MAX_STEPS = 16;
-/** Each reference copies a result: more of them could make an endless answer. */
+/** Each reference copies a result: more references could make a huge result. */
 const MAX_REFERENCES = 64;
 
-/** Reads `steps` and `result`; undefined where the record has no steps. VALIDATION_ERROR with a JSON pointer. */
+/** Reads `steps` and `result`; returns undefined if the record has no steps. Throws VALIDATION_ERROR with a JSON pointer for a mistake. */
 export function readComposition(reader: RecordReader): Composition | undefined {
   const steps = reader.children('steps').map(readStep);
   const result = reader.any('result');
@@ -49,12 +49,12 @@ export function readComposition(reader: RecordReader): Composition | undefined {
   throw reader.refuse('result', `and the steps may hold at most ${MAX_REFERENCES} references to results`);
 }
 
-/** Returns the JSON form, as it is stored and was sent. */
+/** Returns the composition as JSON, in the form of registrations and of the store. */
 export function compositionJson({ steps, result }: Composition): JsonObject {
   return { steps: steps.map(({ tool, params }) => ({ tool, params })), ...(result !== undefined && { result }) };
 }
 
-/** VALIDATION_ERROR for a `$param` that is none of the tool's parameters. */
+/** Throws VALIDATION_ERROR for a `$param` that is no parameter of the tool. */
 export function requireKnownParameters(composition: Composition, parameters: readonly string[]): void {
   const unknown = referencedParameters(compositionJson(composition)).find((name) => !parameters.includes(name));
   if (unknown === undefined) return;
@@ -82,15 +82,15 @@ interface StepCheckContext {
   readonly parameters: JsonSchema;
 }
 
-/** A step as it is stored, and the permissions that a caller of the composed tool needs for it. */
+/** A step as it is stored, with the permissions that a caller of the composed tool needs for it. */
 export interface CheckedStep {
   readonly step: Step;
   readonly permissions: readonly string[];
 }
 
 /**
- * Returns the permissions of one step, which its maker has to hold too: nobody may put a call into a tool that it could not make itself.
- * PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
+ * Returns the permissions of one step. The maker must have them too: a tool must not contain a call that its maker could not make. Throws
+ * PERMISSION_DENIED otherwise, and VALIDATION_ERROR for parameters that the step's tool does not accept.
  */
 export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
   const { maker } = by;
@@ -122,14 +122,14 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** The maker chose the default and the permitted values of a parameter: they need the permissions of a fixed value. */
+/** Returns the maker chose the default and the permitted values of a parameter: they need the permissions of a fixed value. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
-/** Returns the texts that a schema names for a member, also behind `allOf` and `$ref`. */
+/** Returns the texts that a schema lists for a member, also behind `allOf` and `$ref`. */
 function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   const values: unknown[] = [];
   visitSchema(parameters, ({ properties }) => {
@@ -155,7 +155,7 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/** Returns the name with a version only where the maker wrote one: a step keeps working when its tool gets a new version. */
+/** Returns the name, with a version only if the maker wrote one: a step keeps working when its tool gets a new version. */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
@@ -165,8 +165,8 @@ function storedName(written: string, tool: RegisteredTool): string {
 export const MAX_COMPOSITION_DEPTH = 4;
 
 /**
- * CONFLICT when a composed tool would call itself, through whatever others, or calls more than four in a row. `stepsOf`
- * knows the steps of a composed tool by the name that a step has for it.
+ * Throws CONFLICT if a composed tool would call itself, directly or through other tools, or if calls would be nested more than four deep.
+ * `stepsOf` returns the steps of a composed tool by the name in a step.
  */
 export function requireNoCycle(key: string, steps: readonly Step[], stepsOf: (name: string) => readonly Step[] | undefined): void {
   let level = steps.map(({ tool }) => tool);
@@ -194,8 +194,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * Returns the definition of a composed tool: that of its maker, with the members that follow from the steps. A dangerous step is approved
- * as a call of its own, so the whole needs no second approval.
+ * Returns the definition of a composed tool: the maker's definition, with the members that follow from the steps. A dangerous step is
+ * approved as a separate call, so that the whole needs no second approval.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
@@ -211,7 +211,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
     returns: answersSecrets(composition, inner) ? { ...draft.returns, 'x-secret': true } : draft.returns,
     requires: {
       ...draft.requires,
-      // The capabilities of a step are those of the hub on which the step runs: it is a call of its own.
+      // The capabilities of a step are required on the hub where the step runs, since a step is a separate call.
       permissions: [...new Set([...draft.requires.permissions, ...permissions])],
     },
     execution: {
@@ -232,7 +232,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
   };
 }
 
-/** Returns the parameters that a step passes on as secret ones. */
+/** Returns the parameters whose values a step uses as secrets. */
 function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [index, { params }] of steps.entries()) {
@@ -244,7 +244,7 @@ function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition
   return names;
 }
 
-/** Returns whether the answer contains anything of the result of a step with secrets. */
+/** Returns whether the result contains a part of the result of a step with secrets. */
 function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
   const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
   return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));

@@ -5,7 +5,7 @@ import type { InnerCall, RegisteredTool, ToolContext } from '../../tools/definit
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallRequest, ToolCaller } from '../request-and-answer.ts';
 
-/** One call of several; its parameters may refer to results of earlier steps. */
+/** One call of a composed tool; its parameters may refer to results of earlier steps. */
 export interface Step {
   readonly tool: string;
   readonly params: JsonObject;
@@ -28,9 +28,9 @@ interface StepContext {
 export type StepPipeline = Pick<ToolCaller, 'call' | 'preflight' | 'preflightTool'>;
 
 /**
- * Calls tools one after the other for the caller of the whole. Each is a call like any other: permission, rules, approval and audit are
- * its own. Ends at the first that fails. Throws before anything runs when a step is known to be refused, or has to wait for people:
- * then its error, with `step` in the details.
+ * Calls tools one after the other for the caller of the composed tool. Each step is a normal call with its own permission check, rules,
+ * approval and audit. Stops at the first failure. If a step would be refused or must wait for people, it throws that error before anything
+ * runs, with `step` in the details.
  */
 export async function runSteps(pipeline: StepPipeline, steps: readonly Step[], within: StepContext): Promise<StepsOutcome> {
   for (const [index, step] of steps.entries()) {
@@ -130,26 +130,26 @@ export function countReferences(value: Json): number {
   return referencesWith(value, RESULT_KEY).length;
 }
 
-/** Indexes of the steps to whose results a value refers. */
+/** Returns the indexes of the steps to whose results a value refers. */
 export function referencedSteps(value: Json): readonly number[] {
   return referencesWith(value, RESULT_KEY).map((reference) => Number.parseInt(String(reference), 10));
 }
 
-/** Names of the parameters that a value refers to; a reference that is no name is returned as JSON text. */
+/** Returns names of the parameters that a value refers to; a reference that is no name is returned as JSON text. */
 export function referencedParameters(value: Json): readonly string[] {
   return referencesWith(value, PARAM_KEY).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));
 }
 
-/** Returns the name of the parameter when the whole value is a reference to one. */
+/** Returns the name of the parameter if the whole value is a reference to a parameter. */
 export function parameterOf(value: Json | undefined): string | undefined {
   const name = isJsonObject(value) ? referenceIn(value, PARAM_KEY) : undefined;
   return typeof name === 'string' ? name : undefined;
 }
 
 /**
- * Returns a copy of a value with each reference replaced by its target: `$result` is a step number, then a JSON pointer (RFC 6901) into
- * its result, `$param` the name of a parameter; a member whose parameter was not given is left out. A value that was filled in is not
- * searched for references. VALIDATION_ERROR for a step that has not run, and for a pointer without a target.
+ * Returns a copy of a value in which each reference is replaced by its target: `$result` is a step number and a JSON pointer (RFC 6901)
+ * into its result, `$param` the name of a parameter. A member whose parameter was not given is left out. Inserted values are not searched
+ * for references. Throws VALIDATION_ERROR for a step that has not run, and for a pointer without a target.
  */
 export function fillReferences(value: Json, sources: ReferenceSources): Json {
   if (Array.isArray(value))
@@ -199,8 +199,8 @@ export const SEQUENCE = 'sequence';
 const MAX_STEPS = 16;
 
 /**
- * The tool `sequence`: calls of several tools, one after the other, with results of earlier steps as parameters of later ones. `pipeline`
- * is a function since the tool is in the registry that the pipeline uses.
+ * Returns the tool `sequence`, which calls several tools in order, with results of earlier steps as parameters of later steps. `pipeline`
+ * is a function because the tool is in the registry that the pipeline uses.
  */
 export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
   const tool = defineTool(
@@ -249,7 +249,7 @@ export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
   return { ...tool, innerCalls: (params) => innerCallsOf(stepsOfParams(params), {}) };
 }
 
-/** Returns the steps in parameters that fit the schema; none where the parameters are not known. */
+/** Returns the steps in valid parameters; an empty list if the parameters are unknown. */
 function stepsOfParams({ steps = [] }: JsonObject = {}): readonly Step[] {
   return Array.isArray(steps)
     ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: isJsonObject(params) ? params : {} }))

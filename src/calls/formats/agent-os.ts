@@ -25,7 +25,7 @@ export interface AgentOsTool {
 /** AgentOS ToolExecutionContext. */
 export interface AgentOsContext {
   readonly gmiId: string;
-  /** The role that the caller's token was minted for; its id when it has none. */
+  /** The role in the caller's token, or the caller's id if the token has no role. */
   readonly personaId: string;
   /** With the data that the program passed with the call. */
   readonly userContext: JsonObject & { readonly userId: string };
@@ -50,7 +50,7 @@ export interface ExecutableAgentOsTool extends AgentOsTool {
 
 const CAPABILITY_PREFIX = 'capability:';
 
-/** A definition as AgentOS lists it; permissions become its capabilities, under the prefix that `fromAgentOs` takes off again. */
+/** Returns a definition as AgentOS lists it; permissions become its capabilities, under the prefix that `fromAgentOs` takes off again. */
 export function toAgentOs(definition: ToolDefinition): AgentOsTool {
   const { name, version, description, requires, metadata, execution } = definition;
   return {
@@ -68,8 +68,8 @@ export function toAgentOs(definition: ToolDefinition): AgentOsTool {
 }
 
 /**
- * Returns a definition in our namespace `agentos` unless the id has another. A missing `hasSideEffects` counts as true (the
- * original's default is unsafe); a category that is none of ours becomes a tag.
+ * Returns a definition in the namespace `agentos` unless the id has a namespace. A missing `hasSideEffects` counts as true (AgentOS'
+ * default is unsafe); an unknown category becomes a tag.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   const category = TOOL_CATEGORIES.find((known) => known === tool.category);
@@ -89,7 +89,7 @@ export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   });
 }
 
-/** An AgentOS tool as the registry takes it. */
+/** Returns an AgentOS tool as the registry takes it. */
 export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTool {
   const definition = fromAgentOs(tool);
   return {
@@ -154,15 +154,15 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
 
   abstract execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
 
-  /** Override to check more than the schema does. */
+  /** Is overridden for checks beyond the schema. */
   async validateArgs(_args: JsonObject): Promise<ArgumentsCheck> {
     return { isValid: true };
   }
 
-  /** Override to release the tool's resources. */
+  /** Is overridden to release the tool's resources. */
   async shutdown(): Promise<void> {}
 
-  /** The definition for a model that calls the tool. */
+  /** Returns the definition for a model that calls the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: JsonObject } {
     const { name, description, inputSchema: parameters } = this;
     return { name, description, parameters };
@@ -180,10 +180,10 @@ export interface ExecutionResult {
   readonly details?: JsonObject;
 }
 
-/** The origin of an answer: a tool that ran, the program's cache, or a test. */
+/** The origin of an answer: the tool, the program's cache, or a test. */
 export type ResponseSource = 'tool' | 'cache' | 'mock';
 
-/** A normalised answer with its hash and where it comes from. */
+/** A normalised answer with its hash and its origin. */
 export interface ToolResponse {
   readonly data: Json;
   /** BLAKE3, hex, of the RFC 8785 form of `data`. */
@@ -196,7 +196,7 @@ export interface ToolResponse {
   };
 }
 
-/** Returns the answer in that form; an error is data too. A program that caches or invents answers states that by `source`. */
+/** Returns the answer as `ToolResponse`; an error is data too. A program that caches or simulates answers sets `source`. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;
@@ -208,13 +208,13 @@ export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'too
   };
 }
 
-/** The answer in the form of a tool written as a class. */
+/** Returns the answer as `ToolResult`, the result of a tool that is a class. */
 export function toToolResult(answer: CallAnswer): ToolResult {
   if (answer.status === 'success') return { success: true, result: answer.result };
   return { success: false, error: answer.error.message, error_code: answer.error.code };
 }
 
-/** The answer as AgentOS has it. */
+/** Returns the answer as `ExecutionResult` of AgentOS. */
 export function toExecutionResult(answer: CallAnswer): ExecutionResult {
   if (answer.status === 'success') {
     const { result: output, content_type: contentType = JSON_TYPE, details } = answer;

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { CallAnswer, CallRequest } from '../request-and-answer.ts';
 
-/** A call as one of the model APIs hands it over. */
+/** A call in the form of a model API. */
 export interface ToolCall {
   readonly form: 'openai' | 'anthropic';
   /** The model's own id of the call, which its result has to carry. */
@@ -15,9 +15,8 @@ const ID = /^[\x21-\x7e]{1,128}$/;
 const MAX_NAME_LENGTH = 160;
 
 /**
- * A call from OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or from
- * Anthropic's `tool_use` block (`{type, id, name, input}`). VALIDATION_ERROR for what is neither: it has no id under which
- * a result could go back.
+ * Parses a call in OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or an Anthropic
+ * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR for another form, since it has no id for the result.
  */
 export function parseToolCall(value: Json): ToolCall {
   const call = isJsonObject(value) ? value : {};
@@ -27,7 +26,9 @@ export function parseToolCall(value: Json): ToolCall {
   return parsed('openai', id, { name: nameOf(named.name), arguments: named.arguments });
 }
 
-/** The result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of ToolResult. */
+/**
+ * Returns the result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of ToolResult.
+ */
 export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
   const { error, ...result } = toModelCallResult({ id }, answer);
   const isError = answer.status === 'error';
@@ -71,12 +72,12 @@ export interface ModelCallResult {
   readonly error?: string;
 }
 
-/** The request for the pipeline; its id is the model's. VALIDATION_ERROR when the arguments are not JSON. */
+/** Returns the request for the pipeline; its id is the model's. Throws VALIDATION_ERROR if the arguments are not JSON. */
 export function fromModelCall(call: ModelCall): Pick<CallRequest, 'tool' | 'params' | 'requestId'> {
   return { requestId: call.id, tool: call.function.name, params: parseArguments(call.function.arguments) };
 }
 
-/** The answer with the id of the model's call; an error is a result too, never an exception. */
+/** Returns the answer with the id of the model's call; an error is also a result and never thrown. */
 export function toModelCallResult(call: Pick<ModelCall, 'id'>, answer: CallAnswer): ModelCallResult {
   if (answer.status === 'success') return { tool_call_id: call.id, success: true, output: answer.result };
   return { tool_call_id: call.id, success: false, output: null, error: `${answer.error.code}: ${answer.error.message}` };

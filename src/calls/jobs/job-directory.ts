@@ -20,11 +20,11 @@ const MAX_REMOTE_QUERIES = 64;
 /** The jobs on other hubs. */
 export interface RemoteJobList {
   readonly jobs: readonly (JobView & { readonly node_id: string })[];
-  /** Jobs whose hub did not answer. */
+  /** Jobs whose hub did not respond. */
   readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
-/** A caller's jobs, on this hub or on the one that runs them. */
+/** A caller's jobs, on this hub and on other hubs. */
 export class JobDirectory {
   readonly #parts: JobDirectoryParts;
 
@@ -32,29 +32,32 @@ export class JobDirectory {
     this.#parts = parts;
   }
 
-  /** JOB_NOT_FOUND also for other people's jobs; NODE_UNAVAILABLE while the hub that runs it cannot be reached. */
+  /**
+   * Returns the state of a job. Rejects with JOB_NOT_FOUND, also for jobs of other callers, and with NODE_UNAVAILABLE if the hub of the job
+   * cannot be reached.
+   */
   async status(id: string, asker: RemoteJobCaller): Promise<JobView> {
     const hub = this.#parts.places.hubOf(id, asker.principal);
     return hub !== undefined ? this.#parts.remote.status(hub, id, asker) : this.#parts.jobs.get(id, asker.principal);
   }
 
-  /** Asks the job to stop; a finished one stays as it is. Errors as those of `status`. */
+  /** Requests a job to stop; a finished job is unchanged. Rejects like `status`. */
   async cancel(id: string, asker: RemoteJobCaller): Promise<JobView> {
     const hub = this.#parts.places.hubOf(id, asker.principal);
     return hub !== undefined ? this.#parts.remote.cancel(hub, id, asker) : this.#parts.jobs.cancel(id, asker.principal);
   }
 
-  /** A job of this hub. JOB_NOT_FOUND also for jobs of other people and of other hubs. */
+  /** Returns a job of this hub. Throws JOB_NOT_FOUND, also for jobs of other callers and other hubs. */
   get(id: string, principal: Principal): JobView {
     return this.#parts.jobs.get(id, principal);
   }
 
-  /** The jobs on this hub, newest first. */
+  /** Returns the jobs on this hub, newest first. */
   list(principal: Principal): readonly JobView[] {
     return this.#parts.jobs.list(principal);
   }
 
-  /** The jobs on other hubs, newest first, as those hubs report them now. */
+  /** Returns the jobs on other hubs as those hubs report them now, newest first. */
   async listElsewhere(asker: RemoteJobCaller): Promise<RemoteJobList> {
     const places = this.#parts.places.list(asker.principal).slice(0, MAX_REMOTE_QUERIES);
     const answers = await Promise.all(
@@ -72,10 +75,13 @@ export interface RemoteJobCaller {
   readonly signal: AbortSignal;
 }
 
-/** Port: jobs that run on other hubs. Errors are those of that hub, such as JOB_NOT_FOUND; NODE_UNAVAILABLE while it cannot be reached. */
+/**
+ * Port: jobs that run on other hubs. Rejects with the error of that hub, such as JOB_NOT_FOUND, or with NODE_UNAVAILABLE if it cannot be
+ * reached.
+ */
 export interface RemoteJobs {
   status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
-  /** Asks the job to stop; a finished one stays as it is. */
+  /** Requests the job to stop; a finished job is unchanged. */
   cancel(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
 }
 
@@ -84,7 +90,7 @@ const SPACE = 'jobs.elsewhere';
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
-/** A job that another hub runs for a caller of this one. */
+/** The location of a job that another hub runs for a caller of this hub. */
 interface JobLocation {
   readonly jobId: string;
   readonly hubId: string;
@@ -99,14 +105,14 @@ export class JobLocations {
     this.#store = store;
   }
 
-  /** STORAGE_FAILED. */
+  /** Stores the location of a job. Throws STORAGE_FAILED if the write fails. */
   remember({ jobId, hubId, owner }: JobLocation): void {
     const known = this.#store.entries(SPACE);
     for (const { key } of known.slice(0, Math.max(0, known.length + 1 - MAX_LOCATIONS))) this.#store.delete(SPACE, key);
     this.#store.set(SPACE, jobId, { hub: hubId, owner: principalKey(owner) }, { ttlMs: KEPT_MS });
   }
 
-  /** Jobs of this principal on other hubs, for the owner of everybody, newest first. */
+  /** Returns the jobs of this principal on other hubs, newest first; for the owner, the jobs of all principals. */
   list(principal: Principal): readonly { readonly jobId: string; readonly hubId: string }[] {
     const known = this.#store.entries(SPACE).flatMap(({ key }) => {
       const hubId = this.hubOf(key, principal);
@@ -115,7 +121,7 @@ export class JobLocations {
     return known.reverse();
   }
 
-  /** The hub that runs a job of this principal, for the owner of anybody; undefined for all others, as for one that is not known. */
+  /** Returns the hub that runs a job of this principal; for the owner, a job of any principal. Returns undefined for every other job. */
   hubOf(jobId: string, principal: Principal): string | undefined {
     const place = this.#store.get(SPACE, jobId);
     if (!isJsonObject(place) || typeof place.hub !== 'string') return undefined;
@@ -134,7 +140,7 @@ const jobResult = {
 };
 const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
 
-/** `job_status` and `job_cancel`: a job is visible only to the principal that started it. */
+/** Returns `job_status` and `job_cancel`; only the principal that started a job can see it. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
   const status = defineTool(
     {

@@ -14,7 +14,7 @@ const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
 /** A job is listed for so long, also when its result is no longer kept. */
 const KNOWN_MS = 2 * KEPT_MS;
-/** JSON text of the results that are kept for one caller, with all that come from it. */
+/** Longest JSON text of the stored results of one caller with its descendants. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
@@ -54,7 +54,7 @@ export class JobStore {
     this.#maxJobs = maxJobs;
   }
 
-  /** Loads the jobs of the last process: finished ones stay, unfinished ones have failed. */
+  /** Loads the jobs of the last process: finished jobs are unchanged, unfinished jobs become failed. */
   recover(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
       const record = readRecord(value);
@@ -63,7 +63,7 @@ export class JobStore {
     }
   }
 
-  /** RESOURCE_EXCEEDED when all the jobs that the hub may keep are still running. */
+  /** Throws RESOURCE_EXCEEDED if all the jobs that the hub may keep are still running. */
   create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
@@ -83,7 +83,7 @@ export class JobStore {
     };
   }
 
-  /** JOB_NOT_FOUND also for other people's jobs. */
+  /** Returns a job. Throws JOB_NOT_FOUND, also for jobs of other callers. */
   get(id: string, principal: Principal): JobView {
     const record = this.#jobs.get(id);
     if (record && canRead(record, principal)) return this.#aged(record);
@@ -93,13 +93,13 @@ export class JobStore {
     );
   }
 
-  /** Newest first. */
+  /** Returns the principal's jobs, newest first. */
   list(principal: Principal): readonly JobView[] {
     const own = [...this.#jobs.values()].filter((record) => canRead(record, principal));
     return own.map((record) => this.#aged(record)).reverse();
   }
 
-  /** Asks the job to stop; a finished one stays as it is. */
+  /** Requests the job to stop; a finished job is unchanged. */
   cancel(id: string, principal: Principal): JobView {
     const view = this.get(id, principal);
     if (isFinished(view)) return view;
@@ -107,7 +107,7 @@ export class JobStore {
     return this.get(id, principal);
   }
 
-  /** Asks every unfinished job to stop that was started with this token or one that comes from it. */
+  /** Requests every unfinished job to stop that was started with this token or a descendant of it. */
   cancelOf(tokenId: string): void {
     for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
@@ -119,7 +119,7 @@ export class JobStore {
     else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
   }
 
-  /** Secrets of a result, such as setup codes, stay in memory. */
+  /** Stores a successful job. Secrets in a result, such as setup codes, stay in memory. */
   #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -128,7 +128,7 @@ export class JobStore {
     this.#dropResults(rootAgentOf(record.ownerId));
   }
 
-  /** Deletes the oldest results of a caller whose results together are too long. */
+  /** Deletes a caller's oldest results above its limit. */
   #dropResults(family: string): void {
     let total = 0;
     for (const record of [...this.#jobs.values()].filter((one) => rootAgentOf(one.ownerId) === family).reverse()) {
@@ -144,7 +144,7 @@ export class JobStore {
     this.#save({ ...record, view: { ...record.view, ...change } });
   }
 
-  /** Progress is emitted, not stored: it would wear out the disk and means nothing after a restart. */
+  /** Emits progress without storing it: writes would wear out the disk, and progress is useless after a restart. */
   #progress(id: string, progress: NonNullable<JobView['progress']>): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -169,7 +169,7 @@ export class JobStore {
     this.#parts.events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 
-  /** A result older than an hour is gone; the job is listed for another hour. */
+  /** Returns the record as a job. The result is deleted after an hour; the job is listed for another hour. */
   #aged(record: JobRecord): JobView {
     const { view } = record;
     if (view.finished_at === undefined || this.#parts.clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
@@ -179,7 +179,7 @@ export class JobStore {
   #makeRoom(): void {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
-    // The caller with the most finished jobs loses one: a flood deletes its own results, not those of others.
+    // The caller with the most finished jobs loses its oldest: a flood deletes only its own results.
     const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
     const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];
@@ -201,7 +201,7 @@ export class JobStore {
   }
 }
 
-/** Returns the job in an answer of another hub; undefined for anything else. */
+/** Parses a job in another hub's answer; returns undefined for anything else. */
 export function parseJobView(value: unknown): JobView | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { job_id: id, tool, status, created_at: createdAt } = value as Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ import type { ToolRecord } from './tool-record.ts';
 
 /** Namespace of the tools that agents make. */
 export const AGENT_NAMESPACE = 'agent';
-/** Namespace of the owner's tools that name none. */
+/** Default namespace of the owner's tools. */
 export const OWN_NAMESPACE = 'custom';
 
 const MAX_PER_AGENT = 32;
@@ -20,7 +20,7 @@ const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
 /** Everybody who lists tools reads all of it, models too. */
 const MAX_DEFINITION = 16_384;
-/** Namespaces of what the hub brings itself. */
+/** Namespaces of the hub's own tools. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
 /** Returns the origin of a tool by its maker, never by its record: anybody could claim that a tool is the system's. */
@@ -29,8 +29,8 @@ export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 
 }
 
 /**
- * VALIDATION_ERROR for a reserved name, for an agent's tool that claims to belong to a device, and for texts in which something could
- * be hidden from people.
+ * Throws VALIDATION_ERROR for a reserved name, for an agent's tool that claims to belong to a device, and for texts in which something
+ * could be hidden from people.
  */
 export function requireAllowedName(definition: ToolDefinition): void {
   const { namespace, description, metadata } = definition;
@@ -62,7 +62,7 @@ function textsIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
 }
 
-/** VALIDATION_ERROR for a tool of an agent that is too long to be listed, or whose schema could be expensive to check. */
+/** Throws VALIDATION_ERROR for an agent's tool that is too long to be listed, or whose schema could be expensive to check. */
 export function requireBoundedDefinition({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
   if (metadata.createdBy !== 'agent') return;
   requireBoundedSchema(parameters);
@@ -72,8 +72,8 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
 }
 
 /**
- * PERMISSION_DENIED for a step that passes on the rights of its caller: these may exceed the rights of the maker. The owner may register
- * it.
+ * Throws PERMISSION_DENIED for a step that passes on the rights of its caller: these may exceed the rights of the maker. The owner may
+ * register it.
  */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
@@ -81,7 +81,7 @@ export function requireNoDelegation(tool: RegisteredTool, maker: Principal): voi
   throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
 }
 
-/** CONFLICT when the maker or all agents together have reached their limit. */
+/** Throws CONFLICT if the maker or all agents together have reached their limit. */
 export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal): void {
   const all = [...records];
   const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
@@ -95,7 +95,7 @@ export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal)
     throw capacityReached(`Agents have registered ${MAX_OF_AGENTS} tools, and there may be no more; the owner can remove some`);
 }
 
-/** PERMISSION_DENIED for a tool that needs more than the owner lets registered tools need (ALLOWED_TOOL_PERMS). */
+/** Throws PERMISSION_DENIED for a tool that requires more permissions than registered tools may (ALLOWED_TOOL_PERMS). */
 export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: readonly string[]): void {
   const grants = allowed.map(requireGrant);
   const excess = requires.permissions.filter(

@@ -19,7 +19,7 @@ export interface SeedReport {
   readonly known: readonly string[];
   /** Tools of the bootstrap file that call a tool which is not there yet; they are tried again when tools come. */
   readonly waiting: readonly string[];
-  /** Tools of the bootstrap file with a mistake, or whose name another tool has. */
+  /** Tools of the bootstrap file that have a mistake, or whose name is taken. */
   readonly leftOut: readonly SkippedRecord[];
   /** The parts of the board, configured or not. */
   readonly board: readonly BoardPart[];
@@ -43,7 +43,7 @@ interface SeedCollaborators {
   readonly owner: Principal;
 }
 
-/** Registers the tools that a hub starts with; a repetition registers missing ones. */
+/** Registers the tools of the bootstrap file; a repetition registers the missing tools. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
@@ -105,7 +105,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return registered;
   }
 
-  /** Registers an entry or leaves it out for good; false when a tool that it calls is not there yet. */
+  /** Registers an entry, or skips it permanently. Returns false if a tool that it calls is not registered yet. */
   #isDone(entry: FileRecord, registered: string[]): boolean {
     const { registrar, owner } = this.#with;
     try {
@@ -119,7 +119,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return true;
   }
 
-  /** Tools of devices are registered later than the bootstrap file is read. */
+  /** Tries the waiting entries again: device tools are registered later than the bootstrap file is read. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;

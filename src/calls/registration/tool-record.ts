@@ -27,7 +27,7 @@ export interface ToolRecord extends RegistrationRequest {
   readonly createdAtMs: number;
 }
 
-/** The form in which a record is kept. */
+/** Returns the form in which a record is kept. */
 function recordToJson({ definition, composition, exec, maker, createdAtMs }: ToolRecord): JsonObject {
   return {
     definition: toPublicDefinition(definition),
@@ -38,7 +38,7 @@ function recordToJson({ definition, composition, exec, maker, createdAtMs }: Too
   };
 }
 
-/** Throws VALIDATION_ERROR for what is no record of this or an earlier version of the hub. */
+/** Parses a stored record. Throws VALIDATION_ERROR for a value that this and earlier versions of the hub never wrote. */
 function recordFromJson(value: Json): ToolRecord {
   const reader = new RecordReader(value);
   const definition = normalizeDefinition(reader.any('definition'));
@@ -56,13 +56,13 @@ function recordFromJson(value: Json): ToolRecord {
 /** The members that follow from the maker of a tool and not from its record. */
 interface Origin {
   readonly createdBy: 'system' | 'agent';
-  /** Of a tool that names none. */
+  /** Namespace of a tool that declares none. */
   readonly namespace: string;
 }
 
 /**
- * Reads the record of the HTTP tool service (`input_schema` or `id`) or the public definition, each with `steps` and
- * `result`, or `exec`. VALIDATION_ERROR with a JSON pointer.
+ * Reads a registration in the form of the HTTP tool service (`input_schema` or `id`) or of the public definition, each with `steps` and
+ * `result`, or `exec`. Throws VALIDATION_ERROR with a JSON pointer for a mistake.
  */
 export function readRegistration(body: JsonObject, origin: Origin): RegistrationRequest {
   const isRecord = 'input_schema' in body || 'id' in body;
@@ -88,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // The caller and the time decide about the first two, whatever the record says; the others are read apart.
+  // The hub sets the first two members whatever the record says; the other members are read separately.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);
@@ -114,7 +114,7 @@ export class ToolRecordStore {
     this.#parts = parts;
   }
 
-  /** STORAGE_FAILED, PAYLOAD_TOO_LARGE. */
+  /** Stores a record. Throws STORAGE_FAILED if the write fails, and PAYLOAD_TOO_LARGE if the record is too long. */
   keep(record: ToolRecord): void {
     this.#parts.store.set(SPACE, toolId(record.definition), recordToJson(record));
   }
@@ -123,7 +123,7 @@ export class ToolRecordStore {
     this.#parts.store.delete(SPACE, id);
   }
 
-  /** An unreadable record stays on the disk and is logged: a newer hub may have written it. */
+  /** Returns all stored records. An unreadable record stays on the disk and is logged: a newer hub may have written it. */
   all(): readonly ToolRecord[] {
     return this.#parts.store.entries(SPACE).flatMap(({ key, value }) => {
       try {

@@ -37,7 +37,7 @@ interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly pipeline: StepPipeline & Pick<ToolCaller, 'obstacleTo'>;
   /** True for the name of a device's tool, also where the device was removed. */
   readonly isClaimed: (name: string) => boolean;
-  /** True for the name of a tool in the owner's files, also of one that cannot be registered now. */
+  /** Returns whether the owner's files have a tool with the name, also one that cannot be registered now. */
   readonly isReserved: (name: string) => boolean;
   /** Where the programs of records run. */
   readonly programs: ProgramSandbox;
@@ -45,8 +45,8 @@ interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 
 interface RegistrarOptions {
   /**
-   * Grants that cover what registered tools may need (ALLOWED_TOOL_PERMS). When absent, what agents register may need the network,
-   * devices and their readings; what the owner registers, everything but administration.
+   * Grants that cover what registered tools may require (ALLOWED_TOOL_PERMS). By default, tools of agents may require the network, devices
+   * and their readings, and tools of the owner everything except administration.
    */
   readonly allowed?: readonly string[];
 }
@@ -55,7 +55,7 @@ interface RegistrarOptions {
 const EVERYTHING = ['*'];
 const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 
-/** Whether records outlive the process: those of the bootstrap file are read again instead. */
+/** Whether a record survives the process: tools of the bootstrap file are not stored, since the file is read again. */
 export type Persistence = 'kept' | 'for this run';
 
 /**
@@ -89,8 +89,8 @@ export class ToolRegistrar {
   }
 
   /**
-   * Registers the tool of a record or of a public definition for its maker. VALIDATION_ERROR,
-   * PERMISSION_DENIED, CONFLICT (the name is taken, or there are too many), TOOL_NOT_FOUND for a step's tool, STORAGE_FAILED.
+   * Registers the tool of a record or of a public definition for its maker. Throws VALIDATION_ERROR, PERMISSION_DENIED, CONFLICT (the name
+   * is taken, or there are too many tools), TOOL_NOT_FOUND for a step's tool, or STORAGE_FAILED.
    */
   register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {
     const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
@@ -111,8 +111,8 @@ export class ToolRegistrar {
   }
 
   /**
-   * Removes a registered tool: an agent those that it or its children made, who administers the hub every one. TOOL_NOT_FOUND;
-   * PERMISSION_DENIED for the others, and for what the hub brings itself.
+   * Removes a registered tool. An agent may remove tools of itself and its descendants, an administrator every registered tool. Throws
+   * TOOL_NOT_FOUND if there is none, and PERMISSION_DENIED for other tools and for the hub's own tools.
    */
   remove(name: string, by: Principal): ToolId {
     const { registry, records, authorizer } = this.#with;
@@ -130,12 +130,12 @@ export class ToolRegistrar {
     return id;
   }
 
-  /** When a tool was registered, milliseconds since 1970, by whom, and the program that it runs; undefined for what comes with the hub. */
+  /** Returns the time of a tool's registration (milliseconds since 1970), its maker and its program; undefined for the hub's own tools. */
   record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker' | 'exec'> | undefined {
     return this.#records.get(id as ToolId);
   }
 
-  /** True for who administers the hub, and for the agent that registered the tool or one that this agent comes from. */
+  /** Returns true for an administrator of the hub, for the agent that registered the tool, and for the ancestors of that agent. */
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;
@@ -143,7 +143,7 @@ export class ToolRegistrar {
     return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 
-  /** The steps of composed tools, which name other tools and devices. */
+  /** Returns the steps of composed tools, which name other tools and devices. */
   referringTexts(): readonly ReferringText[] {
     return [...this.#records].flatMap(([id, { composition }]) =>
       composition ? [{ kind: 'tool', id, content: composition.steps.map(({ tool, params }) => ({ tool, params })) }] : [],
@@ -169,7 +169,7 @@ export class ToolRegistrar {
     return { definition: complete, composition: { ...composition, steps }, ...made };
   }
 
-  /** Rejects a program that its maker may not run. PERMISSION_DENIED, RULE_BLOCKED. */
+  /** Rejects with PERMISSION_DENIED or RULE_BLOCKED if the maker may not run the program. */
   #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
     const { programs, authorizer } = this.#with;
     const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
@@ -198,13 +198,13 @@ export class ToolRegistrar {
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
 
-  /** NO_CAPABLE_NODE for a step that no hub can run. */
+  /** Throws NO_CAPABLE_NODE for a step that no hub can run. */
   #requireRunnable(name: string, tool: RegisteredTool): void {
     const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** Returns whether the maker of all versions of a tool registers a newer one: then its name means the same as before. */
+  /** Returns whether a maker registers a newer version and made all existing versions: the name then keeps its meaning. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
@@ -217,14 +217,14 @@ export class ToolRegistrar {
     );
   }
 
-  /** CONFLICT for a bare name that means another tool already: its users would call the new one. */
+  /** Throws CONFLICT if a short name already means another tool: its users would call the new tool. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
     const { registry } = this.#with;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
     // A tool of the owner's file takes its bare name back from the tool of an agent.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
     const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
-    // The owner may have the same tool on several hubs; what an agent names like one of another hub would take its place here.
+    // The owner may have the same tool on several hubs; an agent's tool must not take the place of another hub's tool.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
       throw new AtmoError(
         'CONFLICT',
@@ -250,7 +250,7 @@ export class ToolRegistrar {
 
   #enter(record: ToolRecord): RegisteredTool {
     const { registry, tools, pipeline } = this.#with;
-    // A step keeps `namespace:name`, which means one tool, also after that was given another name.
+    // A step stores `namespace:name`, which keeps its meaning when that tool gets another short name.
     const findHere = (name: string) => registry.find(name);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
     const ports = { pipeline: () => pipeline, find, findHere };
@@ -260,7 +260,7 @@ export class ToolRegistrar {
     return tool;
   }
 
-  /** The present meaning of the program's powers counts, not that at its registration. */
+  /** Returns the tool of a program with the present meaning of the program's capabilities, not their meaning at the registration. */
   #programOf(record: ToolRecord): RegisteredTool {
     const { programs } = this.#with;
     if (!record.exec) return unavailableTool(record);
@@ -283,7 +283,7 @@ export class ToolRegistrar {
   }
 }
 
-/** Finds a tool of the name, also where several have it and the name means none of them. */
+/** Returns a tool with the name, even if several have it and the name is ambiguous. */
 function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
   try {
     return registry.find(name);

@@ -14,7 +14,7 @@ interface RouteConstraints extends RoutingPreferences {
   readonly needs?: CallNeeds;
 }
 
-/** Needs that come from the parameters of a call, beside those of its tool. */
+/** Requirements that come from a call's parameters, in addition to those of its tool. */
 interface CallNeeds {
   /** Name of the model in the parameters. */
   readonly model?: string;
@@ -28,7 +28,7 @@ export interface RouteRefusal {
   readonly reason: string;
 }
 
-/** The hubs in the order in which to try them, and those that cannot run the call. */
+/** The hubs in the order of the attempts, and the hubs that cannot run the call. */
 interface Route {
   /** Best first. */
   readonly ranked: readonly RouteCandidate[];
@@ -49,7 +49,9 @@ const HOP_FACTOR = 0.95;
 const LOCAL_FACTOR = 1.2;
 const PREFERENCE_FACTOR = 1.1;
 
-/** Returns the hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
+/**
+ * Returns the hubs that can run the call, best first. Throws NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, or DEVICE_UNREACHABLE.
+ */
 export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
   const staysHere = call.paramsBytes > maxForwardedBytes(call.tool, context);
@@ -65,7 +67,10 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
   return route;
 }
 
-/** A call whose parameters fit no hub runs here where it can: the error of the tool itself is the most precise. */
+/**
+ * Returns the route of a call. If no hub accepts the parameters, the call runs here if possible: the error of the tool itself is the most
+ * precise.
+ */
 function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
   const constraints = routeConstraints(call);
@@ -75,7 +80,7 @@ function routeOf(call: ScheduledCall, context: StageContext): Route {
   return { ...route, ranked: own };
 }
 
-/** Longest JSON text of a call's parameters that goes to another hub, in bytes: that of a tool that takes files has the mesh's bound. */
+/** Returns the longest JSON text of parameters that go to another hub, in bytes; for a tool that takes files, the maximum of the mesh. */
 export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsBytes }: Pick<StageContext, 'maxParamsBytes'>): number {
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
@@ -86,7 +91,7 @@ function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageCo
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** Returns the parameters that only some hubs support. The size of a picture behind a URL is not known. */
+/** Returns the requirements that only some hubs meet. The size of a picture behind a URL is unknown. */
 function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
@@ -115,7 +120,7 @@ export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusa
   });
 }
 
-/** As `noCapableNode`; `permanent` where each hub is refused for what the call, its token or the hub is. */
+/** Returns the error if no hub is permitted; it is `permanent` if every hub is refused because of the call, its token or the hub itself. */
 function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
@@ -129,7 +134,7 @@ function nodeUnavailable(call: ScheduledCall, refused: readonly RouteRefusal[]):
   });
 }
 
-/** True for a refusal that may be over in a moment. */
+/** Returns true for a refusal that may be over in a moment. */
 function isTransient({ reason }: RouteRefusal): boolean {
   return TRANSIENT_REASONS.has(reason);
 }
@@ -138,7 +143,7 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
   return reason === NOT_REACHABLE;
 }
 
-/** Returns the hubs that have the tool or an equal one, also those that cannot run it now. */
+/** Returns the hubs that have the tool or an equal tool, also hubs that cannot run it now. */
 function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = elsewhere.length === 0 ? [] : context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
@@ -151,7 +156,7 @@ function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonl
   return tool.hubs || tool.missingSetting?.() !== undefined ? others : [context.self, ...others];
 }
 
-/** Returns whether a tool of this hub does the same on another: not when it is about devices or about the hub itself. */
+/** Returns whether the tool does the same on another hub: false for tools about devices or about the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
 }
@@ -170,7 +175,10 @@ export function rankRoute(definition: ToolDefinition, constraints: RouteConstrai
   return { ranked, refused };
 }
 
-/** 0.95 per hop, times 1.2 here when the tool prefers that, 1.1 for preferred hubs, 1.1 for a GPU that the tool prefers. */
+/**
+ * Returns the score of a hub: 0.95 per hop, times 1.2 for this hub if the tool prefers it, 1.1 for preferred hubs, and 1.1 for a GPU that
+ * the tool prefers.
+ */
 export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
   const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
   const local = definition.routing.preferLocal && candidate.isLocal ? LOCAL_FACTOR : 1;
@@ -196,7 +204,7 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/** Returns why the announced bounds of a hub's capabilities exclude a call. Bounds that this hub does not know are checked by that hub. */
+/** Returns which announced limit of a hub's capability excludes a call. The other hub checks the limits that it has not announced. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},
@@ -211,18 +219,21 @@ function constraintBroken(
   return undefined;
 }
 
-/** Affinity names hubs or roles; a hub has the role of each of its capabilities (`matter-bridge` is `matter_bridge`). */
+/**
+ * Returns whether a hub matches the affinity, which names hubs or roles; a hub has the role of each of its capabilities (`matter-bridge` is
+ * `matter_bridge`).
+ */
 function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
   const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
   return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));
 }
 
-/** Errors of a hub that has not accepted the call, after which another one may run it. */
+/** Errors of a hub that has not accepted the call; another hub may then run it. */
 const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
 /** Errors of a hub to which a cancellation was sent. */
 const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
 
-/** Runs the call on another hub, which checks everything itself. Its errors as they are, with its id in the details. */
+/** Runs the call on another hub, which repeats all checks. Rejects with that hub's error, with the hub's id in the details. */
 export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, router: CallRouter): Promise<Json> {
   let isAccepted = false;
   const onAccept = () => {
@@ -262,7 +273,7 @@ function forwardedCall(call: ConfirmedCall): ForwardedCall {
     requestId: call.running.requestId,
     traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
-    // A job that lives here waits for the other hub's answer.
+    // The job is at this hub, which waits for the other hub's answer.
     mode: call.running.job ? 'sync' : call.running.mode,
     deadlineMs: call.running.deadline.atMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
@@ -277,7 +288,7 @@ function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError 
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }
 
-/** Adds the hub to the error, so that the caller knows which one refused or requires the approval. */
+/** Adds the hub to the error, so that the caller knows which hub refused the call or requires the approval. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
   if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
@@ -290,14 +301,14 @@ function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
 const MAX_DEPTH = 4;
 
 /**
- * Returns why no call of a tool would run now, whoever made it: no hub can run it, its device does not answer, or a tool that it calls
- * has an obstacle. Undefined where a call would run.
+ * Returns why no caller's call of a tool would run now: no hub can run it, its device is unreachable, or a tool that it calls has an
+ * obstacle. Returns undefined if a call could run.
  */
 export function obstacleTo(tool: RegisteredTool, context: CandidateContext, depth = 0): string | undefined {
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
-/** Returns why no call of a tool will run as long as the hubs stay as they are; undefined for an obstacle that may be over in a moment. */
+/** Returns why no call of a tool can run while the hubs stay unchanged; undefined if the obstacle may be temporary. */
 export function permanentObstacleTo(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
@@ -316,7 +327,7 @@ function hubObstacle(tool: RegisteredTool, context: CandidateContext): string | 
 }
 
 function deviceObstacle(tool: RegisteredTool): string | undefined {
-  // The hub that has the tool knows its device, where this one only lacks the setting.
+  // The hub that has the tool reaches its device; this hub only lacks the setting.
   if (tool.missingSetting?.() !== undefined || tool.isAvailable?.() !== false) return undefined;
   if (tool.definition.metadata.device !== undefined) return `its device (${tool.definition.metadata.device}) does not answer`;
   return 'what it works on cannot be reached';

@@ -12,7 +12,7 @@ import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.
 /** Errors of a tool for a device that this hub does not have. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
-/** Tag of a tool that takes a room as well as a device. */
+/** Tag of a tool that accepts a room instead of a device. */
 const ROOM = 'room';
 
 /** The device in the parameters of a call: the text that the caller wrote, and the permission that it is filled into. */
@@ -23,8 +23,8 @@ interface Subject {
 }
 
 /**
- * Returns the call as one of another hub's tool of the same id, where that hub has the device that this one lacks. Throws `error`, the
- * original one, when no reachable hub has both; AMBIGUOUS_DEVICE when several have.
+ * Returns the call changed to another hub's tool with the same id, if that hub has the device that this hub lacks. Throws `error`, the
+ * original error, if no reachable hub has tool and device, and AMBIGUOUS_DEVICE if several have.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
@@ -39,11 +39,11 @@ export async function redirectToDeviceHub<P extends Purpose>(
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
   const known = context.tools.awaitComplete(call.tool.id, { onlyNodes: [hub] });
   if (known) await waitForAtMost(call.request, context.clock, known);
-  // Other hubs may have the same tool, but not the device.
+  // Other hubs may have the same tool without the device.
   return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
 }
 
-/** Undefined for a tool of two devices: these may be on two hubs. */
+/** Returns undefined for a tool of two devices: these may be on two hubs. */
 function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
@@ -87,7 +87,7 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** Returns whether another hub has a device in the named room, with a tool of the same tags, that the caller may read. */
+/** Returns whether another hub has a device in the room that the caller may read, with a tool of the same tags. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,
@@ -110,7 +110,10 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/** Devices that the caller may not see do not exist for it; the name of a reading begins with its device's id and a slash. */
+/**
+ * Returns whether a device matches. A device that the caller may not see never matches; the name of a reading begins with its device's id
+ * and a slash.
+ */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

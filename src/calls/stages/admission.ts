@@ -31,21 +31,21 @@ import { checkFeatures, checkStaticPermissions, isOffered, refuseDisabledTools }
 
 const MAX_PARAMS_DEPTH = 32;
 
-/** SHUTTING_DOWN while the hub stops. */
+/** Throws SHUTTING_DOWN while the hub stops. */
 export function refuseWhileDraining(call: ReceivedCall, context: StageContext): OpenCall {
   const { within } = call.request;
-  // A stopping hub waits for what runs, so it lets the steps of what runs pass as well.
+  // A stopping hub waits for running calls, and therefore accepts their inner calls.
   if (!context.isDraining() || (within && context.running.has(within))) return call as OpenCall;
   throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
 }
 
-/** RESOURCE_EXCEEDED while next to no memory is left. */
+/** Throws RESOURCE_EXCEEDED while almost no memory is free. */
 export function refuseWhileMemoryIsShort(call: OpenCall, context: StageContext): AcceptedCall {
   context.memory.check();
   return call as AcceptedCall;
 }
 
-/** RATE_LIMITED when the caller or its session has made too many calls. */
+/** Throws RATE_LIMITED if the caller or its session has made too many calls. */
 export function chargeRateLimit(call: ValidCall, context: StageContext): CountedCall<'charged'> {
   const { principal, sessionId } = call.request;
   context.rateLimiter.charge(principal);
@@ -53,12 +53,12 @@ export function chargeRateLimit(call: ValidCall, context: StageContext): Counted
   return call as CountedCall<'charged'>;
 }
 
-/** A call that is only asked about counts for no limit, and can never run. */
+/** Returns a call that is only asked about counts for no limit, and can never run. */
 export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
   return call as CountedCall<'asked'>;
 }
 
-/** An unknown name may be a tool of another hub, so their tools have to be known first. */
+/** Waits for the tools of other hubs if the name is unknown: it may be a tool of another hub. */
 export function awaitRemoteTools<P extends Purpose>(
   call: CountedCall<P>,
   context: StageContext,
@@ -77,7 +77,7 @@ function lookupOf({ request: { version, principal, routing } }: ValidCall, conte
   };
 }
 
-/** The tool that the name means to the caller; its time limit starts. */
+/** Returns the tool that the name means to the caller; its time limit starts. */
 export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, context: StageContext): ResolvedCall<P> {
   const { tool: name, timeoutMs, signal } = call.request;
   const tool = context.tools.resolve(name, lookupOf(call, context));
@@ -87,7 +87,7 @@ export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, contex
   return { ...call, tool } as ResolvedCall<P>;
 }
 
-/** NOT_SUPPORTED for partial results or a job where the tool has none. */
+/** Throws NOT_SUPPORTED for partial results or a job if the tool does not support them. */
 export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>): SupportedCall<P> {
   const { id, definition } = call.tool;
   if (call.request.wantsChunks && !definition.execution.isStreamSupported) {
@@ -99,13 +99,13 @@ export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>):
   return call as SupportedCall<P>;
 }
 
-/** A copy of the parameters as they were given. An error of a later stage is redacted by the secrets among them. */
+/** Returns a copy of the given parameters. Their secrets are redacted in errors of later stages. */
 export function readParameters<P extends Purpose>(call: EnabledCall<P>, context: StageContext): ReadCall<P> {
   const params = copyJsonObject(call.request.params ?? {}, { maxSize: ownParamsBytes(call, context), maxDepth: MAX_PARAMS_DEPTH });
   return { ...call, params, paramsBytes: Buffer.byteLength(JSON.stringify(params)) } as ReadCall<P>;
 }
 
-/** The parameters with their defaults. PAYLOAD_TOO_LARGE, VALIDATION_ERROR. */
+/** Returns the parameters with their defaults. Throws PAYLOAD_TOO_LARGE or VALIDATION_ERROR if they are too long or invalid. */
 export function validateParameters<P extends Purpose>(call: ReadCall<P>, context: StageContext): ValidatedCall<P> {
   const ownBytes = ownParamsBytes(call, context);
   const maxBytes = isElsewhere(call) ? maxForwardedBytes(call.tool, context) : ownBytes;
@@ -123,7 +123,7 @@ function paramsTooLong(maxBytes: number, ofMesh: boolean): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
-/** The parameters with canonical ids; a device of another hub makes the call one of that hub's tool. */
+/** Returns the parameters with canonical ids. If the device is at another hub, the call becomes a call of that hub's tool. */
 export async function canonicalizeParameters<P extends Purpose>(call: ValidatedCall<P>, context: StageContext): Promise<CanonicalCall<P>> {
   if (!call.tool.canonicalize) return call as CanonicalCall<P>;
   try {
@@ -138,7 +138,7 @@ export async function canonicalizeParameters<P extends Purpose>(call: ValidatedC
   }
 }
 
-/** The right to run the call of an idempotency key, or the answer of its first call. */
+/** Returns the claim on the call's idempotency key, or the answer of the first call with that key. */
 export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, context: StageContext): Promise<ClaimedCall | RepeatedCall> {
   const { idempotencyKey: key, principal } = call.request;
   const claimed = call as AuthorizedCall as ClaimedCall;

@@ -21,7 +21,7 @@ import {
 } from '../call.ts';
 import type { StageContext, ToolFeatures } from '../pipeline-context.ts';
 
-/** Rejects a token that expired or was revoked, also for what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
+/** Throws TOKEN_EXPIRED or TOKEN_INVALID for an expired or revoked token, also if the tool needs no permission. */
 export function requireValidToken(call: AcceptedCall, { validity, time }: StageContext): ValidCall {
   const { principal } = call.request;
   if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= time.now()) {
@@ -33,14 +33,14 @@ export function requireValidToken(call: AcceptedCall, { validity, time }: StageC
   return call as ValidCall;
 }
 
-/** Checks the permissions that the tool requires whatever its parameters are. */
+/** Checks the permissions that the tool requires for all parameters. */
 export function checkStaticPermissions<P extends Purpose>(call: SupportedCall<P>, context: StageContext): PermittedCall<P> {
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
   requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
   return call as PermittedCall<P>;
 }
 
-/** PERMISSION_DENIED names the features that the caller lacks. */
+/** Throws PERMISSION_DENIED with the features that the caller lacks. */
 export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context: StageContext): FeaturedCall<P> {
   const missing = missingFeatures(context.features, call.tool, call.request.principal);
   if (missing.length === 0) return call as FeaturedCall<P>;
@@ -49,13 +49,13 @@ export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context
   });
 }
 
-/** RULE_BLOCKED for a tool that the owner has switched off. */
+/** Throws RULE_BLOCKED for a tool that the owner has switched off. */
 export function refuseDisabledTools<P extends Purpose>(call: FeaturedCall<P>, { disabledTools }: StageContext): EnabledCall<P> {
   if (!isListed(disabledTools, call.tool)) return call as EnabledCall<P>;
   throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
-/** Checks that some call of the tool is permitted; PERMISSION_DENIED names the permissions that no grant covers. */
+/** Checks that some call of the tool is permitted. Throws PERMISSION_DENIED with the permissions that no grant covers. */
 export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { authorizer }: StageContext): AttemptableCall<P> {
   const { principal } = call.request;
   const judge = judgeOf(call.tool, authorizer);
@@ -74,8 +74,8 @@ export function authorizeEffects<P extends Purpose>(call: CanonicalCall<P>, cont
 }
 
 /**
- * Devices, groups, grants and tokens change while a call waits: the effects that it has now must have been authorised.
- * CONFLICT for a new effect.
+ * Checks the present effects of a call again, since devices, groups, grants and tokens may change while a call waits. Throws CONFLICT for
+ * an effect that was not authorised.
  */
 export function confirmEffects(call: AwaitedCall, context: StageContext): ReauthorizedCall {
   requireValidToken(call, context);
@@ -88,7 +88,7 @@ export function confirmEffects(call: AwaitedCall, context: StageContext): Reauth
   throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
 }
 
-/** Only other hubs know the effects of their tools, and of a tool that lacks its setting here. */
+/** Returns true for a tool of another hub, or a tool that lacks its setting here: only other hubs know its effects. */
 function isJudgedRemotely(call: ResolvedCall): boolean {
   return isElsewhere(call) || call.tool.missingSetting?.() !== undefined;
 }
@@ -97,7 +97,7 @@ function effectKey({ permission, risk, target }: Effect): string {
   return `${risk} ${permission} ${target}`;
 }
 
-/** Returns the present effects of the call; PERMISSION_DENIED when the caller may not cause all of them. */
+/** Returns the present effects of the call; throws PERMISSION_DENIED if the caller may not cause all of them. */
 function authorizedEffects(call: CanonicalCall, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
   requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
@@ -116,7 +116,7 @@ function requirePermissions(principal: Principal, permissions: readonly string[]
   });
 }
 
-/** A group or scene may include devices that the caller may not see: the refusal does not name them. */
+/** Throws PERMISSION_DENIED if an effect is not permitted. The error does not name devices that the caller may not see. */
 function requireEffects(principal: Principal, effects: readonly Effect[], context: StageContext): void {
   const decision = context.authorizer.authorize(principal, [...new Set(effects.map((effect) => effect.permission))]);
   if (decision.allowed) return;
@@ -130,19 +130,23 @@ function requireEffects(principal: Principal, effects: readonly Effect[], contex
 
 type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;
 
-/** Returns whether grants, features and the owner's switches let this caller make some call of the tool. Lists show only such tools. */
+/**
+ * Returns whether the caller's grants and features and the owner's configuration allow some call of the tool. Lists show only such tools.
+ */
 export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
   if (!mayCallTool(tool, principal, authorizer)) return false;
   return !isListed(disabledTools, tool) && missingFeatures(features, tool, principal).length === 0;
 }
 
-/** Returns whether a list of the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, present or former. */
+/**
+ * Returns whether a list of the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, present or former.
+ */
 export function isListed(names: readonly string[], tool: RegisteredTool): boolean {
   if (names.length === 0) return false;
   return namesOf(tool).some((key) => names.includes(key));
 }
 
-/** Returns the names in the owner's configuration that mean none of these tools: a misspelt name switches nothing off. */
+/** Returns the names in the owner's configuration that match no tool: a misspelt name disables nothing. */
 export function unknownToolNames(names: Iterable<string>, tools: readonly RegisteredTool[]): readonly string[] {
   const known = new Set(tools.flatMap(namesOf));
   return [...names].filter((name) => !known.has(name));
@@ -163,8 +167,8 @@ function featuresFor(required: ToolFeatures['required'], key: string): readonly 
 }
 
 /**
- * Returns an authorizer that remembers `mayTry` for the present turn of the event loop: lists and searches go over thousands of tools
- * that need the same few permissions.
+ * Returns an authorizer that caches `mayTry` for the present turn of the event loop: lists and searches check thousands of tools with few
+ * distinct permissions.
  */
 export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
   const verdicts = new Map<Principal, Map<string, boolean>>();

@@ -25,14 +25,17 @@ import { waitForAtMost } from '../call-deadline.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
 
-/** Applies the owner's rules; RULE_BLOCKED names the one that forbids the call. */
+/** Applies the owner's rules. Throws RULE_BLOCKED with the rule that forbids the call. */
 export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P>, context: StageContext): RuledCall<P> {
   const verdict = judgeByRules(call, context);
   const personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
   return { ...call, personsByRule, ...(verdict.rule !== undefined && { rule: verdict.rule }) } as RuledCall<P>;
 }
 
-/** Uses up the approval of a dangerous call, or of one that a rule wants approved. APPROVAL_REQUIRED while people are asked. */
+/**
+ * Uses up the approval of a dangerous call, or of a call for which a rule requires approval. Rejects with APPROVAL_REQUIRED while people
+ * decide.
+ */
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
@@ -41,7 +44,7 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
 
-/** The same without using it up. */
+/** Returns the approval of a call without using it up. */
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
@@ -63,13 +66,13 @@ export function confirmRules(call: ReauthorizedCall, context: StageContext): Con
   });
 }
 
-/** People have agreed to programs and steps as they were then. */
+/** Throws if a program or a step has changed since people approved the call. */
 function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): void {
   if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** A step of an approved call has to be one that people were shown, with the arguments that they were shown, and each runs once. */
+/** Returns the planned step. Each step of an approved call must be shown to people with its arguments before, and runs once. */
 function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
   const { running, request } = call;
   const left = request.within && context.stepsLeft.get(request.within);
@@ -88,7 +91,7 @@ function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefine
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** The tools of a hub that joined are known within seconds; people approve the steps with their definitions. */
+/** Waits for the tools of a hub that has just joined: people approve the steps with their definitions. */
 async function awaitStepTools(call: RuledCall, context: StageContext): Promise<void> {
   if (!call.tool.innerCalls) return;
   let known: Promise<void> | undefined;
@@ -99,7 +102,10 @@ async function awaitStepTools(call: RuledCall, context: StageContext): Promise<v
   if (known) await waitForAtMost(call.request, context.clock, known);
 }
 
-/** The names of steps are resolved for the caller, as when they run. NODE_UNAVAILABLE for a step that may be on a hub whose tools are not known yet. */
+/**
+ * Returns the plan of a call; the names of steps are resolved for the caller, as in the run. Rejects with NODE_UNAVAILABLE if a step may be
+ * on a hub whose tools are not loaded yet.
+ */
 function planOf(call: AuthorizedCall, context: StageContext): PlannedCall {
   return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
 }
@@ -115,7 +121,7 @@ function planWith({ tool, params, request: { principal } }: AuthorizedCall, cont
   return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
 }
 
-/** Undefined for an unknown or ambiguous name: the call of such a step is refused. */
+/** Returns undefined for an unknown or ambiguous name: the run refuses such a step. */
 function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
   try {
     return find();
@@ -146,7 +152,7 @@ function queueFor(call: RuledCall, context: StageContext): ApprovalQueue {
   return context.approvals;
 }
 
-/** Without the time, an approval or a token that has expired could count again. */
+/** Throws while the time is unknown: an expired approval or token could be valid again. */
 function requireKnownTime(call: RuledCall, { time }: StageContext): void {
   if (time.isTrusted()) return;
   throw new AtmoError(
@@ -203,7 +209,7 @@ const MAX_PLAN_LENGTH = 262_144;
 
 /** The context of a plan. */
 export interface PlanningContext {
-  /** Returns the tool that the name of a step means to the caller now; undefined when there is none. */
+  /** Returns the tool that the caller gets for the name of a step now, or undefined. */
   find(name: string): RegisteredTool | undefined;
   readonly caller: CallerView;
   readonly validator: Pick<SchemaValidator, 'parameters'>;
@@ -213,7 +219,7 @@ export interface PlanningContext {
 
 /**
  * Returns the plan of a call on canonical parameters: its program, or the calls that it makes, with the definition of each.
- * RESOURCE_EXCEEDED for a plan too long for a person to read.
+ * Throws RESOURCE_EXCEEDED for a plan too long for a person to read.
  */
 function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningContext): PlannedCall {
   const planned = new Planner(parts).of({ tool, params, written: params }, 0);
@@ -221,7 +227,10 @@ function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningCo
   return planned;
 }
 
-/** The SHA-256 that an approval is for: another tool, other arguments, or another definition of anything that will run is another call. */
+/**
+ * Returns the SHA-256 that an approval is for: another tool, other arguments, or another definition of anything that will run is another
+ * call.
+ */
 function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }
@@ -285,7 +294,7 @@ class Planner {
     };
   }
 
-  /** The parameters as the step will get them. Invalid ones, such as an unknown device, are refused when the step runs. */
+  /** Returns the parameters in the form in which the step receives them. The run refuses invalid parameters, such as an unknown device. */
   #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
     try {
       const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
@@ -295,14 +304,14 @@ class Planner {
     }
   }
 
-  /** Settings among the implementation may be secret. */
+  /** Returns the hash of a tool's definition; the seal hides settings in the implementation, which may be secret. */
   #definitionHash({ definition, program, implementation }: RegisteredTool): string {
     const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
     return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
   }
 }
 
-/** The program with its arguments, without secrets; its files are those of the real arguments. */
+/** Returns the program with its arguments, without secrets; its files are those of the real arguments. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);
@@ -313,7 +322,7 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Invalid parameters have no targets: the call is refused before it runs. */
+/** Returns the targets of a call; none for invalid parameters, which are refused before the run. */
 function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
   if (tool.hubs || !params) return { targets: [] };
   try {
@@ -335,7 +344,7 @@ function planTooLong({ id }: RegisteredTool): AtmoError {
   );
 }
 
-/** Longest JSON text of parameters that people who approve are shown as they are. */
+/** Longest JSON text of parameters that an approver is shown in full. */
 const MAX_DISPLAYED_LENGTH = 65_536;
 const MAX_TEXT_LENGTH = 1_024;
 const HEAD_LENGTH = 256;

@@ -46,12 +46,12 @@ export function createJob(call: ApprovedCall, context: StageContext): QueuedCall
   return { ...call, job };
 }
 
-/** Waits for a free slot of the hub and of the caller. RESOURCE_EXCEEDED when too many calls wait. */
+/** Waits for a free slot of the hub and of the caller. Throws RESOURCE_EXCEEDED if too many calls wait. */
 export async function takeSlot(call: ApprovedCall, context: StageContext): Promise<ScheduledCall> {
   const { running, request } = call;
   const { within, principal } = request;
   running.deadline.throwIfOver();
-  // A step that waited for a slot while the call around it holds one could wait for ever.
+  // A step must not wait for a slot: the outer call holds one, and could wait forever.
   if (running.mode === 'sync' && within && context.running.has(within)) return call as ScheduledCall;
   running.onEnd(await context.gates.enter(principal, running.deadline.signal));
   running.job?.running();
@@ -71,7 +71,7 @@ export async function writeIntent(call: RoutedCall, context: StageContext): Prom
     await context.audit.record(intent);
   } catch (error) {
     const failure = toAtmoError(error);
-    // The audit log reports a disk that takes no rows itself, and counts those that it could not write.
+    // The audit log itself reports a full disk and counts the rows that it could not write.
     const isReported = failure.code === 'STORAGE_FAILED' && !intent.mustSync;
     if (!isReported)
       context.logger.error('audit.intent_failed', { tool: call.tool.id, trace_id: call.running.traceId, dangerous: intent.mustSync });
@@ -80,13 +80,13 @@ export async function writeIntent(call: RoutedCall, context: StageContext): Prom
   return { ...call, run } as RecordedCall;
 }
 
-/** Makes the context of one run: an id, the time `nowMs`, and a random seed (16 bytes, hex) for a bounded tool. */
+/** Returns the context of one run: an id, the time `nowMs`, and a random seed (16 bytes, hex) for a bounded tool. */
 export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext {
   const randomSeed = execution.determinism === 'bounded' ? randomBytes(SEED_BYTES).toString('hex') : '';
   return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
 }
 
-/** Ends a call whose caller left or whose time is over while it waited. */
+/** Ends a call whose caller left or whose time expired during a wait. */
 export async function confirmCallerWaits(call: RecordedCall): Promise<AwaitedCall> {
   const { deadline, startedMs, waitedMs } = call.running;
   await deadline.confirm(startedMs - waitedMs);
@@ -113,7 +113,7 @@ export async function runTool(call: ConfirmedCall, context: StageContext): Promi
   }
 }
 
-/** Remembers the hub on which the job lives. RESULT_INVALID when it did not return a job. */
+/** Stores the hub that runs the job. Throws RESULT_INVALID if that hub did not return a job. */
 export function rememberJobLocation(call: RanCall, context: StageContext): RemoteJobCall {
   const { ranOn } = call.running;
   const remoteJob = parseJobView(call.rawResult);
@@ -123,7 +123,7 @@ export function rememberJobLocation(call: RanCall, context: StageContext): Remot
   return ended;
 }
 
-/** Normalises the result and checks it by the tool's schema. RESULT_INVALID. */
+/** Normalises the result and checks it against the tool's schema. Throws RESULT_INVALID if it does not match. */
 export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   const { id, definition } = call.tool;
   let normal: NormalResult | undefined;
@@ -131,7 +131,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
     const result = copyJson(call.rawResult, RESULT_LIMITS);
     normal = normalizeResult(result);
     const checked = { ...call, result: normal } as CheckedCall;
-    // The hub that has the tool has checked it; a hostile hub could announce a schema whose check never ends.
+    // The hub of the tool has checked the result; a hostile hub could announce a schema whose check never ends.
     if (isElsewhere(call) || Object.keys(definition.returns).length === 0) return checked;
     const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
     if (check.isValid) return checked;
@@ -145,7 +145,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   }
 }
 
-/** Tries hubs in order; the next one only while the one before has accepted nothing, or where twice is as good as once. */
+/** Tries hubs in order. It tries the next hub only if the previous hub has not accepted the call, or if a second run does no harm. */
 async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
   for (const [index, candidate] of call.route.entries()) {
@@ -162,8 +162,8 @@ async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<J
 }
 
 /**
- * Returns whether another hub may run the call when this one cannot reach the service: where the owner lets the parameters, such as a
- * question or a picture, leave this hub. A call that acts may have reached the service all the same.
+ * Returns whether another hub may run the call if this hub cannot reach the service: the owner must allow that the parameters, such as a
+ * question or a picture, leave this hub, and the call must not act, since it may have reached the service.
  */
 function canFailOverFromHere({ tool, running: { deadline } }: ConfirmedCall, { failOverTools }: StageContext, thrown: unknown): boolean {
   if (!isListed(failOverTools, tool) || isActing(tool.definition)) return false;
@@ -263,8 +263,8 @@ interface Attempts<T> {
 }
 
 /**
- * Runs within the deadline and repeats by the policy: only where the tool allows it, the error allows a later try and is not permanent, and nothing
- * was delivered or a repeat is harmless. Throws the last error of `run`; after an abort its cause, or OUTCOME_UNKNOWN.
+ * Runs within the deadline and repeats by the tool's retry policy: the error must be retryable, and either nothing was delivered or a
+ * repeat does no harm. Throws the last error of `run`; after an abort the cause of the abort, or OUTCOME_UNKNOWN.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {
@@ -307,13 +307,13 @@ async function runOnce<T>({ definition, deadline, clock, run }: Attempts<T>): Pr
   }
 }
 
-/** After the abort the handler's own error counts where it is more precise. */
+/** Returns the error after an abort: the handler's error if it is more precise than the cause of the abort. */
 function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!(error instanceof AtmoError)) return endedEarly(definition, deadline);
   return error.code === 'CANCELLED' || error.code === 'TIMEOUT' ? deadline.error() : error;
 }
 
-/** The outcome of an abandoned call that acts is unknown. */
+/** Returns the outcome of an abandoned call that acts is unknown. */
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!isActing(definition)) return deadline.error();
   return new AtmoError(

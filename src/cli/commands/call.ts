@@ -157,7 +157,7 @@ function requireNewFile(file: string): void {
 }
 
 /** Writes the binary data of a result into a new file. Throws NOT_FOUND if the result has none, CONFLICT if it has several, and
- * STORAGE_FAILED if the file cannot be written. */
+ * Throws STORAGE_FAILED if the file cannot be written. */
 async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
   const [place, ...more] = places;
   if (!place) throw new AtmoError('NOT_FOUND', `The answer has no bytes for ${file}; --json tells all of it`);

@@ -242,7 +242,7 @@ function missingToolError(error: AtmoError): AtmoError {
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });
 }
 
-/** The envelope at the end of a streamed call; progress goes to `onChunk`. OUTCOME_UNKNOWN when the stream was cut. */
+/** The envelope at the end of a streamed call; progress goes to `onChunk`. Throws OUTCOME_UNKNOWN if the stream was cut. */
 async function streamedAnswer({ body }: Response, onChunk: (chunk: JsonObject) => void): Promise<JsonObject> {
   try {
     for await (const { event, data } of sseMessages(body)) {

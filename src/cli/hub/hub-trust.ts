@@ -44,7 +44,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** HUB_UNREACHABLE for an error of `fetch`: TLS without a trusted certificate, or else no hub, with the given advice. */
+/** Throws HUB_UNREACHABLE for an error of `fetch`: TLS without a trusted certificate, or else no hub, with the given advice. */
 export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
@@ -108,7 +108,7 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED, with the remedy, where that is no key. */
+/** The hub whose raw public key (32 bytes, base64url) a file holds. Throws STORAGE_FAILED, with the remedy if that is no key. */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };

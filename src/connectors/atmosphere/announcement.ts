@@ -24,7 +24,7 @@ const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
 
-/** The tools of this hub itself that could run now and match a pattern of the owner: `namespace:name`, with * for any letters. */
+/** Returns the tools of this hub itself that could run now and match a pattern of the owner: `namespace:name`, with * for any letters. */
 export function announcedTools(tools: readonly RegisteredTool[], patterns: readonly string[]): readonly AnnouncedTool[] {
   const forms = patterns.map((pattern) => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/\*+/g, '.*')}$`));
   return tools
@@ -40,8 +40,8 @@ export function announcedTools(tools: readonly RegisteredTool[], patterns: reado
 }
 
 /**
- * The payloads of one announcement: one entry with the names of all tools, which newer peers read, then one entry for each tool, which
- * older peers read. A peer that reads both keeps the second.
+ * Returns the payloads of one announcement: one entry with the names of all tools, which newer peers read, then one entry for each tool,
+ * which older peers read. A peer that reads both keeps the second.
  */
 export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
   return [capabilityPayload(by, tools), gossipPayload(by, tools)];
@@ -122,8 +122,8 @@ const FNV_PRIME = 0x01000193;
 const STEPS = 10_000;
 
 /**
- * The words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same vector,
- * without a model. It is near the vectors of texts with the same words, and unrelated to those of a language model.
+ * Returns the words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same
+ * vector, without a model. It is near the vectors of texts with the same words, and unrelated to those of a language model.
  */
 export function featureVector(text: string): readonly number[] {
   const sums = new Float64Array(DIMENSIONS);

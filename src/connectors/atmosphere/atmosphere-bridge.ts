@@ -24,13 +24,13 @@ export class AtmosphereBridge implements Service {
   readonly #parts: ConnectorContext;
   readonly #config: AtmosphereConfig;
   readonly #name: string;
-  /** Undefined where the owner allows no calls from outside. */
+  /** Undefined if the owner allows no calls from outside. */
   readonly #agent: TokenAgent | undefined;
   readonly #incoming: IncomingCalls;
   readonly #connection: RelayConnection;
   #stop = () => {};
 
-  /** CONFIG_INVALID for a secret that is missing or for another mesh, and for incoming calls without permissions. */
+  /** Throws CONFIG_INVALID for a secret that is missing or for another mesh, and for incoming calls without permissions. */
   constructor(parts: ConnectorContext, config: AtmosphereConfig) {
     const { clock, agents, env } = parts;
     this.#parts = parts;
@@ -73,7 +73,7 @@ export class AtmosphereBridge implements Service {
     return this.#connection.problem;
   }
 
-  /** CONFIG_INVALID for permissions that cannot be granted. */
+  /** Throws CONFIG_INVALID for permissions that cannot be granted. */
   async start(): Promise<void> {
     this.#agent?.may('sensor:read');
     this.#stop = repeat(this.#parts.clock, ANNOUNCE_MS, () => this.#announce());
@@ -131,7 +131,7 @@ const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
  * Enters the relay: by `register_mesh` with the founder's key, else by `join` with a token, or without one where the mesh is open.
- * CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
+ * Throws CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,

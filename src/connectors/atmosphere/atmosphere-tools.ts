@@ -8,8 +8,8 @@ import { AtmosphereBridge } from './atmosphere-bridge.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 
 /**
- * A relay of the Atmosphere project and two tools. CONFIG_INVALID for a secret that is missing or for another mesh, and for incoming
- * calls without permissions.
+ * Returns a relay of the Atmosphere project and two tools. Throws CONFIG_INVALID for a secret that is missing or for another mesh, and for
+ * incoming calls without permissions.
  */
 export function openAtmosphere(context: ConnectorContext, { atmosphere }: Pick<ConnectorsConfig, 'atmosphere'>): Connector {
   const bridge = atmosphere && new AtmosphereBridge(context, atmosphere);

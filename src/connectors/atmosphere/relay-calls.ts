@@ -8,7 +8,7 @@ import { boundedLine } from './remote-nodes.ts';
 
 interface IncomingCollaborators {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Undefined where the owner allows no calls. */
+  /** Undefined if the owner allows no calls. */
   readonly calls: AgentCalls | undefined;
   /** True for the name of a tool that the owner announces. */
   readonly isAnnounced: (tool: string) => boolean;
@@ -98,7 +98,7 @@ interface PendingCall {
 }
 
 interface OutgoingCollaborators {
-  /** Sends to one node; false where nothing was sent. */
+  /** Sends to one node; false if nothing was sent. */
   readonly send: (node: string, payload: JsonObject) => boolean;
   /** Makes an id that cannot be guessed. */
   readonly newId: () => string;

@@ -75,7 +75,7 @@ export class RelayConnection implements Service {
     this.#problem = 'the hub is stopping';
   }
 
-  /** False where the frame was not sent: the node has not entered, or the relay has not read the frames before. */
+  /** Returns false if the frame was not sent: the node has not entered, or the relay has not read the frames before. */
   send(frame: JsonObject): boolean {
     if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_BUFFERED_BYTES) return false;
     this.#socket.send(JSON.stringify(frame));

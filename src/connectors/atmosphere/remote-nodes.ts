@@ -62,7 +62,7 @@ export class RemoteNodes {
     } else this.dropped++;
   }
 
-  /** False for a key that came before in the last five minutes. */
+  /** Returns false for a key that came before in the last five minutes. */
   isFirst(key: string): boolean {
     return this.#isNew(key, this.#clock.now());
   }
@@ -119,8 +119,8 @@ const MAX_NONCE = 64;
 const DIRECT_TYPES = ['capability_announce', 'capability.announce'];
 
 /**
- * The announcement in the payload of a message, in either dialect; undefined for any other payload, and for an announcement of another
- * node than the sender that the relay names.
+ * Returns the announcement in the payload of a message, in either dialect; undefined for any other payload, and for an announcement of
+ * another node than the sender that the relay names.
  */
 export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnnouncement | undefined {
   const direct = typeof payload.type === 'string' && DIRECT_TYPES.includes(payload.type);
@@ -132,7 +132,7 @@ export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnno
   return { nonce, timestampMs: timestamp * 1_000, capabilities: parseCapabilities(capabilities) };
 }
 
-/** The first fifty entries or names of a list that have an id, up to the bound on the text of one node. */
+/** Returns the first fifty entries or names of a list that have an id, up to the bound on the text of one node. */
 export function parseCapabilities(list: Json | undefined): readonly RemoteCapability[] {
   if (!Array.isArray(list)) return [];
   let length = 0;
@@ -143,7 +143,7 @@ export function parseCapabilities(list: Json | undefined): readonly RemoteCapabi
   });
 }
 
-/** Text from outside as a line: bounded, without hidden characters; empty for other values. */
+/** Returns text from outside as a line: bounded, without hidden characters; empty for other values. */
 export function boundedLine(value: Json | undefined, maxLength: number): string {
   // A copy: a slice would keep the whole text in memory.
   return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';

@@ -27,7 +27,7 @@ export class Cameras {
   readonly #env: NodeJS.ProcessEnv;
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** CONFIG_INVALID for a camera without exactly one source, and for secrets that cannot be read. */
+  /** Throws CONFIG_INVALID for a camera without exactly one source, and for secrets that cannot be read. */
   constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
@@ -38,8 +38,8 @@ export class Cameras {
   }
 
   /**
-   * Takes a picture now. Errors: NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera gives no picture), SERVICE_REFUSED (it refuses,
-   * or sends something else), PAYLOAD_TOO_LARGE, NOT_SUPPORTED (a program is not installed).
+   * Takes a picture now. Errors: NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera gives no picture), SERVICE_REFUSED (it
+   * refuses, or sends something else), PAYLOAD_TOO_LARGE, NOT_SUPPORTED (a program is not installed).
    */
   async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const camera = this.#cameras.get(id);
@@ -63,7 +63,7 @@ async function takePicture(camera: Camera, request: FrameRequest, run: PictureRu
   return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
 }
 
-/** A picture that fits the request stays as it is: a hub without ffmpeg can then still show it. */
+/** Returns a picture that fits the request stays as it is: a hub without ffmpeg can then still show it. */
 async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;

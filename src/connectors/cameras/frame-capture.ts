@@ -37,7 +37,9 @@ const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,t
 /** A few bytes can claim to be a picture of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
-/** An address of the network, as a list of one file on standard input: every user of the machine can see the arguments of programs. */
+/**
+ * Returns an address of the network, as a list of one file on standard input: every user of the machine can see the arguments of programs.
+ */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
@@ -154,7 +156,7 @@ interface ProgramRun {
 export type PictureRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
 
 interface ProgramOutcome {
-  /** null where a signal ended the program. */
+  /** null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly output: Uint8Array<ArrayBuffer>;
   /** The end of standard error. */

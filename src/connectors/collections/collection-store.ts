@@ -46,7 +46,7 @@ const COLLECTION_NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
 const SELECT_VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${COLLECTION_NUMBER} ORDER BY part LIMIT ?3`;
 const SELECT_PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
-/** Documents with their vectors, in one file that the first use opens. Each method throws STORAGE_FAILED where the disk fails. */
+/** Documents with their vectors, in one file that the first use opens. Each method throws STORAGE_FAILED if the disk fails. */
 export class CollectionStore implements Disposable {
   readonly #path: string;
   readonly #options: CollectionStoreOptions;
@@ -67,7 +67,7 @@ export class CollectionStore implements Disposable {
     }
   }
 
-  /** Names of the collections, sorted. */
+  /** Returns names of the collections, sorted. */
   names(): readonly string[] {
     return this.#use((database) =>
       database
@@ -83,8 +83,8 @@ export class CollectionStore implements Disposable {
   }
 
   /**
-   * Adds all of the documents or none; one of the same id is replaced. CONFLICT when the collection has vectors of another model,
-   * PAYLOAD_TOO_LARGE when there would be more parts than the owner allows.
+   * Adds all of the documents or none; one of the same id is replaced. Throws CONFLICT if the collection has vectors of another model,
+   * Throws PAYLOAD_TOO_LARGE if there would be more parts than the owner allows.
    */
   put(collection: string, facts: CollectionInfo, documents: readonly EmbeddedDocument[]): void {
     const { maxParts } = this.#options;
@@ -118,7 +118,7 @@ export class CollectionStore implements Disposable {
     return rows.map(({ number, metadata }) => ({ number: Number(number), metadata: metadataOf(metadata) }));
   }
 
-  /** The vectors of a collection after the part with the number `after`, in the order of their parts. */
+  /** Returns the vectors of a collection after the part with the number `after`, in the order of their parts. */
   vectors(collection: string, after: number, limit: number): readonly StoredVector[] {
     return this.#use((database) => database.prepare(SELECT_VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
       part: Number(part),
@@ -127,7 +127,7 @@ export class CollectionStore implements Disposable {
     }));
   }
 
-  /** The part with a number; undefined when it was removed meanwhile. */
+  /** Returns the part with a number; undefined when it was removed meanwhile. */
   part(number: number): StoredPart | undefined {
     const row = this.#use((database) => database.prepare(SELECT_PART).get(number));
     return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };
@@ -296,7 +296,7 @@ CREATE INDEX parts_of_document ON parts (document);
 /** Value of `PRAGMA user_version`. */
 const COLLECTION_FORMAT = 1;
 
-/** A vector of length 1: the product of two is the cosine of the angle between them. Zeros stay zeros. */
+/** Returns a vector of length 1: the product of two is the cosine of the angle between them. Zeros stay zeros. */
 export function unitVector(values: readonly number[]): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...values);
   return Float32Array.from(values, (value) => (length === 0 ? 0 : value / length));
@@ -309,7 +309,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** The stored bytes of a vector: IEEE 754 single precision, little-endian as every machine of a hub. */
+/** Returns the stored bytes of a vector: IEEE 754 single precision, little-endian as every machine of a hub. */
 function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }

@@ -31,7 +31,7 @@ const collectionParameter = p.string({
   default: 'default',
 });
 
-/** The model of a collection. Throws NOT_FOUND for an unknown name, with the collections that the caller may search. */
+/** Returns the model of a collection. Throws NOT_FOUND for an unknown name, with the collections that the caller may search. */
 function requireCollection(store: CollectionStore, collection: string, grants: readonly string[]): CollectionInfo {
   const facts = store.info(collection);
   if (facts) return facts;
@@ -227,7 +227,7 @@ const OVERLAP = 120;
 /** Places of cuts, the best first. A late cut is better than an early one. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
-/** A text in parts that overlap, cut between paragraphs, sentences or words where possible. White space alone has no parts. */
+/** Returns a text in parts that overlap, cut between paragraphs, sentences or words where possible. White space alone has no parts. */
 export function splitText(text: string): readonly string[] {
   const parts: string[] = [];
   let at = 0;
@@ -282,7 +282,7 @@ interface ScoredPart extends StoredPart {
 /** The number of vectors that are compared before other work runs: some milliseconds on a Pi. */
 const PAGE = 256;
 
-/** The parts of a collection that are nearest to a vector, the nearest first, and the number of compared parts. */
+/** Returns the parts of a collection that are nearest to a vector, the nearest first, and the number of compared parts. */
 async function nearestParts(
   store: CollectionStore,
   { collection, vector, limit, minScore, filter, signal }: NearestQuery,
@@ -316,12 +316,15 @@ function documentFilter(store: CollectionStore, collection: string, filter: Json
   return (document) => numbers.has(document);
 }
 
-/** A vector that points away is not similar at all. */
+/** Returns a vector that points away is not similar at all. */
 function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/** True when each member of the filter, or one of its values where it is a list, is equal to the member of the document or in its list. */
+/**
+ * Returns whether each member of the filter, or one of its values where it is a list, is equal to the member of the document or in its
+ * list.
+ */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;

@@ -19,7 +19,7 @@ export interface DatabaseQuery {
 export interface DatabaseAnswer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Json[])[];
-  /** True when the statement has more rows than requested. */
+  /** True if the statement has more rows than requested. */
   readonly isTruncated: boolean;
   /** Number of rows that the statement changed, where it could. */
   readonly changes?: number;
@@ -38,7 +38,7 @@ export interface Database {
 /** Bound on the rows of a result. */
 export const MAX_ANSWER_BYTES = 2_097_152;
 
-/** PAYLOAD_TOO_LARGE for rows above the bound. */
+/** Throws PAYLOAD_TOO_LARGE for rows above the bound. */
 export function answerTooLarge(): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The rows take more than ${MAX_ANSWER_BYTES} bytes; ask for fewer columns or rows`, {
     max_bytes: MAX_ANSWER_BYTES,

@@ -125,7 +125,7 @@ const BYTES = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
-/** A value of PostgreSQL from its text: a number that JavaScript holds exactly, JSON, bytes as base64; else the text. */
+/** Returns a value of PostgreSQL from its text: a number that JavaScript holds exactly, JSON, bytes as base64; else the text. */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;
   if (type === BOOLEAN) return text === 't';
@@ -151,7 +151,7 @@ const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
 ];
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS)/;
 
-/** An error of PostgreSQL or of the connection, in the codes of the port `Database`. */
+/** Returns an error of PostgreSQL or of the connection, in the codes of the port `Database`. */
 export function postgresError(error: unknown, isWritable: boolean): unknown {
   if (error instanceof AtmoError) return error;
   const code = connectionCode(error);

@@ -17,8 +17,8 @@ const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
 const MAX_LENGTH = 240;
 
 /**
- * Returns a path of agents or people in the one form that permissions compare: `ROOT/folder/file`, with everything but letters, digits
- * and `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Accepts paths from / on below a root, and the canonical form itself.
+ * Returns a path of agents or people in the one form that permissions compare: `ROOT/folder/file`, with everything but letters, digits and
+ * `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Accepts paths from / on below a root, and the canonical form itself. Throws
  * VALIDATION_ERROR for a malformed path, PERMISSION_DENIED for one outside of the roots and for hidden names, which keys and passwords
  * often have.
  */
@@ -32,13 +32,13 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
   return path === '' ? ALL_ROOTS : path;
 }
 
-/** The parts of a canonical path with their names on the disk. */
+/** Returns the parts of a canonical path with their names on the disk. */
 export function parsePath(path: string): FilePath {
   const [root = '', ...names] = path.split('/').map(decoded);
   return { root, names };
 }
 
-/** The canonical form of a name on the disk. */
+/** Returns the canonical form of a name on the disk. */
 export function encodedName(name: string): string {
   const byte = (value: number) => `+${value.toString(16).toUpperCase().padStart(2, '0')}`;
   return [...name].map((letter) => (PLAIN_CHARACTER.test(letter) ? letter : [...Buffer.from(letter)].map(byte).join(''))).join('');

@@ -200,7 +200,7 @@ class DirectoryHandle implements AsyncDisposable {
     return readdir(this.#at(''));
   }
 
-  /** The attributes of a name; of a link, those of the link itself. */
+  /** Returns the attributes of a name; of a link, those of the link itself. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }
@@ -266,7 +266,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
 };
 
-/** An error of the file system for a caller: it names the canonical path, and not the path on the machine. */
+/** Returns an error of the file system for a caller: it names the canonical path, and not the path on the machine. */
 function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof AtmoError || !('code' in error)) return error;
   const [code, what] = SYSTEM_ERRORS[String(error.code)] ?? ['STORAGE_FAILED', `cannot be used (${error.code})`];

@@ -56,7 +56,7 @@ export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse
   throw statusError(call, answer);
 }
 
-/** Text of JSON for a service that acts on it, with a bearer token where there is one. */
+/** Text of JSON for a service that acts on it, with a bearer token if there is one. */
 interface JsonPost extends Pick<EndpointCall, 'service' | 'url' | 'headers' | 'signal'> {
   readonly token?: string | undefined;
   readonly json: string;
@@ -69,7 +69,7 @@ export function postJson({ token, json, headers, ...call }: JsonPost): Promise<E
   return callEndpoint({ ...call, method: 'POST', headers: all, body: json, isActing: true });
 }
 
-/** The JSON of a response. SERVICE_REFUSED for any other body. */
+/** Returns the JSON of a response. Throws SERVICE_REFUSED for any other body. */
 export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, body }: Pick<EndpointResponse, 'status' | 'body'>): Json {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json;

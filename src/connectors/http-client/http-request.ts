@@ -44,7 +44,7 @@ export async function sendRequest(
   return promise;
 }
 
-/** The headers of a response, each as often as it came. */
+/** Returns the headers of a response, each as often as it came. */
 export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct)) for (const value of values) headers.append(name, value);
@@ -71,9 +71,9 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /**
- * The body of a response with its content coding (RFC 9110 §8.4) undone. `maxBytes` bounds the unpacked body, which is read no further
- * above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` makes of the code of a body that ends early, is aborted, or cannot
- * be unpacked.
+ * Returns the body of a response with its content coding (RFC 9110 §8.4) undone. `maxBytes` bounds the unpacked body, which is read no
+ * further above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` makes of the code of a body that ends early, is aborted, or
+ * cannot be unpacked.
  */
 export async function readDecodedBody(
   response: IncomingMessage,
@@ -118,7 +118,7 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   return pipeline(response, decoder(), () => {});
 }
 
-/** The whole content of a stream. Above `maxBytes` it ends the stream and throws PAYLOAD_TOO_LARGE. */
+/** Returns the whole content of a stream. Above `maxBytes` it ends the stream and throws PAYLOAD_TOO_LARGE. */
 export async function collectBounded(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -147,8 +147,8 @@ const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNAB
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
 /**
- * SERVICE_UNAVAILABLE for a service whose certificate is rejected, so that nothing was sent: only the owner can change that, and not a
- * repetition. Undefined for all other codes.
+ * Throws SERVICE_UNAVAILABLE for a service whose certificate is rejected, so that nothing was sent: only the owner can change that, and not
+ * a repetition. Undefined for all other codes.
  */
 export function certificateFailure(service: string, code: string): AtmoError | undefined {
   if (!CERTIFICATE_CODES.test(code)) return undefined;
@@ -163,7 +163,7 @@ function adviceFor(code: string): string {
   return 'nobody whom the hub trusts has signed it; name its authority in ca_file where there is one, or in NODE_EXTRA_CA_CERTS';
 }
 
-/** The code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. It is never a text of the other side. */
+/** Returns the code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. It is never a text of the other side. */
 export function connectionCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';

@@ -10,7 +10,7 @@ import type { GpsdAddress, LocationConfig, PositionSource } from './location-con
 
 const LIMIT_MS = 15_000;
 
-/** `get_location` over configured coordinates and gpsd. CONFIG_INVALID for a place without exactly one source. */
+/** `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID for a place without exactly one source. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
   for (const [id, place] of Object.entries(location ?? {})) requireOneSource(id, place);
   const capability = { type: 'location_access', description: () => 'Where the hub and its devices are' };
@@ -66,7 +66,7 @@ function locationTool(places: LocationConfig, clock: Clock): RegisteredTool {
   );
 }
 
-/** The place with an id. Throws DEVICE_NOT_FOUND for an unknown id, with the ids of which the caller may learn. */
+/** Returns the place with an id. Throws DEVICE_NOT_FOUND for an unknown id, with the ids of which the caller may learn. */
 function requirePlace(places: LocationConfig, id: string, grants: readonly string[]): PositionSource {
   const place = Object.hasOwn(places, id) ? places[id] : undefined;
   if (place) return place;
@@ -75,7 +75,7 @@ function requirePlace(places: LocationConfig, id: string, grants: readonly strin
   throw new AtmoError('DEVICE_NOT_FOUND', `Where ${id} is, is not known at this hub${known}`, { candidates });
 }
 
-/** `openLocation` has checked that coordinates are present where there is no receiver. */
+/** `openLocation` has checked that coordinates are present if there is no receiver. */
 function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: PositionSource): Position {
   return { latitude, longitude, accuracyM };
 }
@@ -145,7 +145,7 @@ const FIX_2D = 2;
 /** Assumed error of a receiver that sends no estimate, in metres. */
 const UNKNOWN_ACCURACY_M = 50;
 
-/** The position in a line of gpsd (gpsd_json(5), TPV); undefined for other reports, and without a fix. */
+/** Returns the position in a line of gpsd (gpsd_json(5), TPV); undefined for other reports, and without a fix. */
 export function parsePosition(line: string): Position | undefined {
   const report = tryParseJson(line);
   if (!isJsonObject(report) || report.class !== 'TPV') return undefined;
@@ -182,7 +182,7 @@ const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, pre
 /** A degree of latitude; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
-/** The position with the digits of the accuracy; `accuracyM` includes the error of the rounding. */
+/** Returns the position with the digits of the accuracy; `accuracyM` includes the error of the rounding. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));

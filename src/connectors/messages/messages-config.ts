@@ -180,7 +180,7 @@ export const SLACK_SECTION = optionalSection(
 /** `connectors.slack`: the app of the hub. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
-/** An address of the configuration file. CONFIG_INVALID for a malformed one, and for one with a password. */
+/** Returns an address of the configuration file. Throws CONFIG_INVALID for a malformed one, and for one with a password. */
 export function configuredUrl(text: string, setting: string): URL {
   const url = URL.parse(text);
   if (!url) throw new AtmoError('CONFIG_INVALID', `${setting} is no address such as https://example.org/path`);

@@ -19,7 +19,9 @@ const CAPABILITIES = [
   { type: 'sms', setting: 'sms', description: 'Sends text messages to phones' },
 ] as const;
 
-/** Messages to people: `notify`, `send_email`, `post_slack`, `send_sms`, and the MQTT broker, which also has the bridge to Home Assistant. */
+/**
+ * Messages to people: `notify`, `send_email`, `post_slack`, `send_sms`, and the MQTT broker, which also has the bridge to Home Assistant.
+ */
 export function openMessages(context: ConnectorContext, config: MessagesConfig): Connector {
   const { env } = context;
   const { notify } = config;

@@ -38,7 +38,7 @@ export interface NotificationChannel {
   send(notification: Notification, signal: AbortSignal): Promise<string>;
 }
 
-/** The whole notification as JSON, for channels without a form of their own. */
+/** Returns the whole notification as JSON, for channels without a form of their own. */
 function notificationJson({ id, recipient, title, message, urgency, atMs }: Notification): string {
   return JSON.stringify({ id, recipient, title, message, urgency, timestamp: isoTime(atMs) });
 }
@@ -64,7 +64,7 @@ const SUBJECT_LENGTH = 78;
 /** Three parts of an SMS, each of which costs. */
 const SMS_LENGTH = 459;
 
-/** Makes a channel from its settings. CONFIG_INVALID for a secret that cannot be read or a service that is not configured. */
+/** Makes a channel from its settings. Throws CONFIG_INVALID for a secret that cannot be read or a service that is not configured. */
 export function openChannel(name: string, config: ChannelConfig, services: MessageServices): NotificationChannel {
   for (const kind of Object.keys(SENDERS) as ChannelKind[]) {
     const send = openSender(kind, config[kind], services);
@@ -119,7 +119,10 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
-/** Publishes to a topic of ntfy as JSON: headers would need an encoding for texts (docs.ntfy.sh/publish). CONFIG_INVALID without topic. */
+/**
+ * Publishes to a topic of ntfy as JSON: headers would need an encoding for texts (docs.ntfy.sh/publish). Throws CONFIG_INVALID without
+ * topic.
+ */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);

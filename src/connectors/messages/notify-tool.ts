@@ -68,7 +68,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/** The same for all attempts of a call, and for a repetition under the same request id. No agent can make the id of another. */
+/** Returns the same for all attempts of a call, and for a repetition under the same request id. No agent can make the id of another. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -84,7 +84,10 @@ interface Recipient {
   readonly order: Readonly<Partial<Record<Urgency, readonly string[]>>>;
 }
 
-/** The recipients of the file with their channels. CONFIG_INVALID for channels that cannot work, and for a name of two recipients. */
+/**
+ * Returns the recipients of the file with their channels. Throws CONFIG_INVALID for channels that cannot work, and for a name of two
+ * recipients.
+ */
 export function openRecipients({ recipients }: NotifyConfig, services: MessageServices): readonly Recipient[] {
   const opened = Object.entries(recipients).map(([name, { also = [], ways, order = {} }]) => ({
     name,
@@ -97,7 +100,7 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   return opened;
 }
 
-/** The recipient with a name. NOT_FOUND lists the existing names. */
+/** Returns the recipient with a name. NOT_FOUND lists the existing names. */
 function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipient {
   const key = normalizedName(wanted);
   const found = recipients.find((recipient) => namesOf(recipient).some((name) => normalizedName(name) === key));
@@ -109,8 +112,8 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * The channels to try, first to last: those that the caller named by name or kind, else the owner's order for the urgency.
- * VALIDATION_ERROR when the recipient has none of the named channels.
+ * Returns the channels to try, first to last: those that the caller named by name or kind, else the owner's order for the urgency.
+ * Throws VALIDATION_ERROR if the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
   const { ways, order, name } = recipient;

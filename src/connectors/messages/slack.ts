@@ -20,7 +20,7 @@ const SERVICE = 'Slack';
 const RATE_LIMIT_ERRORS = new Set(['ratelimited', 'rate_limited', 'message_limit_exceeded']);
 const UNCERTAIN_ERRORS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable']);
 
-/** Posts to Slack as an app (chat.postMessage). CONFIG_INVALID for a token that cannot be read. */
+/** Posts to Slack as an app (chat.postMessage). Throws CONFIG_INVALID for a token that cannot be read. */
 export class SlackPoster {
   readonly #url: URL;
   readonly #token: string;
@@ -32,7 +32,10 @@ export class SlackPoster {
     this.#allowedChannels = config.allowedChannels;
   }
 
-  /** Returns `ts` of the message, its id in the channel. Errors: those of `callEndpoint`, SERVICE_REFUSED with Slack's error, PERMISSION_DENIED. */
+  /**
+   * Returns `ts` of the message, its id in the channel. Errors: those of `callEndpoint`, SERVICE_REFUSED with Slack's error,
+   * PERMISSION_DENIED.
+   */
   async post({ channel, text, threadTs }: SlackPost, signal: AbortSignal): Promise<string> {
     requireAllowedTargets([channel], this.#allowedChannels, 'connectors.slack.allowed_channels');
     const headers = { 'content-type': 'application/json; charset=utf-8' };

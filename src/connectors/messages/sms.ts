@@ -9,7 +9,7 @@ import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } f
 const SERVICE = 'The SMS provider';
 const MAX_ID = 256;
 
-/** Sends text messages through the owner's provider over HTTP. CONFIG_INVALID for settings that contradict each other. */
+/** Sends text messages through the owner's provider over HTTP. Throws CONFIG_INVALID for settings that contradict each other. */
 export class SmsSender {
   readonly #config: SmsConfig;
   readonly #url: URL;
@@ -24,7 +24,10 @@ export class SmsSender {
     }
   }
 
-  /** Returns the provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for a response without id, PERMISSION_DENIED. */
+  /**
+   * Returns the provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for a response without id,
+   * PERMISSION_DENIED.
+   */
   async send(values: SmsValues, signal: AbortSignal): Promise<string> {
     const { allowedNumbers, idAt } = this.#config;
     requireAllowedTargets([values.phone], allowedNumbers, 'connectors.sms.allowed_numbers');
@@ -67,7 +70,7 @@ type SmsValues = Readonly<Record<'phone' | 'message', string>>;
 
 const PLACEHOLDER = /\{(phone|message)\}/g;
 
-/** A body with the placeholders in its texts filled. Placeholders within values stay. */
+/** Returns a body with the placeholders in its texts filled. Placeholders within values stay. */
 function fillTemplate(template: Json, values: SmsValues): Json {
   if (typeof template === 'string') return template.replaceAll(PLACEHOLDER, (_, name: keyof SmsValues) => values[name]);
   if (Array.isArray(template)) return template.map((item: Json) => fillTemplate(item, values));

@@ -37,12 +37,12 @@ interface MailReceipt {
   readonly rejected: readonly string[];
 }
 
-/** A mail of plain text to one address. */
+/** Returns a mail of plain text to one address. */
 export function plainMail(to: string, subject: string, body: string): Mail {
   return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
 }
 
-/** Sends mail over the owner's mail server, one session for each. CONFIG_INVALID for a password that cannot be read. */
+/** Sends mail over the owner's mail server, one session for each. Throws CONFIG_INVALID for a password that cannot be read. */
 export class SmtpMailer {
   readonly #clock: Clock;
   readonly #config: EmailConfig;
@@ -87,7 +87,7 @@ interface MailHeaders {
   readonly date: Date;
 }
 
-/** The bytes of a mail for the server (RFC 5322, MIME), without the addresses of blind copies. */
+/** Returns the bytes of a mail for the server (RFC 5322, MIME), without the addresses of blind copies. */
 export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
@@ -191,7 +191,10 @@ interface SmtpErrorFacts {
   readonly originalCode: string;
 }
 
-/** The meaning of a failed session. A status of the server is certain; without one the server may have taken a mail that was sent whole. */
+/**
+ * Returns the meaning of a failed session. A status of the server is certain; without one the server may have taken a mail that was sent
+ * whole.
+ */
 function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);
   const said = message.replaceAll(/\s+/g, ' ').slice(0, MAX_REPLY);

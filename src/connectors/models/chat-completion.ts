@@ -12,7 +12,7 @@ interface ChatRequest {
   readonly signal: AbortSignal;
 }
 
-/** The messages of a request: the instructions for the model, and the prompt. */
+/** Returns the messages of a request: the instructions for the model, and the prompt. */
 export function messagesOf(prompt: Json, system?: string): readonly JsonObject[] {
   const user = { role: 'user', content: prompt };
   return system === undefined ? [user] : [{ role: 'system', content: system }, user];
@@ -24,7 +24,7 @@ export async function chat(model: NamedModel, { signal, ...request }: ChatReques
   return chatAnswer(model, answerOf(model, answer));
 }
 
-/** The same; `onText` receives each piece while the model writes. A service without streams sends one whole response. */
+/** Returns the same; `onText` receives each piece while the model writes. A service without streams sends one whole response. */
 export async function streamedChat(
   model: NamedModel,
   { signal, ...request }: ChatRequest,
@@ -57,13 +57,13 @@ export interface ChatAnswer {
   readonly tokens?: TokenCount;
 }
 
-/** Absent where the service does not count. */
+/** Absent if the service does not count. */
 interface TokenCount {
   readonly prompt: number;
   readonly completion: number;
 }
 
-/** The response to `/chat/completions` (OpenAI API reference, chat completion object). SERVICE_REFUSED for any other. */
+/** Returns the response to `/chat/completions` (OpenAI API reference, chat completion object). Throws SERVICE_REFUSED for any other. */
 export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   const choice = Array.isArray(answer.choices) ? answer.choices[0] : undefined;
   const message = isJsonObject(choice) ? choice.message : undefined;
@@ -75,7 +75,7 @@ export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   });
 }
 
-/** The member `usage` of a response. */
+/** Returns the member `usage` of a response. */
 function tokenCount(usage: Json | undefined): TokenCount | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
@@ -107,7 +107,7 @@ export class ChatStream {
     return this.#text !== '';
   }
 
-  /** Reads the next bytes and returns their text. SERVICE_REFUSED for any other stream. */
+  /** Reads the next bytes and returns their text. Throws SERVICE_REFUSED for any other stream. */
   take(bytes: Uint8Array): string {
     const lines = (this.#line + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r/);
     this.#line = lines.pop() ?? '';
@@ -117,7 +117,7 @@ export class ChatStream {
     return this.#text.slice(before);
   }
 
-  /** The whole response. SERVICE_REFUSED when the stream ended too early. */
+  /** Returns the whole response. Throws SERVICE_REFUSED if the stream ended too early. */
   answer(): ChatAnswer {
     if (!this.#isDone && this.#finishReason === undefined) throw unusableAnswer(this.#model, 'with half a stream');
     return present({ text: this.#text, finishReason: this.#finishReason, tokens: this.#tokens });

@@ -61,7 +61,7 @@ export class ModelEmbedder {
     this.#models = models;
   }
 
-  /** The name of a model, or of the default one. VALIDATION_ERROR for an unknown name. */
+  /** Returns the name of a model, or of the default one. Throws VALIDATION_ERROR for an unknown name. */
   modelName(name?: string): string {
     return this.#models.pick('embeddings', name).name;
   }

@@ -20,7 +20,7 @@ export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** CONFIG_INVALID for a model without its endpoint, a default without its task, and secrets that cannot be read. */
+  /** Throws CONFIG_INVALID for a model without its endpoint, a default without its task, and secrets that cannot be read. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };
@@ -41,24 +41,24 @@ export class ModelRegistry {
     }
   }
 
-  /** The tasks of all models. */
+  /** Returns the tasks of all models. */
   tasks(): readonly ModelTask[] {
     return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
   }
 
-  /** Names of the models that have a task. */
+  /** Returns names of the models that have a task. */
   names(task: ModelTask): readonly string[] {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** The model with a name, else the default one of the task. VALIDATION_ERROR lists those with the task. */
+  /** Returns the model with a name, else the default one of the task. VALIDATION_ERROR lists those with the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
     return able.find((model) => model.name === wanted) ?? unknownModel(`${JSON.stringify(wanted)} for ${task}`, this.names(task));
   }
 
-  /** The model with a name, with any task. VALIDATION_ERROR lists all. */
+  /** Returns the model with a name, with any task. VALIDATION_ERROR lists all. */
   named(name: string): NamedModel {
     return this.#models.get(name) ?? unknownModel(JSON.stringify(name), [...this.#models.keys()]);
   }
@@ -108,7 +108,7 @@ export async function requestModel(model: NamedModel, request: ModelRequest): Pr
   }
 }
 
-/** The JSON object of a response. SERVICE_REFUSED for any other body, and for an error under a status of success. */
+/** Returns the JSON object of a response. Throws SERVICE_REFUSED for any other body, and for an error under a status of success. */
 export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
   const json = jsonOf(model, answer);
   if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
@@ -116,12 +116,12 @@ export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'stat
   return json;
 }
 
-/** SERVICE_REFUSED for a response that breaks the contract of the API. */
+/** Throws SERVICE_REFUSED for a response that breaks the contract of the API. */
 export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** The owner's options replace those of the caller. */
+/** Returns the owner's options replace those of the caller. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
@@ -137,7 +137,7 @@ function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Re
   };
 }
 
-/** The refusal of some services contains the key. */
+/** Returns the refusal of some services contains the key. */
 function withoutKey(error: unknown, key: string | undefined): unknown {
   if (!(error instanceof AtmoError) || key === undefined || !error.message.includes(key)) return error;
   return new AtmoError(error.code, error.message.replaceAll(key, '[key]'), error.details);

@@ -50,8 +50,8 @@ const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
  * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https address, for which the caller needs
- * net:read. Errors: VALIDATION_ERROR for another form and for no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20 MiB,
- * those of the fetch.
+ * net:read. Errors: Throws VALIDATION_ERROR for another form and for no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20
+ * MiB, those of the fetch.
  */
 export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
   const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));

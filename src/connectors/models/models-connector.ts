@@ -24,8 +24,8 @@ const DOCUMENTS = 'rag.db';
 type ModelsSettings = Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>;
 
 /**
- * Models, cameras and the documents for searches by meaning. CONFIG_INVALID for settings that contradict each other, and for secrets that
- * cannot be read.
+ * Models, cameras and the documents for searches by meaning. Throws CONFIG_INVALID for settings that contradict each other, and for secrets
+ * that cannot be read.
  */
 export function openModels(
   { env, stateDir, store: anchors, logger, problems }: ModelsContext,
@@ -77,7 +77,7 @@ function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
   return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** The names of the models, unless they are too long, and the bound on a picture. */
+/** Returns the names of the models, unless they are too long, and the bound on a picture. */
 function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
   const model = registry.names(task).join(', ');
   const constraints = {
@@ -87,7 +87,7 @@ function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capabilit
   return { constraints };
 }
 
-/** The tools over models; a tool whose task no model has is listed as not configured. */
+/** Returns the tools over models; a tool whose task no model has is listed as not configured. */
 function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
   const having = (task: ModelTask, tool: RegisteredTool) =>
     registry.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task));
@@ -102,7 +102,7 @@ function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: Fe
   ];
 }
 
-/** The remedy where no model has a task. */
+/** Returns the remedy where no model has a task. */
 function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }

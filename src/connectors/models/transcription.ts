@@ -72,7 +72,7 @@ interface Transcription {
   readonly language?: string;
   /** Times in seconds. */
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[];
-  /** Geometric mean of the probabilities of the words, 0 to 1; absent where the service does not send them. */
+  /** Geometric mean of the probabilities of the words, 0 to 1; absent if the service does not send them. */
   readonly confidence?: number;
 }
 

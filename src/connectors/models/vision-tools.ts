@@ -119,12 +119,12 @@ interface ImageFinding {
   readonly confidence?: number;
 }
 
-/** The prompt for a model with an image. */
+/** Returns the prompt for a model with an image. */
 export function imageQuestion(task: ImageTask, prompt: string | undefined): string {
   return [QUESTIONS[task], ...(prompt === undefined ? [] : [`Request: ${prompt}`]), UNTRUSTED, ANSWER_FORMAT].join('\n');
 }
 
-/** The finding in the text of a model: the requested JSON, else the text itself as the result. */
+/** Returns the finding in the text of a model: the requested JSON, else the text itself as the result. */
 export function imageFinding(text: string): ImageFinding {
   const plain = text.trim();
   const json = tryParseJson(FENCE.exec(plain)?.[1] ?? plain);
@@ -151,7 +151,7 @@ const IMAGE_RETURNS = {
   processing_ms: { type: 'integer', minimum: 0 },
 } as const;
 
-/** Lets a model analyze a picture. VALIDATION_ERROR for `custom` without a prompt, else errors as those of `requestModel`. */
+/** Lets a model analyze a picture. Throws VALIDATION_ERROR for `custom` without a prompt, else errors as those of `requestModel`. */
 async function analyzeImage(
   model: NamedModel,
   picture: { readonly bytes: Uint8Array; readonly type: string },

@@ -214,7 +214,7 @@ function publishError(topic: string, error: Error): AtmoError {
 /** The topic has no subscriber (MQTT 5.0 §3.4.2.1). */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 
-/** The code or message of an error of `connect` or its stream. */
+/** Returns the code or message of an error of `connect` or its stream. */
 function errorReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
   const { code }: { code?: unknown } = error as object;

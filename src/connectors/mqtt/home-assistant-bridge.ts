@@ -18,7 +18,7 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
   readonly topics: BridgeTopics;
   /** True for the namespace and name of a registered tool. */
   readonly hasTool: (name: string) => boolean;
-  /** Absent where the owner allows no commands. */
+  /** Absent if the owner allows no commands. */
   readonly calls?: AgentCalls;
 }
 
@@ -45,7 +45,7 @@ export class HomeAssistantBridge implements Service {
     this.#parts = parts;
   }
 
-  /** CONFIG_INVALID for permissions that cannot be granted. */
+  /** Throws CONFIG_INVALID for permissions that cannot be granted. */
   async start(): Promise<void> {
     const { events, clock, link, topics, calls } = this.#parts;
     calls?.may('device:control');
@@ -178,7 +178,7 @@ interface OpenedMqtt {
   readonly service: Service;
 }
 
-/** CONFIG_INVALID for a password that cannot be read, and for commands without permissions. */
+/** Throws CONFIG_INVALID for a password that cannot be read, and for commands without permissions. */
 export function openMqtt(context: ConnectorContext, config: MqttConfig): OpenedMqtt {
   const { url, user, password, caFile, clientId, bridge } = config;
   if (url.startsWith('mqtt:') && caFile !== undefined) {

@@ -26,7 +26,7 @@ const COVER_ENDS = new Map([
 /** The modes of `set_thermostat`, which Home Assistant names equally. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
-/** The kind of command that a reading receives; undefined for a measurement. */
+/** Returns the kind of command that a reading receives; undefined for a measurement. */
 export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
   if (device === BOARD_LINES && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
@@ -36,13 +36,13 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** The permission for a command, and the tool that only outputs have; devices share their tools. */
+/** Returns the permission for a command, and the tool that only outputs have; devices share their tools. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
 }
 
-/** The call for a payload that was published for a reading; undefined where the reading receives no such command. */
+/** Returns the call for a payload that was published for a reading; undefined if the reading receives no such command. */
 export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand | undefined {
   const kind = commandKindOf(sensor);
   return kind && COMMANDS[kind](sensor, payload.trim());

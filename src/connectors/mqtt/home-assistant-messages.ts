@@ -13,7 +13,7 @@ interface HomeSnapshot extends Pick<ConnectorContext, 'devices' | 'hub'> {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** All messages that the broker retains for the home: payloads by topic. */
+/** Returns all messages that the broker retains for the home: payloads by topic. */
 export function retainedMessages(
   { readings, devices, hub, isControlled }: HomeSnapshot,
   topics: BridgeTopics,
@@ -49,7 +49,7 @@ interface BridgedDevice {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** The entities of a device: one for each thing that can be controlled, and a sensor for each other reading. */
+/** Returns the entities of a device: one for each thing that can be controlled, and a sensor for each other reading. */
 function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
   const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
@@ -153,7 +153,7 @@ function discoveryMessage(
   return [topics.discovery(component, id), JSON.stringify(payload)];
 }
 
-/** An entity that is the device itself has no name (home-assistant.io, has_entity_name). */
+/** Returns an entity that is the device itself has no name (home-assistant.io, has_entity_name). */
 function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
   const isDevice = component !== 'sensor' && component !== 'binary_sensor';
   const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
@@ -224,7 +224,7 @@ export class BridgeTopics {
     return `${this.#base}/set/${sensor}`;
   }
 
-  /** The sensor of the topic of a command; undefined for other topics. */
+  /** Returns the sensor of the topic of a command; undefined for other topics. */
   sensorOfCommand(topic: string): string | undefined {
     const prefix = this.command('');
     return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
@@ -288,7 +288,7 @@ function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Re
   return { ...known, unit_of_measurement: unit, state_class: 'measurement' };
 }
 
-/** The class of a reading that is true or false; none where Home Assistant has none. */
+/** Returns the class of a reading that is true or false; none if Home Assistant has none. */
 function binaryClass(kind: string): Readonly<Record<string, string>> {
   const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
   return deviceClass === undefined ? {} : { device_class: deviceClass };
@@ -297,7 +297,7 @@ function binaryClass(kind: string): Readonly<Record<string, string>> {
 /** Bound of Home Assistant on a state. */
 const MAX_STATE = 255;
 
-/** A value in the format of Home Assistant; `None` stands for unknown. */
+/** Returns a value in the format of Home Assistant; `None` stands for unknown. */
 export function statePayload({ value, sensor }: Pick<Reading, 'value' | 'sensor'>): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'ON' : 'OFF';

@@ -5,7 +5,7 @@ import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 
-/** Events over NATS, where the owner configured a server. CONFIG_INVALID for a missing secret. */
+/** Events over NATS, where the owner configured a server. Throws CONFIG_INVALID for a missing secret. */
 export function openNats({ env, nodeId, events, logger }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
   if (!nats) return { tools: [] };
   const { servers, user, password, token, subjectPrefix, types } = nats;

@@ -10,7 +10,7 @@ import { type ConnectionEvents, type Connector, type ConnectorContext, optionalS
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { RedisConfig } from './redis-config.ts';
 
-/** The mirror of tools and calls in Redis, where the owner configured one. CONFIG_INVALID for a missing password. */
+/** Returns the mirror of tools and calls in Redis, where the owner configured one. Throws CONFIG_INVALID for a missing password. */
 export function openRedis({ env, nodeId, clock, logger, events, registry }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
   if (!redis) return { tools: [] };
   const keys = new RegistryCommands(redis.prefix, nodeId);
@@ -179,7 +179,7 @@ export class RegistryCommands {
     this.#node = node;
   }
 
-  /** The key of the set of ids of this hub. */
+  /** Returns the key of the set of ids of this hub. */
   get own(): string {
     return `${this.#prefix}tools:node:${this.#node}`;
   }
@@ -210,7 +210,7 @@ export class RegistryCommands {
   }
 }
 
-/** The entry of a finished call; undefined for other events. */
+/** Returns the entry of a finished call; undefined for other events. */
 function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | undefined {
   const isFailed = type === 'agi.tool.failed';
   if (type !== 'agi.tool.result' && !isFailed) return undefined;

@@ -116,8 +116,8 @@ function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * The first process inside requests to end with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view. If bubblewrap ended before,
- * it would live on: so it is killed too, and with it all of its namespace (pid_namespaces(7)).
+ * The first process inside requests to end with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view. If bubblewrap ended
+ * before, it would live on: so it is killed too, and with it all of its namespace (pid_namespaces(7)).
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
@@ -156,7 +156,7 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
   };
 }
 
-/** The number, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
+/** Returns the number, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
 async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   let report = '';
   const stream = child.stdio[4] as Readable;
@@ -171,7 +171,7 @@ async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-/** RESOURCE_EXCEEDED for a program that was killed above a bound. */
+/** Throws RESOURCE_EXCEEDED for a program that was killed above a bound. */
 export function exceeded(event: string, bound: JsonObject): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
@@ -182,7 +182,7 @@ export interface SandboxView {
   readonly write: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly hasNetwork: boolean;
-  /** False where the kernel forbids to mount another /proc, as inside of many containers. */
+  /** False if the kernel forbids to mount another /proc, as inside of many containers. */
   readonly hasProc: boolean;
   /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` gives up root. */
   readonly isRoot: boolean;
@@ -244,7 +244,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
   ];
 }
 
-/** The command line of prlimit(1) before a program. It has to run inside, where the kernel counts the processes separately. */
+/** Returns the command line of prlimit(1) before a program. It has to run inside, where the kernel counts the processes separately. */
 export function withProcessLimits(
   limits: ProcessLimits,
   { isRoot }: Pick<SandboxView, 'isRoot'>,
@@ -285,8 +285,8 @@ function systemFolder(path: string): readonly string[] {
 const BYTES_PER_KB = 1024;
 
 /**
- * The number of processes in a tree and their memory without files: own and shared pages (proc(5), RssAnon and RssShmem). It counts no
- * further above `maxProcesses`, and no processes that end meanwhile.
+ * Returns the number of processes in a tree and their memory without files: own and shared pages (proc(5), RssAnon and RssShmem). It counts
+ * no further above `maxProcesses`, and no processes that end meanwhile.
  */
 function processTreeUsage(root: number, maxProcesses: number): { readonly processes: number; readonly memoryBytes: number } {
   const waiting = [root];
@@ -299,7 +299,7 @@ function processTreeUsage(root: number, maxProcesses: number): { readonly proces
   return { processes, memoryBytes };
 }
 
-/** Numbers of the living children of a process; none where it has ended. Each thread has children of its own. */
+/** Numbers of the living children of a process; none if it has ended. Each thread has children of its own. */
 function childProcesses(pid: number): readonly number[] {
   try {
     const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));

@@ -14,7 +14,7 @@ import type { SandboxConfig } from './sandbox-config.ts';
 interface SandboxCollaborators {
   readonly powers: GrantedPowers;
   readonly rules: SafetyRules;
-  /** Absent where the owner has configured none. */
+  /** Absent if the owner has configured none. */
   readonly engine?: ContainerEngine;
   /** Has the search path for bwrap. */
   readonly env: NodeJS.ProcessEnv;
@@ -141,7 +141,9 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#trial;
   }
 
-  /** NOT_CONFIGURED with the error of bubblewrap, until the next start of the hub; SERVICE_UNAVAILABLE where the trial took too long. */
+  /**
+   * NOT_CONFIGURED with the error of bubblewrap, until the next start of the hub; throws SERVICE_UNAVAILABLE if the trial took too long.
+   */
   async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
     for (const mode of process.geteuid?.() === 0 ? [...MODES.map((one) => ({ ...one, isRoot: true })), ...MODES] : MODES) {
@@ -177,7 +179,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 }
 
-/** The path of a program inside. NOT_CONFIGURED for one that is not installed in a visible folder. */
+/** Returns the path of a program inside. Throws NOT_CONFIGURED for one that is not installed in a visible folder. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
   const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
@@ -198,7 +200,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The sandbox of the configuration; it starts nothing before the first program. CONFIG_INVALID for a power that cannot be granted. */
+/**
+ * Returns the sandbox of the configuration; it starts nothing before the first program. Throws CONFIG_INVALID for a power that cannot be
+ * granted.
+ */
 export function openProgramSandbox(
   config: SandboxConfig,
   { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -209,7 +214,7 @@ export function openProgramSandbox(
   return new BubblewrapSandbox({ powers, rules, env, ...(engine && { engine }) }, config);
 }
 
-/** The configured container engine; undefined without one. */
+/** Returns the configured container engine; undefined without one. */
 export function openEngine({ containerEngine }: SandboxConfig, env: NodeJS.ProcessEnv): ContainerEngine | undefined {
   return containerEngine === undefined ? undefined : new ContainerEngine(containerEngine, { env });
 }

@@ -8,7 +8,7 @@ interface CommandAnalysis {
   readonly commands: readonly ShellCommand[];
   /** Words of all commands, with the files that they read and write. */
   readonly words: readonly ShellWord[];
-  /** True where a program or a text of a shell is only known at run time: it could be any. */
+  /** True if a program or a text of a shell is only known at run time: it could be any. */
   readonly isComputed: boolean;
   /** A construct that cannot be parsed: the text after it could be anything. */
   readonly unreadable: string | undefined;
@@ -71,7 +71,7 @@ const MAX_ARGUMENTS = 200;
 /** Bound on all texts together. */
 const MAX_CHARACTERS = 262_144;
 
-/** The commands that a program with these arguments runs; `stdin` is its input, where that is known. */
+/** Returns the commands that a program with these arguments runs; `stdin` is its input, where that is known. */
 export function analyzeCommand(argv: readonly string[], stdin?: string): CommandAnalysis {
   const walk = new CommandAnalyzer(stdin);
   walk.visit({ words: argv.map((text) => ({ text, isComputed: false })), files: [], isFed: false }, 0);
@@ -187,7 +187,7 @@ class CommandAnalyzer implements CommandAnalysis {
   }
 }
 
-/** Texts that a program passes to a shell, or parses as a shell. */
+/** Returns texts that a program passes to a shell, or parses as a shell. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
   if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
@@ -197,7 +197,7 @@ function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
 
-/** The text after an option in the same word, which is `rest`, or the next word. */
+/** Returns the text after an option in the same word, which is `rest`, or the next word. */
 function textAt(args: readonly ShellWord[], index: number, rest: string): readonly ShellWord[] {
   const arg = args[index];
   if (!arg || rest === arg.text) return [];
@@ -235,7 +235,7 @@ function joined(words: readonly ShellWord[]): ShellWord {
   return { text: words.map(({ text }) => text).join(' '), isComputed: words.some(({ isComputed }) => isComputed) };
 }
 
-/** True for an interpreter whose program is computed, or comes from its input. */
+/** Returns true for an interpreter whose program is computed, or comes from its input. */
 function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean): boolean {
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
@@ -246,14 +246,14 @@ function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean)
   return file === undefined ? isFed : file.isComputed || (isFed && INPUT_FILES.test(file.text));
 }
 
-/** True for an interpreter without a program or file among its arguments. */
+/** Returns true for an interpreter without a program or file among its arguments. */
 function readsInput(name: string, args: readonly ShellWord[]): boolean {
   if ((SHELLS.test(name) ? inlineText(args).length : args.filter(({ text }) => INLINE.test(text)).length) > 0) return false;
   const file = fileIn(name, args);
   return file === undefined || INPUT_FILES.test(file.text);
 }
 
-/** The file with the program of an interpreter; undefined where it reads its input. */
+/** Returns the file with the program of an interpreter; undefined if it reads its input. */
 function fileIn(name: string, args: readonly ShellWord[]): ShellWord | undefined {
   if (SHELLS.test(name)) {
     const { operand, isInput } = shellArguments(args);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** The command of `xargs`: its input replaces the placeholder of an option, or follows the words. */
+/** Returns the command of `xargs`: its input replaces the placeholder of an option, or follows the words. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -276,7 +276,7 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** The commands of a runner: the words after each of its options for commands, else those after its own options. */
+/** Returns the commands of a runner: the words after each of its options for commands, else those after its own options. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
@@ -289,7 +289,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   });
 }
 
-/** The words without the runner's own options, variables, numbers and durations. */
+/** Returns the words without the runner's own options, variables, numbers and durations. */
 function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
   const option = VALUE_OF_RUNNERS.get(name);
   const isOwn = ({ text }: ShellWord, index: number) =>

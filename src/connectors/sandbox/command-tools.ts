@@ -14,7 +14,9 @@ import { dockerListTool } from './container-engine.ts';
 import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
-/** Tools that run commands of the owner; without any they are listed as not configured. CONFIG_INVALID for a command that cannot run. */
+/**
+ * Tools that run commands of the owner; without any they are listed as not configured. Throws CONFIG_INVALID for a command that cannot run.
+ */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
   { sandbox }: Pick<ConnectorsConfig, 'sandbox'>,
@@ -44,7 +46,7 @@ const RETURNS = resultSchema(['stdout', 'stderr', 'exit_code'], {
   exit_code: { type: 'integer', description: '0 when all went well' },
 });
 
-/** A tool for each command that the owner allows, and two tools that take a command line. */
+/** Returns a tool for each command that the owner allows, and two tools that take a command line. */
 function commandTools(services: CommandServices): readonly RegisteredTool[] {
   const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
   const lines = [execTool(services), shellTool(services)];
@@ -134,7 +136,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** The planned program of a command line; unknown before the line is given. */
+/** Returns the planned program of a command line; unknown before the line is given. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };

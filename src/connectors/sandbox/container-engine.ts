@@ -60,7 +60,7 @@ export class ContainerEngine {
     throw engineFailed(result.stderr);
   }
 
-  /** Containers with image and state, or images with tag. SERVICE_UNAVAILABLE when the engine fails. */
+  /** Containers with image and state, or images with tag. Throws SERVICE_UNAVAILABLE if the engine fails. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
     if (result.exitCode !== 0) throw engineFailed(result.stderr);

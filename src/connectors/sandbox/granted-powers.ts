@@ -19,7 +19,7 @@ export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** CONFIG_INVALID for a folder that contains the state of the hub, and for a variable without a value. */
+  /** Throws CONFIG_INVALID for a folder that contains the state of the hub, and for a variable without a value. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -69,7 +69,7 @@ export class GrantedPowers {
     };
   }
 
-  /** The rights of these powers together. NOT_CONFIGURED for an unknown one. */
+  /** Returns the rights of these powers together. Throws NOT_CONFIGURED for an unknown one. */
   combined(names: readonly string[]): GrantedAccess {
     const all = names.map((name) => {
       const granted = this.#powers.get(name);

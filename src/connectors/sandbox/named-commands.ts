@@ -28,7 +28,7 @@ export class NamedCommands {
   readonly #parts: CommandCollaborators;
   readonly #config: Pick<SandboxConfig, 'commands' | 'powers'>;
 
-  /** CONFIG_INVALID for a command with an unknown parameter or power. */
+  /** Throws CONFIG_INVALID for a command with an unknown parameter or power. */
   constructor(parts: CommandCollaborators, config: Pick<SandboxConfig, 'commands' | 'powers'>) {
     this.#parts = parts;
     this.#config = config;
@@ -39,12 +39,12 @@ export class NamedCommands {
     return Object.entries(this.#config.commands);
   }
 
-  /** The longest time limit of all commands. */
+  /** Returns the longest time limit of all commands. */
   get timeoutMs(): number {
     return Math.max(0, ...this.entries().map(([, { timeoutSeconds }]) => timeoutSeconds * 1_000));
   }
 
-  /** The command that matches a line. VALIDATION_ERROR where the owner allows none of this form; RULE_BLOCKED. */
+  /** Returns the command that matches a line. Throws VALIDATION_ERROR if the owner allows none of this form; RULE_BLOCKED. */
   fromLine(line: string, cwd?: string): FilledCommand {
     const argv = parseCommandLine(line);
     for (const [name, config] of this.entries()) {
@@ -55,7 +55,7 @@ export class NamedCommands {
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
   }
 
-  /** A command by name with validated parameters. VALIDATION_ERROR, RULE_BLOCKED. */
+  /** Returns a command by name with validated parameters. VALIDATION_ERROR, RULE_BLOCKED. */
   fill(name: string, params: JsonObject, cwd?: string): FilledCommand {
     const config = this.#config.commands[name];
     if (!config) throw new AtmoError('NOT_FOUND', `There is no command ${name}; the owner can add connectors.sandbox.commands.${name}`);
@@ -67,7 +67,7 @@ export class NamedCommands {
     return { name, argv, config, ...(folder !== undefined && { cwd: folder }) };
   }
 
-  /** The effect of a command, for permissions, rules and approvals. */
+  /** Returns the effect of a command, for permissions, rules and approvals. */
   effectOf({ name, argv, config }: FilledCommand): Effect {
     const isActing = config.powers.some((power) => this.#parts.programs.power(power)?.isActing);
     const risk = config.approval ? 'dangerous' : isActing ? 'medium' : 'low';
@@ -100,7 +100,10 @@ export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'paramete
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
 }
 
-/** The parameters with which a template of the owner yields exactly these arguments; undefined without any. Does not check the values. */
+/**
+ * Returns the parameters with which a template of the owner yields exactly these arguments; undefined without any. Does not check the
+ * values.
+ */
 export function matchTemplate(
   { argv, parameters }: Pick<CommandConfig, 'argv' | 'parameters'>,
   given: readonly string[],
@@ -131,7 +134,7 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
   return without;
 }
 
-/** The texts between the fixed parts, each of which matches as late as possible. Takes linear time, unlike a regular expression. */
+/** Returns the texts between the fixed parts, each of which matches as late as possible. Takes linear time, unlike a regular expression. */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
   const [head = '', ...parts] = fixedTexts(template);
@@ -163,8 +166,8 @@ const SHELL_CHARACTERS = /[|&;<>()$`\\*?[\]#~!{}\n\r]/;
 const TOKEN = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
- * The arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs it: VALIDATION_ERROR for
- * everything that needs a shell, such as pipes, variables and wildcards.
+ * Returns the arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs it: Throws
+ * VALIDATION_ERROR for everything that needs a shell, such as pipes, variables and wildcards.
  */
 export function parseCommandLine(line: string): readonly string[] {
   const words: string[] = [];

@@ -115,14 +115,14 @@ function parsePattern(text: string): SafetyPattern {
   return { kind: 'program', program: globToRegExp(program), words };
 }
 
-/** True for a command that matches the pattern. */
+/** Returns true for a command that matches the pattern. */
 function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
   return pattern.words.every((word) => hasArgument(args, word));
 }
 
-/** True for a program of the pattern with words that the shell computes: they could be those of the pattern. */
+/** Returns true for a program of the pattern with words that the shell computes: they could be those of the pattern. */
 function mayMatchCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
@@ -146,7 +146,7 @@ interface NamedPaths {
   readonly wildcards: readonly (readonly GlobTokens[])[];
 }
 
-/** The paths of a word, with and without links resolved; relative paths are below `cwd`. */
+/** Returns the paths of a word, with and without links resolved; relative paths are below `cwd`. */
 function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   if (wildcard !== undefined)
     return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(globTokens)) };
@@ -157,7 +157,7 @@ function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   return { paths, wildcards: [] };
 }
 
-/** True for paths that match the pattern. */
+/** Returns true for paths that match the pattern. */
 function matchesPaths(pattern: SafetyPattern, { paths, wildcards }: NamedPaths): boolean {
   if (pattern.kind === 'program') return false;
   return paths.some((path) => matchesPath(pattern, path)) || wildcards.some((segments) => mayMatchPath(pattern, segments));
@@ -168,19 +168,22 @@ function matchesPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' 
   return path === pattern.path || path.startsWith(`${pattern.path}/`);
 }
 
-/** The same for a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: only paths of rules count for it. */
+/**
+ * Returns the same for a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: only paths of rules count for
+ * it.
+ */
 function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly GlobTokens[]): boolean {
   if (pattern.kind === 'segment') return segments.some((segment) => isSpecific(segment) && globMatches(segment, pattern.text));
   const forbidden = pattern.path.split('/');
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** True for a name with two or more fixed characters; brackets around one or two characters count as one. */
+/** Returns true for a name with two or more fixed characters; brackets around one or two characters count as one. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
 
-/** True for a name that matches wildcards of the shell (POSIX, 2.13); those at the beginning match no leading dot. */
+/** Returns true for a name that matches wildcards of the shell (POSIX, 2.13); those at the beginning match no leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
   // The reached places of the name, token by token: both lengths bound the time, unlike that of a regular expression.
@@ -243,7 +246,7 @@ function isLongOption(option: string, name: string): boolean {
   return given !== '' && name.startsWith(given);
 }
 
-/** An argument itself, its text after `=`, and its text after the letter of an option. */
+/** Returns an argument itself, its text after `=`, and its text after the letter of an option. */
 function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
   return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));

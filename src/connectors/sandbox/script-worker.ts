@@ -101,7 +101,9 @@ function messageOf(dumped: unknown): string {
   return typeof dumped === 'object' && dumped !== null && 'message' in dumped ? String(dumped.message) : String(dumped);
 }
 
-/** `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of the result in one number. */
+/**
+ * `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of the result in one number.
+ */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);
   const { exports } = await wasm.instantiate(module, {});

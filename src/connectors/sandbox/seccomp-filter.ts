@@ -9,9 +9,10 @@ interface Machine {
 }
 
 /**
- * memfd_create, memfd_secret, shmget, msgget, semget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl;
- * ptrace, process_vm_readv, process_vm_writev; kexec_load, kexec_file_load, init_module, finit_module, delete_module; mount, umount2,
- * pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
+ * memfd_create, memfd_secret, shmget, msgget, semget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key,
+ * keyctl; ptrace, process_vm_readv, process_vm_writev; kexec_load, kexec_file_load, init_module, finit_module, delete_module; mount,
+ * umount2, pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at,
+ * personality.
  */
 const X64 = [
   319, 447, 29, 68, 64, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168,
@@ -53,7 +54,7 @@ const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
 
 type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
 
-/** The filter in the format of bubblewrap; undefined for a machine whose numbers are unknown. */
+/** Returns the filter in the format of bubblewrap; undefined for a machine whose numbers are unknown. */
 export function seccompFilter(hasNetwork: boolean): Buffer | undefined {
   const machine = MACHINES[process.arch];
   return machine && encode(programOf(machine, hasNetwork ? NETWORK_FAMILIES : [...NETWORK_FAMILIES, UNIX_FAMILY]));

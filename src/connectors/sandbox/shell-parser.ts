@@ -18,7 +18,7 @@ interface ParsedShell {
 }
 
 interface ParseShellOptions {
-  /** True where the text has input from outside. */
+  /** True if the text has input from outside. */
   readonly isFed: boolean;
   /** Placeholder for a word from the caller of the shell. */
   readonly place: string | undefined;
@@ -50,9 +50,9 @@ const DELIMITER = /(?:'(\w+)'|"(\w+)"|\\(\w+)|(\w+))(?=[ \t\n;&|<>()]|$)/y;
 const EMPTY_PARENTHESES = /\([ \t]*\)/y;
 
 /**
- * The commands of a text, also those inside of substitutions, as far as they are known before it runs. The common grammar of `sh` and bash
- * is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
- * functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is left out: comments and the
+ * Returns the commands of a text, also those inside of substitutions, as far as they are known before it runs. The common grammar of `sh`
+ * and bash is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case`
+ * and functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is left out: comments and the
  * lines of here-documents are among the commands, as text.
  */
 export function parseShell(text: string, options: ParseShellOptions): ParsedShell {
@@ -105,7 +105,7 @@ class ShellParser extends ShellWordParser {
   #isSplit = false;
   /** True directly after a pipe, which a new line does not end. */
   #isPiped = false;
-  /** True where the next group is the body of a function, which may have any input. */
+  /** True if the next group is the body of a function, which may have any input. */
   #isBody = false;
   #isFor = false;
   /** Between `[[` and `]]`. */

@@ -47,7 +47,7 @@ export abstract class ShellWordParser {
     return this.text.startsWith(text, this.source.at);
   }
 
-  /** The match of the expression at this position; the position is after it then. */
+  /** Returns the match of the expression at this position; the position is after it then. */
   protected found(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.source.at;
     const found = expression.exec(this.text) ?? undefined;
@@ -107,7 +107,7 @@ export abstract class ShellWordParser {
     this.add(this.#upTo("'"), { isQuoted: true });
   }
 
-  /** The text up to the character; the position is after it then. */
+  /** Returns the text up to the character; the position is after it then. */
   #upTo(sign: string): string {
     const from = this.source.at;
     const end = this.text.indexOf(sign, from);
@@ -211,7 +211,7 @@ export function refuse(construct: string): never {
 /** A word of a text of a shell, without its quotes. */
 export interface ShellWord {
   readonly text: string;
-  /** True where the shell computes a part of it at run time. */
+  /** True if the shell computes a part of it at run time. */
   readonly isComputed: boolean;
   /** The word with its wildcards, where it has some; escaped characters are none. */
   readonly wildcard?: string;
@@ -222,7 +222,7 @@ export interface ShellCommand {
   readonly words: readonly ShellWord[];
   /** The files of its input and output. */
   readonly files: readonly ShellWord[];
-  /** True where its input comes from a pipe, a here-document or a file. */
+  /** True if its input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;
   /** True for words in a text for the shell: they can break a rule, and their computed parts do not count. */
   readonly isText?: true;
@@ -249,18 +249,18 @@ const PATTERN = /[*?[{]/;
 /** Reserved words, and variables of the command. */
 const KEYWORDS = /^(?:if|then|else|elif|do|while|until|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
 
-/** The number of reserved words and variables before the program. */
+/** Returns the number of reserved words and variables before the program. */
 export function countKeywords(words: readonly ShellWord[]): number {
   const first = words.findIndex(({ text }) => !KEYWORDS.test(text));
   return first === -1 ? words.length : first;
 }
 
-/** A pattern without its escapes, as the shell uses it where no file matches. */
+/** Returns a pattern without its escapes, as the shell uses it where no file matches. */
 function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** The words that the shell makes of the braces of one; each may have wildcards. Undefined for a word that is too long. */
+/** Returns the words that the shell makes of the braces of one; each may have wildcards. Undefined for a word that is too long. */
 export function expandWord({ pattern, isComputed }: PartialWord): readonly ShellWord[] | undefined {
   if (!SPECIAL.test(pattern)) return [{ text: pattern, isComputed }];
   const bare = pattern.replaceAll(/\\./gs, '');
@@ -278,8 +278,8 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
 }
 
 /**
- * The commands of a text if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this can only
- * add commands to those of the exact parser.
+ * Returns the commands of a text if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this can
+ * only add commands to those of the exact parser.
  */
 export function approximateCommands(text: string): readonly ShellCommand[] {
   return text.split(/[;&|\n()`{}]+/).flatMap((part) => {
@@ -305,7 +305,7 @@ function expandBraces(pattern: string): readonly string[] {
   return [pattern];
 }
 
-/** The texts between the commas of a brace; undefined for a brace without alternatives. */
+/** Returns the texts between the commas of a brace; undefined for a brace without alternatives. */
 function braceAlternatives(pattern: string, open: number): { readonly texts: readonly string[]; readonly end: number } | undefined {
   const texts: string[] = [];
   let from = open + 1;
@@ -331,7 +331,7 @@ function nextCharacter(pattern: string, sign: string, from: number): number {
   return -1;
 }
 
-/** True for braces that shells expand differently: a range, which is many words, and unbalanced braces around commas. */
+/** Returns true for braces that shells expand differently: a range, which is many words, and unbalanced braces around commas. */
 function hasAmbiguousBraces(bare: string): boolean {
   const hasComma = bare.includes(',');
   const commas: number[] = [];

@@ -160,7 +160,7 @@ interface PutRequest {
 }
 
 interface PutResult {
-  /** False where an existing value was left. */
+  /** False if an existing value was left. */
   readonly isKept: boolean;
   readonly isNew: boolean;
   readonly expiresAtMs?: number;
@@ -198,12 +198,12 @@ export class AgentData {
     return present({ isKept: true, isNew: before === undefined, expiresAtMs: stored.expiresAtMs });
   }
 
-  /** True when there was a value. */
+  /** Returns whether there was a value. */
   delete(principal: Principal, key: string): boolean {
     return this.#parts.store.delete(...storeKeyOf(principal, key));
   }
 
-  /** The principal's own and shared entries whose keys have the prefix, by key. */
+  /** Returns the principal's own and shared entries whose keys have the prefix, by key. */
   list(principal: Principal, prefix: string): readonly StoredValue[] {
     const spaces = [spaceOf(principal, ''), spaceOf(principal, SHARED)];
     return spaces

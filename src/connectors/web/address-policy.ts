@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { addressBytes } from '../../core/ip-address.ts';
 
-/** True where the owner allows a request for this URL to this IP address, public or not. */
+/** True if the owner allows a request for this URL to this IP address, public or not. */
 type HostRule = (url: URL, address: string) => boolean;
 
 /** JSON Schema pattern of an entry: a name, an address or a network, with a port for that port alone. */
@@ -14,8 +14,8 @@ const WITH_PORT = /^(\[.+\]|[^:[\]]+):(\d+)$/;
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
 /**
- * True where an entry of the owner matches: `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`, `[fd00::7]:80`. CONFIG_INVALID
- * for a malformed network.
+ * Returns whether an entry of the owner matches: `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`, `[fd00::7]:80`.
+ * CONFIG_INVALID for a malformed network.
  */
 export function hostRule(entries: readonly string[]): HostRule {
   const rules = entries.map(entryRule);
@@ -82,8 +82,8 @@ const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * True for an address of the public internet: not of the machine, of its present networks (a home may have public IPv6 addresses), or of a
- * special range. An address that NAT64 translates is public only if its IPv4 address is. False for a text that is no address.
+ * Returns true for an address of the public internet: not of the machine, of its present networks (a home may have public IPv6 addresses),
+ * or of a special range. An address that NAT64 translates is public only if its IPv4 address is. False for a text that is no address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
@@ -93,7 +93,9 @@ export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embedd
   return !ownNetworks()(address) && (ipv4 === undefined || isPublicAddress(ipv4));
 }
 
-/** True for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4 address. */
+/**
+ * Returns true for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4 address.
+ */
 export function addressSet(networks: readonly string[]): AddressRule {
   const set = new BlockList();
   for (const network of networks) {
@@ -136,7 +138,7 @@ const IPV4_ONLY_ADDRESSES: ReadonlySet<string> = new Set(['192.0.0.170', '192.0.
 /** Returns the IPv4 address that NAT64 makes of an address; undefined for an address that it does not translate. */
 export type EmbeddedIpv4 = (address: string) => string | undefined;
 
-/** The translation of addresses within these networks and the well-known one. */
+/** Returns the translation of addresses within these networks and the well-known one. */
 export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: addressBytes(network).subarray(0, prefix / 8), prefix }));
   return (address) => {
@@ -158,7 +160,7 @@ export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[
   });
 }
 
-/** The translation in the network of this machine, by its resolver. Without an answer it is the well-known one. */
+/** Returns the translation in the network of this machine, by its resolver. Without an answer it is the well-known one. */
 export async function discoverNat64(): Promise<EmbeddedIpv4> {
   const answers = await lookup(IPV4_ONLY, { all: true, family: 6 }).catch(() => []);
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));

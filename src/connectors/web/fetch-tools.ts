@@ -162,17 +162,17 @@ const BYTE_ORDER_MARKS: readonly (readonly [string, readonly number[]])[] = [
 
 type TextResponse = Pick<PublicResponse, 'headers' | 'body'>;
 
-/** The media type of a response in lower case, without parameters; empty without one. */
+/** Returns the media type of a response in lower case, without parameters; empty without one. */
 export function mediaType({ headers }: Pick<PublicResponse, 'headers'>): string {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** True for HTML, by its media type. */
+/** Returns true for HTML, by its media type. */
 export function isHtml(answer: Pick<PublicResponse, 'headers'>): boolean {
   return ['text/html', 'application/xhtml+xml'].includes(mediaType(answer));
 }
 
-/** The body as text in its charset; undefined for other media types than text. */
+/** Returns the body as text in its charset; undefined for other media types than text. */
 export function bodyText(answer: TextResponse): string | undefined {
   const type = mediaType(answer);
   if (type === '') return plainText(answer.body);

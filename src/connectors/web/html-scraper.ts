@@ -80,7 +80,7 @@ const MAX_ATTRIBUTE = 1_000;
 const HIDDEN_TAGS = new Set(['script', 'style', 'noscript', 'template']);
 
 /**
- * The elements of a page that match the selectors, in their order, each with tag, text (white space folded, 2,000 characters) and
+ * Returns the elements of a page that match the selectors, in their order, each with tag, text (white space folded, 2,000 characters) and
  * attributes. Errors: VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (more than half a second of work), SERVICE_REFUSED (a page that is
  * nested too deep).
  */

@@ -25,8 +25,8 @@ const SLICE_CHARACTERS = 16_384;
 const MAX_DEPTH = 1_000;
 
 /**
- * Returns a page as Markdown or text without scripts and styles, and reads no further above `maxCharacters`. SERVICE_REFUSED for a page that
- * is nested too deep.
+ * Returns a page as Markdown or text without scripts and styles, and reads no further above `maxCharacters`. Throws SERVICE_REFUSED for a
+ * page that is nested too deep.
  */
 export async function pageText(
   { html, url }: Page,

@@ -100,7 +100,7 @@ async function followRedirects(
   throw new AtmoError('SERVICE_REFUSED', `${quotedUrl(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
 }
 
-/** The URL of an address, without a fragment. VALIDATION_ERROR for one that cannot be fetched. */
+/** Returns the URL of an address, without a fragment. Throws VALIDATION_ERROR for one that cannot be fetched. */
 function parseWebUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);

@@ -29,7 +29,7 @@ const MAX_PAGES = 10;
 
 /**
  * Searches with SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new ones. Errors as those of
- * `callEndpoint`; SERVICE_REFUSED where the settings of the server do not allow JSON.
+ * `callEndpoint`; throws SERVICE_REFUSED if the settings of the server do not allow JSON.
  */
 async function searchWeb(server: SearxngServer, search: WebSearch): Promise<WebSearchResults> {
   const found = new Map<string, WebSearchResults['results'][number]>();

@@ -43,14 +43,14 @@ function textParameters(what: string) {
   };
 }
 
-/** The single text of a caller, with the path of a file in its canonical form. VALIDATION_ERROR for none or several. */
+/** Returns the single text of a caller, with the path of a file in its canonical form. Throws VALIDATION_ERROR for none or several. */
 function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: TextFiles['roots']): JsonObject {
   const given = [text, stdin, file].filter((value) => value !== undefined);
   if (given.length !== 1) throw new AtmoError('VALIDATION_ERROR', 'Give one of text, stdin and file');
   return { ...rest, ...(file === undefined ? { text: text ?? stdin ?? '' } : { file: canonicalPath(file, roots) }) };
 }
 
-/** The effect of reading the file of a call, where it names one. */
+/** Returns the effect of reading the file of a call, where it names one. */
 function readEffects({ file }: GivenText): readonly Effect[] {
   return file === undefined ? [] : [{ permission: `fs:read:${file}`, risk: 'low', target: `file/${file}` }];
 }

@@ -21,7 +21,7 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/** Tools that fetch and search the web, and two tools for texts. CONFIG_INVALID for a malformed network or missing secret. */
+/** Tools that fetch and search the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or missing secret. */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
@@ -47,8 +47,8 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 }
 
 /**
- * The fetch of `publicFetch`, which the first request loads: a hub whose agents never fetch pages saves the megabytes of HTTP, TLS and
- * decompression. CONFIG_INVALID at once for a malformed network.
+ * Returns the fetch of `publicFetch`, which the first request loads: a hub whose agents never fetch pages saves the megabytes of HTTP, TLS
+ * and decompression. CONFIG_INVALID at once for a malformed network.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
   hostRule(allowedHosts);

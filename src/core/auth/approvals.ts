@@ -20,7 +20,7 @@ export interface PlannedCall {
   readonly title: string;
   /** Parameters with secrets masked; as they are written where results of earlier steps decide on them. */
   readonly params: JsonObject;
-  /** SHA-256, hex, over the tool's definition and all that it runs, without the parameters; empty where no tool has the name. */
+  /** SHA-256, hex, over the tool's definition and all that it runs, without the parameters; empty if no tool has the name. */
   readonly definition: string;
   /** SHA-256, hex, over all parameters in full, however short `params` shows them; secrets count sealed with a key of the hub. */
   readonly arguments: string;
@@ -165,7 +165,7 @@ const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];
 
-/** The request in one line, without ids: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. */
+/** Returns the request in one line, without ids: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. */
 export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
   const steps = runs?.steps?.length ?? 0;
   const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${steps} step${steps === 1 ? '' : 's'}` : '';
@@ -192,8 +192,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * A call in words, with its arguments. The effects come first, since the author of a tool chooses its title: the title is left out where
- * the words for the effects say the same, and the id of the tool where the targets are named.
+ * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title: the title is left out
+ * where the words for the effects say the same, and the id of the tool where the targets are named.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -212,7 +212,7 @@ function describeCall(
   return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
 }
 
-/** True where the parameters name the cluster and the command or attribute that all targets are. */
+/** Returns whether the parameters name the cluster and the command or attribute that all targets are. */
 function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
   const elements = targets.map(deviceElement);
   return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));
@@ -251,7 +251,7 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** A value, quoted unless it is one plain word: the text of a parameter must not read like part of the sentence. */
+/** Returns a value, quoted unless it is one plain word: the text of a parameter must not read like part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;

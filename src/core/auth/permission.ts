@@ -92,7 +92,7 @@ export function requireGrant(text: string): Grant {
   );
 }
 
-/** True when the grant covers the required permission. */
+/** Returns whether the grant covers the required permission. */
 export function covers(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything') return required.namespace !== ADMIN;
   if (grant.namespace !== required.namespace) return false;
@@ -113,7 +113,7 @@ export function covers(grant: Grant, required: Permission, groups: ResourceGroup
   }
 }
 
-/** True when `parent` covers every permission that `child` covers, now and later. */
+/** Returns whether `parent` covers every permission that `child` covers, now and later. */
 export function includesGrant(parent: Grant, child: Grant): boolean {
   if (child.kind === 'everything') return parent.kind === 'everything';
   if (parent.kind === 'everything') return child.namespace !== ADMIN;
@@ -143,7 +143,7 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
-/** The grants of either list that the other list includes; none where two grants overlap only in part. Throws VALIDATION_ERROR. */
+/** The grants of either list that the other list includes; none if two grants overlap only in part. Throws VALIDATION_ERROR. */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
   const common = permissions.flatMap((text) => {
@@ -154,13 +154,13 @@ export function commonPermissions(permissions: readonly string[], ceiling: reado
   return [...new Set(common)];
 }
 
-/** True when the grant covers the resource of the requirement for some action. */
+/** Returns whether the grant covers the resource of the requirement for some action. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);
 }
 
-/** True when the grant covers the action, or any action when it is absent, on at least one resource that could exist. */
+/** Returns whether the grant covers the action, or any action when it is absent, on at least one resource that could exist. */
 export function coversSome(grant: Grant, { namespace, action }: { readonly namespace: string; readonly action?: string }): boolean {
   if (grant.kind === 'everything') return namespace !== ADMIN;
   if (grant.namespace !== namespace) return false;

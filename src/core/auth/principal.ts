@@ -72,27 +72,26 @@ export interface Authenticator {
 /** The name of an agent: its whole id when the owner made it, else the part after its parent's id and a slash. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** The root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every bound. */
+/** Returns the root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every bound. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
 }
 
-/** True for the agent itself and for its descendants. */
+/** Returns true for the agent itself and for its descendants. */
 export function isSelfOrDescendant(id: string, ancestor: string): boolean {
   return id === ancestor || id.startsWith(`${ancestor}/`);
 }
 
 /**
- * An agent whose token another hub issued is `<name>@<hub id>`, its children `<name>@<hub id>/<child>`: the names are that
- * hub's, and even its `owner` is an agent here. No agent of this hub has an `@` in its name. An id that names a hub already is
- * returned unchanged.
+ * Returns an agent whose token another hub issued is `<name>@<hub id>`, its children `<name>@<hub id>/<child>`: the names are that hub's,
+ * and even its `owner` is an agent here. No agent of this hub has an `@` in its name. An id that names a hub already is returned unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
   return root.includes('@') ? id : [`${root}@${hubId}`, ...children].join('/');
 }
 
-/** The hub in the id of a foreign agent; undefined for an agent of this hub. */
+/** Returns the hub in the id of a foreign agent; undefined for an agent of this hub. */
 export function hubOfForeignAgent(id: string): string | undefined {
   const root = rootAgentOf(id);
   const at = root.indexOf('@');
@@ -140,9 +139,9 @@ export type Decision =
 export interface Authorizer {
   /** Allows the principal an action that needs all of these permissions, or denies it. */
   authorize(principal: Principal, permissions: readonly string[]): Decision;
-  /** True when the principal holds a grant for any action on the resource of this permission; other resources do not exist for it. */
+  /** Returns whether the principal holds a grant for any action on the resource of this permission; other resources do not exist for it. */
   canSee(principal: Principal, permission: string): boolean;
-  /** True when the principal holds this permission (a template such as `device:control:{device_id}`) on some resource. */
+  /** Returns whether the principal holds this permission (a template such as `device:control:{device_id}`) on some resource. */
   mayTry(principal: Principal, permission: string): boolean;
   /**
    * An authorizer for the resources of other hubs, which decide for themselves in the end: each device has the type and area that its
@@ -153,7 +152,7 @@ export interface Authorizer {
 
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
 
-/** The highest of the risks. */
+/** Returns the highest of the risks. */
 export function maxRisk(...risks: readonly Risk[]): Risk {
   return RISKS.findLast((risk) => risks.includes(risk)) ?? 'none';
 }
@@ -231,7 +230,7 @@ export interface TokenInspection {
   readonly issuer: string;
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
-  /** True when the text alone suffices to use the token; false when its bearer has to prove possession of a key. */
+  /** True if the text alone suffices to use the token; false when its bearer has to prove possession of a key. */
   readonly isBearer: boolean;
 }
 
@@ -242,15 +241,15 @@ export interface TokenInspection {
 export interface TokenAuthority {
   /** Issues a root token for the owner, a child token for any other principal: never with more permissions than `by` has. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
-  /** The principal of a token's text, verified anew. */
+  /** Returns the principal of a token's text, verified anew. */
   principalOf(token: string): Principal;
-  /** Reads a token whose signatures are valid, also after its end; throws TOKEN_INVALID when they are not. */
+  /** Reads a token whose signatures are valid, also after its end; throws TOKEN_INVALID if they are not. */
   inspect(token: string): TokenInspection;
   /** Revokes a token (id: 32 hex digits), recorded here or not, and its descendants, for good; false when it was revoked already. */
   revoke(tokenId: string): boolean;
   /** Calls `listener` at each revocation; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
-  /** The record of one token that this hub issued. */
+  /** Returns the record of one token that this hub issued. */
   find(tokenId: string): TokenRecord | undefined;
   /** Newest first. */
   list(): readonly TokenRecord[];
@@ -268,7 +267,7 @@ export interface TrustedHub {
 export interface MeshTrust {
   /** Undefined while the hub is in no mesh. */
   meshId(): string | undefined;
-  /** Undefined for a hub that no certificate vouches for now. */
+  /** Returns undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;
 }
 
@@ -276,8 +275,8 @@ export interface MeshTrust {
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The bytes that a hub signs with its key to prove its identity to a caller. They contain the port, so that a program on another port
- * cannot relay the challenge to the hub. No token or approval of the hub begins like this.
+ * Returns the bytes that a hub signs with its key to prove its identity to a caller. They contain the port, so that a program on another
+ * port cannot relay the challenge to the hub. No token or approval of the hub begins like this.
  */
 export function challengeStatement(port: number, challenge: string): Uint8Array {
   return new TextEncoder().encode(`atmosphere-edge hub challenge v1\n${port}\n${challenge}`);

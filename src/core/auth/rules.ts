@@ -38,7 +38,7 @@ export interface EffectTestResult {
   readonly values?: JsonObject;
   readonly unforeseen?: readonly string[];
   readonly decision: RuleVerdict['kind'];
-  /** The rule that decides; absent where the default does. */
+  /** The rule that decides; absent if the default does. */
   readonly rule?: string;
   readonly line?: number;
   /** The conditions that hold, one sentence each. */
@@ -83,13 +83,16 @@ export interface RuleCheck {
 /** Port: the owner's rules as people administer them. */
 export interface RuleAdministration {
   list(): RuleListing;
-  /** The rule that would decide about the call, and its reasons; nothing runs. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR. */
+  /**
+   * Returns the rule that would decide about the call, and its reasons; nothing runs. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws
+   * VALIDATION_ERROR.
+   */
   test(call: RuledCall, at?: string): RuleTestResult;
   /** Warnings about the rules in force; the types of devices are added by the callee. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 
-/** The values that the result of a device's tool shows, from its schema. */
+/** Returns the values that the result of a device's tool shows, from its schema. */
 export function shownValues(returns: unknown): readonly string[] {
   const values = isJsonObject(returns) ? valueAt(returns, '/properties/state/properties') : undefined;
   return isJsonObject(values) ? Object.keys(values) : [];

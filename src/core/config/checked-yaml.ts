@@ -24,7 +24,7 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
 /** The value of a YAML text, with the lines of its parts. */
 export interface LocatedYaml {
   readonly value: unknown;
-  /** The line of the part at `path`, or of the nearest existing part around it. */
+  /** Returns the line of the part at `path`, or of the nearest existing part around it. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
@@ -48,26 +48,26 @@ function parsed(text: string, file: string) {
   }
 }
 
-/** The message of the parser, without its own position and excerpt. */
+/** Returns the message of the parser, without its own position and excerpt. */
 function yamlMistake(message: string): string {
   const words = (message.split('\n')[0] ?? 'not YAML').replace(/ at line \d+, column \d+:?$/, '');
   return words.startsWith('Tabs') ? `${words}; use spaces` : words;
 }
 
-/** The name of a member that is unknown or not allowed. */
+/** Returns the name of a member that is unknown or not allowed. */
 function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
   const unknown: unknown = params.additionalProperty;
   return typeof unknown === 'string' ? unknown : propertyName;
 }
 
-/** The line of a key itself; its value may begin lines below. */
+/** Returns the line of a key itself; its value may begin lines below. */
 function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly string[], name: string): number {
   const map = document.getIn(path, true);
   const key = isMap(map) ? map.items.map((pair) => pair.key).find((node) => isScalar(node) && String(node.value) === name) : undefined;
   return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
 }
 
-/** The line of the part at `path`, or of the nearest existing part around it. */
+/** Returns the line of the part at `path`, or of the nearest existing part around it. */
 function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   const node = document.getIn(path, true);
   if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
@@ -80,7 +80,7 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** The message about a missing key. It names an unknown key beside it, which most often is the same key misspelt. */
+/** Returns the message about a missing key. It names an unknown key beside it, which most often is the same key misspelt. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -102,7 +102,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/** The nearest known key, else all of them; from the whole schema, since the compiled one lacks the keys that the file lacks. */
+/** Returns the nearest known key, else all of them; from the whole schema, since the compiled one lacks the keys that the file lacks. */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
@@ -125,8 +125,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * The part of a schema that applies to a value: without the members that the value lacks, unless they have a default or are required. It
- * gives the same results, and a large schema takes a fraction of the time and memory to compile.
+ * Returns the part of a schema that applies to a value: without the members that the value lacks, unless they have a default or are
+ * required. It gives the same results, and a large schema takes a fraction of the time and memory to compile.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;

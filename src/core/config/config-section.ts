@@ -54,7 +54,7 @@ type CamelKeys<Value> = Value extends readonly (infer Item)[]
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /**
- * A part of the file with the keys that its schema names in camelCase; names that the owner chose (`additionalProperties`) stay
+ * Returns a part of the file with the keys that its schema names in camelCase; names that the owner chose (`additionalProperties`) stay
  * as they are.
  */
 export function camelKeys<const Schema extends JsonSchema>(value: unknown, schema: Schema): Settings<Schema> {
@@ -91,7 +91,7 @@ export const SECRET_SOURCE = {
 const READABLE_BY_OTHERS = 0o077;
 
 /**
- * The secret of a setting: `env:NAME`, `file:/path` (its owner's alone, mode 0600) or `credential:NAME` (systemd.exec(5),
+ * Returns the secret of a setting: `env:NAME`, `file:/path` (its owner's alone, mode 0600) or `credential:NAME` (systemd.exec(5),
  * LoadCredential), trimmed. Throws CONFIG_INVALID, which names the source and never the content.
  */
 export function readSecret(source: string, env: NodeJS.ProcessEnv): string {

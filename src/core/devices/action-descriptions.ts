@@ -8,7 +8,7 @@ export interface NamedDevice {
   readonly area?: string | null;
   /** Number of parts that a call can address; not known when absent. */
   readonly parts?: number;
-  /** True when another device has the same name in the same room. */
+  /** True if another device has the same name in the same room. */
   readonly shares_name?: boolean;
 }
 
@@ -79,7 +79,7 @@ export function deviceElement(target: string): DeviceElement | undefined {
   return { device, part, cluster, element };
 }
 
-/** Verb of the element, such as `Unlock`; undefined where the table has none. */
+/** Verb of the element, such as `Unlock`; undefined if the table has none. */
 export function verbOf({ cluster, element }: DeviceElement): string | undefined {
   return VERBS.get(`${cluster}/${element}`);
 }
@@ -95,15 +95,15 @@ export interface TargetDescription {
 const READS = /^(device|sensor):read(:|$)/;
 const NO_READS: ReadonlySet<string> = new Set();
 
-/** The targets that are only read. */
+/** Returns the targets that are only read. */
 export function readsIn(effects: readonly DescribedEffect[]): ReadonlySet<string> {
   const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
 /**
- * The targets in words: each device by name and room, with the verb once before all devices that share it. `reads` are the targets that
- * are only read.
+ * Returns the targets in words: each device by name and room, with the verb once before all devices that share it. `reads` are the targets
+ * that are only read.
  */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
@@ -126,7 +126,7 @@ export function targetText(targets: readonly string[], devices: readonly NamedDe
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
-/** The actions of a past call on devices, from its effects in the audit log; empty without any. */
+/** Returns the actions of a past call on devices, from its effects in the audit log; empty without any. */
 export function describeCompleted(effects: unknown, devices: readonly NamedDevice[]): string {
   const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
     const { target, permission } = Object(effect);
@@ -136,7 +136,7 @@ export function describeCompleted(effects: unknown, devices: readonly NamedDevic
   return targetText(targets, devices, readsIn(all));
 }
 
-/** A name that a device or an agent chose, quoted unless it has the form of a plain name. */
+/** Returns a name that a device or an agent chose, quoted unless it has the form of a plain name. */
 export function nameText(name: string): string {
   return PLAIN_NAME.test(name) && isVisible(name) ? name : escapeAllHidden(JSON.stringify(name));
 }
@@ -146,7 +146,7 @@ function describeElement({ cluster, element }: DeviceElement): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The device by name and room; by its id where it is not known. */
+/** Returns the device by name and room; by its id where it is not known. */
 export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;
@@ -155,13 +155,13 @@ export function deviceText(id: string, devices: readonly NamedDevice[]): string 
   return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
 }
 
-/** True for two devices with the same name in the same room. */
+/** Returns true for two devices with the same name in the same room. */
 export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
-/** Texts for devices, with the numbers of their parts where a device has several. */
+/** Returns texts for devices, with the numbers of their parts where a device has several. */
 function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
   const parts = Map.groupBy(elements, ({ device }) => device);
   return [...parts].flatMap(([id, own]) => {

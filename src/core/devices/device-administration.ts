@@ -125,7 +125,7 @@ export interface DeviceAdministration {
   ): Promise<CommissionResult>;
   /** Interrupted commissionings that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
-  /** Forgets a half commissioned device after the person has reset it. NOT_FOUND for another id. */
+  /** Forgets a half commissioned device after the person has reset it. Throws NOT_FOUND for another id. */
   forget(id: string): void;
   /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Returns the ids of the removed devices. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
@@ -133,11 +133,11 @@ export interface DeviceAdministration {
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
   /** Devices that seem to have been commissioned before and still have new ids. */
   recognised(): readonly RecognisedDevice[];
-  /** Gives a recognised device its former id, and name and area where it has none of its own. NOT_FOUND for any other device. */
+  /** Gives a recognised device its former id, and name and area where it has none of its own. Throws NOT_FOUND for any other device. */
   restore(device: DeviceId): Device;
   /** Sets the area that the owner chose; null removes it. */
   setArea(device: DeviceId, area: string | null): Device;
-  /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). NOT_SUPPORTED where nothing identifies. */
+  /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). Throws NOT_SUPPORTED if nothing identifies. */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
   /** Measures one read of a small attribute over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
@@ -147,9 +147,12 @@ export interface DeviceAdministration {
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
   /** Closes the window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
-  /** All fabrics of the device, ours among them. */
+  /** Returns all fabrics of the device, ours among them. */
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
-  /** Removes another controller's fabric. CONFLICT for our own, which only `decommission` removes; NOT_FOUND for an absent one. */
+  /**
+   * Removes another controller's fabric. Throws CONFLICT for our own, which only `decommission` removes; throws NOT_FOUND for an absent
+   * one.
+   */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
   /** Reads the general, software and network diagnostics clusters. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
@@ -158,8 +161,8 @@ export interface DeviceAdministration {
   /** Images in the owner's folder that devices can install, and the reasons why other images fit none. */
   updates(): Promise<UpdateList>;
   /**
-   * Installs an image of the folder on the whole node and resolves once the node reports its new version; `file` names the image, else
-   * the newest that fits is taken. CONFLICT for an image that does not fit or is damaged; the messages of DEVICE_UNREACHABLE, TIMEOUT
+   * Installs an image of the folder on the whole node and resolves once the node reports its new version; `file` names the image, else the
+   * newest that fits is taken. Throws CONFLICT for an image that does not fit or is damaged; the messages of DEVICE_UNREACHABLE, TIMEOUT
    * and OUTCOME_UNKNOWN name the step that was reached.
    */
   update(
@@ -192,7 +195,7 @@ export interface DeviceAdministration {
   setThread(name: string, datasetHex: string): void;
   /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
-  /** False when there was no set of this name. */
+  /** Returns false if there was no set of this name. */
   removeCredentials(name: string): boolean;
 }
 
@@ -280,7 +283,7 @@ export interface TopologyLink {
   readonly rssi?: number;
   /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); of a neighbour's frames 0 to 255. */
   readonly lqi?: number;
-  /** True when the node at `to` is a child of the one at `from`. */
+  /** True if the node at `to` is a child of the one at `from`. */
   readonly isChild: boolean;
 }
 

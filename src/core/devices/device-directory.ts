@@ -37,7 +37,7 @@ export interface DeviceCallOptions {
  * (the device's status code), CANCELLED.
  */
 export interface DeviceAccess {
-  /** The last reported value, without an interaction; undefined before the first report. */
+  /** Returns the last reported value, without an interaction; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
   /** Reads all paths in one interaction; returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;

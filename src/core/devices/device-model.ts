@@ -99,7 +99,7 @@ export interface Device {
   readonly id: DeviceId;
   /** Name for people, which need not be unique. At most 64 characters, no control characters. */
   readonly name: string;
-  /** True where a person gave the name on this hub; absent where the device reports it. */
+  /** True if a person gave the name on this hub; absent if the device reports it. */
   readonly isNamedHere?: true;
   readonly area?: string;
   /** `board` is no Matter device, but a chip, a probe or a line of the board itself. */

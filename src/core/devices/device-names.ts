@@ -25,15 +25,15 @@ export function parseSensorId(text: string): SensorId {
 export interface DeviceFacts {
   /** Key of its area as `areaKey` makes it; undefined without an area or without the device. */
   areaOf(device: string): string | undefined;
-  /** The present key of the area that a key in a grant or a rule names: a renamed room keeps its grants and rules. */
+  /** Returns the present key of the area that a key in a grant or a rule names: a renamed room keeps its grants and rules. */
   areaMeant(key: string): string;
-  /** The device with its names for people; undefined for an unknown device. */
+  /** Returns the device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
   /** Slugs of its Matter device types (`dimmable-light`) and of the families that they belong to (`light`). */
   typesOf(device: string): ReadonlySet<string>;
 }
 
-/** A device type of the Matter device library as hubs announce it: `DimmableLight` as `dimmable_light`. */
+/** Returns a device type of the Matter device library as hubs announce it: `DimmableLight` as `dimmable_light`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -41,12 +41,15 @@ export function announcedType(deviceType = 'unknown'): string {
     .slice(0, 64);
 }
 
-/** The name in the device library of an announced type. */
+/** Returns the name in the device library of an announced type. */
 export function libraryType(announced: string): string {
   return announced.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The key by which areas are compared: `Kids' room` and `kids-room` are the same; names without Latin letters are kept in lower case. */
+/**
+ * Returns the key by which areas are compared: `Kids' room` and `kids-room` are the same; names without Latin letters are kept in lower
+ * case.
+ */
 export function areaKey(name: string): string {
   return slug(name, '-') || name.trim().toLowerCase();
 }
@@ -68,7 +71,7 @@ export interface HomeNames {
   /** Earlier names of a device, which still resolve to it. */
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
-  /** The present area of a name: a renamed or merged area keeps its earlier names. Unknown names are returned unchanged. */
+  /** Returns the present area of a name: a renamed or merged area keeps its earlier names. Unknown names are returned unchanged. */
   areaToday(area: string): string;
 }
 
@@ -89,7 +92,7 @@ export const NO_HOME_NAMES: HomeNames = {
   areaToday: (area) => area,
 };
 
-/** The form in which names are compared: without differences of case, surrounding spaces and Unicode forms (NFKC, UAX #15). */
+/** Returns the form in which names are compared: without differences of case, surrounding spaces and Unicode forms (NFKC, UAX #15). */
 export function foldedName(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();
 }

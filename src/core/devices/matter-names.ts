@@ -88,7 +88,7 @@ export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   f4_yellow: 'yellow',
 };
 
-/** The present word for a present or former word of a value, in any letter case; any other text in lower case. */
+/** Returns the present word for a present or former word of a value, in any letter case; any other text in lower case. */
 export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;

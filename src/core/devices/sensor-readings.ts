@@ -29,7 +29,7 @@ export interface Reading {
   readonly reachability: Reachability;
 }
 
-/** Time and age of a report at `atMs`, for people: null where the time is not known. */
+/** Time and age of a report at `atMs`, for people: null if the time is not known. */
 export function freshnessOf(atMs: number, nowMs: number): { readonly timestamp: string | null; readonly age_seconds: number | null } {
   if (atMs === 0) return { timestamp: null, age_seconds: null };
   return { timestamp: isoTime(atMs), age_seconds: Math.max(0, Math.round((nowMs - atMs) / 100) / 10) };
@@ -72,9 +72,9 @@ export interface ReadingStore {
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
   /** Sets the reachability of all sensors of the device. */
   setReachability(device: DeviceId, reachability: Reachability): void;
-  /** Every sensor with its present value, sorted by id. */
+  /** Returns every sensor with its present value, sorted by id. */
   sensors(): readonly Reading[];
-  /** Undefined for an unknown or removed sensor. */
+  /** Returns undefined for an unknown or removed sensor. */
   current(id: SensorId): Reading | undefined;
   /**
    * Oldest first; buckets without a reading are absent. Errors: SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or

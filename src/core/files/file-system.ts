@@ -37,7 +37,7 @@ interface WholeWrite {
 }
 
 /**
- * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. Throws STORAGE_FAILED when it takes no
+ * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. Throws STORAGE_FAILED if it takes no
  * more, and the errors of the file system.
  */
 export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
@@ -50,18 +50,18 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
   }
 }
 
-/** The text of a file; undefined when there is none. Throws the errors of the file system. */
+/** Returns the text of a file; undefined when there is none. Throws the errors of the file system. */
 export function readTextIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
-/** The names of the JSON files in a folder, sorted; none when there is no folder. */
+/** Returns the names of the JSON files in a folder, sorted; none when there is no folder. */
 export function jsonFilesIn(folder: string): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => name.endsWith('.json')).sort();
 }
 
-/** The JSON of a file of the owner, or of its text. CONFIG_INVALID names a file that is not JSON. */
+/** Returns the JSON of a file of the owner, or of its text. CONFIG_INVALID names a file that is not JSON. */
 export function parseJsonFile(path: string, text?: string): unknown {
   try {
     return JSON.parse(text ?? readFileSync(path, 'utf8'));
@@ -139,7 +139,7 @@ export function makePrivateFolder(folder: string): void {
   }
 }
 
-/** The path with its symbolic links resolved; a path that does not exist, or may not be read, is returned as it is written. */
+/** Returns the path with its symbolic links resolved; a path that does not exist, or may not be read, is returned as it is written. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -148,7 +148,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** True for the folder itself and for paths below it, by their names alone: both absolute and without `..`. */
+/** Returns true for the folder itself and for paths below it, by their names alone: both absolute and without `..`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

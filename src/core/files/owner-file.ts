@@ -10,7 +10,7 @@ import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts'
 
 /** Stores the text that was accepted last: from the file alone, "none" and "lost" look the same. */
 export interface AcceptedText {
-  /** Undefined where none was ever accepted. */
+  /** Returns undefined if none was ever accepted. */
   get(): string | undefined;
   /** Throws when the disk refuses the write. */
   set(text: string): void;
@@ -64,13 +64,13 @@ export class OwnerFile<Content> {
     this.#parts = parts;
   }
 
-  /** The place with a file, else that of the accepted text, else the first. */
+  /** Returns the place with a file, else that of the accepted text, else the first. */
   get path(): string {
     const [first] = this.#parts.paths;
     return this.#placeOfFile() ?? this.#before()?.path ?? first;
   }
 
-  /** True when a text of it was ever accepted. */
+  /** Returns whether a text of it was ever accepted. */
   wasAccepted(): boolean {
     return this.#before() !== undefined;
   }
@@ -114,7 +114,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** The accepted text of the place with the file; for a new place, that of the earlier place. */
+  /** Returns the accepted text of the place with the file; for a new place, that of the earlier place. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();
@@ -147,24 +147,24 @@ export function saveAccepted(taken: AcceptedText, text: string): void {
   });
 }
 
-/** True for white space, and for the zeros that a power cut leaves. */
+/** Returns true for white space, and for the zeros that a power cut leaves. */
 export function isBlank(text: string): boolean {
   return BLANK.test(text);
 }
 
-/** True for two texts that differ only in comments, white space and markers of YAML. */
+/** Returns true for two texts that differ only in comments, white space and markers of YAML. */
 function isSame(a: string, b: string): boolean {
   const plain = (text: string) => text.replaceAll(/(^|\s)#.*$|^(---|\.\.\.)\s*$|\s/gm, '');
   return plain(a) === plain(b);
 }
 
-/** The error for a blank or missing file that had a text before, with the text by which the owner empties it. */
+/** Returns the error for a blank or missing file that had a text before, with the text by which the owner empties it. */
 export function blankFileError(path: string, found: string, { purpose, text }: EmptyForm): AtmoError {
   const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
 }
 
-/** The key of a file, which stays the same when the state directory is moved or restored somewhere else. */
+/** Returns the key of a file, which stays the same when the state directory is moved or restored somewhere else. */
 export function fileKey(stateDir: string, path: string): string {
   const [folder, file] = [resolve(stateDir), resolve(path)];
   const place = file.startsWith(`${folder}/`) ? relative(folder, file) : file;
@@ -276,7 +276,7 @@ function namesIn(text: string | undefined): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** The message for a fault, also for errors of the file system. */
+/** Returns the message for a fault, also for errors of the file system. */
 function reasonOf(fault: unknown, path: string): string {
   if (fault instanceof AtmoError) return fault.message;
   return `${path} cannot be read: ${fault instanceof Error ? fault.message : 'unknown reason'}`;

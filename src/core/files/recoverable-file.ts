@@ -38,7 +38,7 @@ interface Copy {
 const FOLDER = 'snapshots';
 const NO_FILE = 'none';
 
-/** Path of the copy of a file, for messages that advise to delete both. */
+/** Returns path of the copy of a file, for messages that advise to delete both. */
 export function backupCopyPath(path: string): string {
   return join(dirname(path), FOLDER, `${basename(path)}.kept`);
 }
@@ -69,7 +69,7 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /** Returns undefined when there is no file and no copy. Throws STORAGE_FAILED when both are lost, and the errors of the file system. */
+  /** Returns undefined when there is no file and no copy. Throws STORAGE_FAILED if both are lost, and the errors of the file system. */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
     const copy = readCopy(backupCopyPath(path));
@@ -151,7 +151,10 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/** Stores the text of an owner's file in the folder `snapshots`, for files that are read before any database is open. A damaged copy counts as none. */
+/**
+ * Stores the text of an owner's file in the folder `snapshots`, for files that are read before any database is open. A damaged copy counts
+ * as none.
+ */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {

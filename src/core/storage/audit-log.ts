@@ -66,7 +66,7 @@ export interface AuditVerification {
 export interface AuditLog {
   /** Newest first, at most 1,000 rows whatever `limit` says. */
   read(query: AuditQuery): readonly AuditRow[];
-  /** The link of the newest row. */
+  /** Returns the link of the newest row. */
   head(): AuditHead;
   /** Recomputes the chain; `expected` is a head that was stored elsewhere. Works in slices, so that the hub can serve requests. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;

@@ -20,7 +20,7 @@ export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
   /** SHA-256, hex, over tool and canonical arguments; secrets count sealed. */
   readonly argumentsHash: string;
-  /** With secrets masked; absent where the tool's declaration forbids it. */
+  /** With secrets masked; absent if the tool's declaration forbids it. */
   readonly params?: JsonObject;
   readonly effects: readonly Effect[];
   /** The reasons why the call was allowed: the approvers, and the rule that decided. */
@@ -38,7 +38,7 @@ export interface AuditOutcome extends AuditBase {
   readonly message?: string;
   /** BLAKE3, hex, of the RFC 8785 form of result or error. */
   readonly responseHash?: string;
-  /** With secrets masked; absent where the tool's declaration forbids it or it is too long. */
+  /** With secrets masked; absent if the tool's declaration forbids it or it is too long. */
   readonly result?: Json;
   readonly durationMs: number;
 }

@@ -14,7 +14,7 @@ export interface BackupReport {
   readonly files: number;
   /** Size of the archive. */
   readonly bytes: number;
-  /** True when the hub ran meanwhile. */
+  /** True if the hub ran meanwhile. */
   readonly isOfRunningHub: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface RestoreReport {
 export interface BackupService {
   /** State directory of this machine's hub. */
   stateDir(): string;
-  /** Throws CONFLICT when the file exists, NOT_FOUND when the directory holds no hub, STORAGE_FAILED. */
+  /** Throws CONFLICT if the file exists, NOT_FOUND when the directory holds no hub, STORAGE_FAILED. */
   backup(request: BackupRequest): Promise<BackupReport>;
   /**
    * Throws CONFLICT while a hub runs on the directory, PERMISSION_DENIED for another passphrase, VALIDATION_ERROR for a damaged file,
-   * NOT_SUPPORTED for the backup of a newer version, STORAGE_FAILED; nothing is changed then.
+   * Throws NOT_SUPPORTED for the backup of a newer version, STORAGE_FAILED; nothing is changed then.
    */
   restore(request: Omit<BackupRequest, 'askForCopies' | 'file'> & { readonly file: string }): Promise<RestoreReport>;
 }

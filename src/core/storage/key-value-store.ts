@@ -12,11 +12,11 @@ export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'ap
  * Errors: VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value), STORAGE_FAILED.
  */
 export interface KeyValueStore {
-  /** Undefined for an absent or expired entry. */
+  /** Returns undefined for an absent or expired entry. */
   get(space: string, key: string): Json | undefined;
   /** The entry expires `ttlMs` from now, never when absent. */
   set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void;
-  /** True when there was a live entry. */
+  /** Returns whether there was a live entry. */
   delete(space: string, key: string): boolean;
   /** Live entries, sorted by key. */
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
@@ -33,8 +33,8 @@ export interface FileMark {
 /** Port: stores the progress of a file elsewhere, so that a lost, emptied or older file is detected. */
 export interface FileAnchor {
   /**
-   * The progress that the file must have reached. A file that is ahead is sound: the process ended between the two writes. The digest
-   * is empty when it is not known. Undefined without an anchor.
+   * Returns the progress that the file must have reached. A file that is ahead is sound: the process ended between the two writes. The
+   * digest is empty when it is not known. Undefined without an anchor.
    */
   least(): FileMark | undefined;
   /** The commit survives the end of the process, and not yet a power cut; a start also reports a file that it accepts as older. */
@@ -45,7 +45,7 @@ export interface FileAnchor {
 
 const SPACE = 'file-anchors';
 
-/** An anchor in the store, for a file that changes seldom and is synced with each change. */
+/** Returns an anchor in the store, for a file that changes seldom and is synced with each change. */
 export function anchorInStore(store: Pick<KeyValueStore, 'get' | 'set'>, name: string): FileAnchor {
   const keep = ({ generation, digest }: FileMark) => store.set(SPACE, name, { generation, digest });
   return {

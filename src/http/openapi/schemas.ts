@@ -22,7 +22,7 @@ const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${nam
 /** A list of one kind. */
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
-/** An object with the members of `required`; clients must accept further members. */
+/** Returns an object with the members of `required`; clients must accept further members. */
 function record(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
   return { type: 'object', ...(required.length > 0 && { required }), properties };
 }

@@ -104,7 +104,7 @@ export class PageFiles {
     this.#dir = dir;
   }
 
-  /** Resolves with the page. Rejects with NOT_CONFIGURED when it was never built. */
+  /** Resolves with the page. Rejects with NOT_CONFIGURED if it was never built. */
   async shell(acceptEncoding: string | undefined): Promise<PageFile> {
     const file = await this.#read('index.html', acceptEncoding);
     if (file) return file;

@@ -91,7 +91,10 @@ interface HistoryRequest {
   readonly query: QueryOf<typeof HISTORY_QUERY>;
 }
 
-/** Returns the history of a sensor, the oldest point first. Throws SENSOR_NOT_FOUND, also for one that the caller may not read, or VALIDATION_ERROR. */
+/**
+ * Returns the history of a sensor, the oldest point first. Throws SENSOR_NOT_FOUND, also for one that the caller may not read, or
+ * VALIDATION_ERROR.
+ */
 export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
   if (!home.mayRead(principal, id)) throw sensorNotFound(id, home.readings(principal));
@@ -128,7 +131,7 @@ function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, no
   };
 }
 
-/** Returns the range from `since` to `until`. Throws VALIDATION_ERROR when it ends before it begins. */
+/** Returns the range from `since` to `until`. Throws VALIDATION_ERROR if it ends before it begins. */
 export function timeRange(startMs: number, endMs: number): { readonly startMs: number; readonly endMs: number } {
   if (startMs <= endMs) return { startMs, endMs };
   throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);

@@ -16,7 +16,7 @@ interface SystemCollaborators {
   readonly authorizer: Authorizer;
   /** Signs with the hub's key. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  /** The port on which the hub answers. */
+  /** Returns the port on which the hub answers. */
   port(): number;
 }
 

@@ -30,7 +30,10 @@ interface ToolStatus {
   readonly obstacle: string | undefined;
 }
 
-/** Returns a tool in the form of the API: its public definition with id, name for models, availability, missing setting, and the other hubs that have it. */
+/**
+ * Returns a tool in the form of the API: its public definition with id, name for models, availability, missing setting, and the other hubs
+ * that have it.
+ */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
   const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();

@@ -13,7 +13,7 @@ interface Addressing {
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;
-  /** Names and addresses, without brackets, of the hub's certificate; over plain HTTP loopback alone counts. */
+  /** Returns names and addresses, without brackets, of the hub's certificate; over plain HTTP loopback alone counts. */
   isOwnName(name: string): boolean;
 }
 

@@ -131,7 +131,7 @@ function drainAndCut(socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The error for a request target that is too long (RFC 9110 §15.5.15). */
+/** Returns the error for a request target that is too long (RFC 9110 §15.5.15). */
 export function targetTooLong(): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `Path and query may have at most ${MAX_TARGET_CHARS} characters; send the rest in a body`, {
     max_characters: MAX_TARGET_CHARS,

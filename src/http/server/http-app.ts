@@ -24,7 +24,7 @@ export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger
   onAnswer(method: string, route: string, status: number): void;
   /** Returns the port that Host and Origin must contain. */
   port(): number;
-  /** True for the names and addresses, without brackets, under which the hub is reached over TLS. */
+  /** Returns true for the names and addresses, without brackets, under which the hub is reached over TLS. */
   isOwnName(name: string): boolean;
 }
 
@@ -45,7 +45,7 @@ const SECURITY_HEADERS = {
 };
 
 /**
- * The HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
+ * Returns the HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
  * query, body, handler. Refusals are RFC 9457 problems.
  */
 export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCollaborators): HttpApp {
@@ -243,7 +243,7 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 }
 
 /**
- * Rejects with CANCELLED when the client has disconnected. Request and disconnection may both have arrived while the process was
+ * Rejects with CANCELLED if the client has disconnected. Request and disconnection may both have arrived while the process was
  * suspended; Node emits the request first, which would run it.
  */
 async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
@@ -265,7 +265,7 @@ async function bodyOf(route: Route, request: Request, context: BodyContext): Pro
   return { body: {} };
 }
 
-/** Throws PERMISSION_DENIED when X-Caller-Scopes lacks the scope. */
+/** Throws PERMISSION_DENIED if X-Caller-Scopes lacks the scope. */
 export function requireScope(header: string | null | undefined, needed: Scope): void {
   if (header === null || header === undefined) return;
   const scopes = header.split(',').map((scope) => scope.trim());
@@ -315,7 +315,7 @@ export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] 
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
 }
 
-/** True when one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all. */
+/** Returns whether one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all. */
 export function isAcceptable(accept: string | null, types: readonly string[]): boolean {
   if (accept === null || accept.includes('*/*') || accept.includes(JSON_TYPE)) return true;
   const ranges = accept.split(',').map(parseRange);

@@ -35,7 +35,7 @@ interface BodyOptions {
 
 /**
  * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too large bodies (413) and invalid
- * JSON (400). Throws TOKEN_INVALID when the bytes do not match the caller's proof of possession.
+ * JSON (400). Throws TOKEN_INVALID if the bytes do not match the caller's proof of possession.
  */
 export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = options;

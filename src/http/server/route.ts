@@ -11,7 +11,7 @@ export interface RouteRequest {
   readonly principal: Principal;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
-  /** Empty where the route takes none. */
+  /** Empty if the route takes none. */
   readonly body: JsonObject;
   /** The body when it was a list, on routes that also accept one. */
   readonly list?: readonly Json[];

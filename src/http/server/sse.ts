@@ -35,7 +35,7 @@ export class TextStream {
     );
   }
 
-  /** False while too many bytes wait, and once the reader has disconnected. */
+  /** Returns false while too many bytes wait, and once the reader has disconnected. */
   get canWrite(): boolean {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }

@@ -66,7 +66,7 @@ export class CertificateManager implements Service {
       : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
   }
 
-  /** Rejects with CONFIG_INVALID or STORAGE_FAILED when there is no certificate. */
+  /** Rejects with CONFIG_INVALID or STORAGE_FAILED if there is no certificate. */
   async start(): Promise<void> {
     this.#serve(this.#source.current(this.#parts.time.now()));
     this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
@@ -76,7 +76,7 @@ export class CertificateManager implements Service {
     this.#stop();
   }
 
-  /** The present certificate. Throws CONFLICT before the start. */
+  /** Returns the present certificate. Throws CONFLICT before the start. */
   get served(): ServedCertificate {
     if (this.#served) return this.#served;
     throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
@@ -87,7 +87,7 @@ export class CertificateManager implements Service {
     this.#tell = listener;
   }
 
-  /** True for names and addresses, without brackets, in the certificate or the configuration. */
+  /** Returns true for names and addresses, without brackets, in the certificate or the configuration. */
   isOwnName(name: string): boolean {
     return covers(this.served.names, name) || covers(this.#options.names, name);
   }
@@ -160,7 +160,7 @@ export interface ServedCertificate {
 
 /** Port: a source of certificates. */
 export interface CertificateSource {
-  /** Returns the certificate for this time, in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED when there is none. */
+  /** Returns the certificate for this time, in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if there is none. */
   current(nowMs: number): ServedCertificate;
 }
 
@@ -180,7 +180,7 @@ class CertificateFromFiles implements CertificateSource {
     this.#files = files;
   }
 
-  /** Throws CONFIG_INVALID when a file cannot be read or parsed, or certificate and key do not match. */
+  /** Throws CONFIG_INVALID if a file cannot be read or parsed, or certificate and key do not match. */
   current(): ServedCertificate {
     const { certificateFile, keyFile } = this.#files;
     const chain = readText(certificateFile, 'http.tls.certificate_file');

@@ -11,7 +11,9 @@ const AUTHORITY_DAYS = 3_650;
 /** Longest validity that browsers accept (CA/Browser Forum BR §6.3.2). */
 const SERVER_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
-/** A board without a clock may start in the past, so the authority, which people trust by hand, is valid from a time that has surely passed. */
+/**
+ * A board without a clock may start in the past, so the authority, which people trust by hand, is valid from a time that has surely passed.
+ */
 const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
 
 interface Authority {
@@ -155,7 +157,7 @@ export class TlsFiles {
     return join(this.#directory, name);
   }
 
-  /** Returns undefined for a missing file. Throws STORAGE_FAILED when other users could read it. */
+  /** Returns undefined for a missing file. Throws STORAGE_FAILED if other users could read it. */
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {

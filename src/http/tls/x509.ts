@@ -31,7 +31,7 @@ const der = {
   octets: (bytes: Uint8Array): Buffer => element(TAG.octetString, bytes),
   /** The last byte has `unusedBits` (§8.6). */
   bits: (bytes: Uint8Array, unusedBits = 0): Buffer => element(TAG.bitString, Buffer.concat([Buffer.from([unusedBits]), bytes])),
-  /** Milliseconds since 1970, in whole seconds. */
+  /** Returns milliseconds since 1970, in whole seconds. */
   time(atMs: number): Buffer {
     const text = `${new Date(atMs).toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
     return new Date(atMs).getUTCFullYear() < GENERALIZED_FROM
@@ -227,7 +227,7 @@ export function nameScopeFor(names: readonly string[]): readonly string[] {
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];
 }
 
-/** True for a name or address in the scope. */
+/** Returns true for a name or address in the scope. */
 export function permits(scope: readonly string[], name: string): boolean {
   const family = isIP(name);
   if (family === 0) return scope.some((one) => name === one || name.endsWith(`.${one}`));
@@ -324,7 +324,7 @@ const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a
 /** Limit that keeps the certificate small on a machine with many containers. */
 const MAX_NAMES = 64;
 
-/** True for the addresses that mean every interface. */
+/** Returns true for the addresses that mean every interface. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '';
 }
@@ -360,7 +360,7 @@ export function namesIn(certificate: X509Certificate): readonly string[] {
   });
 }
 
-/** True when `name`, without brackets, matches one of the names; `*.` matches one label (RFC 9525 §6.3). Loopback always matches. */
+/** Returns whether `name`, without brackets, matches one of the names; `*.` matches one label (RFC 9525 §6.3). Loopback always matches. */
 export function covers(names: readonly string[], name: string): boolean {
   const wanted = plainAddress(name.toLowerCase());
   return isLoopback(wanted) || names.includes(wanted) || names.includes(wanted.replace(/^[^.]+/, '*'));

@@ -40,7 +40,7 @@ interface ExposedFolder {
 }
 
 /**
- * Throws CONFIG_INVALID where agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write
+ * Throws CONFIG_INVALID if agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write
  * the code that the manifest names: these files decide what the hub does and for whom. `manifest` is the one in force, where its file
  * has mistakes.
  */

@@ -203,7 +203,7 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** The two places of the HTTP tool service's file. */
+/** Returns the two places of the HTTP tool service's file. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
@@ -256,7 +256,7 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-/** Returns the file that `loadConfig` reads; undefined when there is none. Throws CONFIG_INVALID when ATMO_CONFIG names a missing file. */
+/** Returns the file that `loadConfig` reads; undefined when there is none. Throws CONFIG_INVALID if ATMO_CONFIG names a missing file. */
 export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
@@ -308,7 +308,7 @@ interface EffectiveConfig {
 
 /**
  * Returns the settings of the file, or those of its last valid text where the file is missing, empty or has mistakes. Throws
- * CONFIG_INVALID as `loadConfig` where there is no such text.
+ * CONFIG_INVALID as `loadConfig` if there is no such text.
  */
 export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
   const ownerFile = new OwnerFile({

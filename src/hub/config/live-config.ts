@@ -67,7 +67,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   };
 }
 
-/** Each reload lists the settings that wait for a restart, until it happens. */
+/** Returns each reload lists the settings that wait for a restart, until it happens. */
 function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
   const { disabled, fail_over, features } = next.tools;
   return { ...running, log: next.log, roles: next.roles, tools: { ...running.tools, disabled, fail_over, features } };

@@ -94,7 +94,10 @@ interface ClosedHub {
   readonly command: 'backup' | 'restore';
 }
 
-/** PERMISSION_DENIED for who would get a folder of the own, since the hub of the machine is closed to everybody but its user and root. */
+/**
+ * Throws PERMISSION_DENIED for who would get a folder of the own, since the hub of the machine is closed to everybody but its user and
+ * root.
+ */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;
@@ -135,7 +138,7 @@ async function restore({ stateDir, file, passphrase }: Parameters<BackupService[
   };
 }
 
-/** The bytes of a backup; what keeps them from being read is said of its file, and not of the state. */
+/** Returns the bytes of a backup; what keeps them from being read is said of its file, and not of the state. */
 async function* bytesOf(archive: FileHandle, file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* archive.createReadStream({ autoClose: false });

@@ -70,7 +70,7 @@ export class RequestStates {
     return { state: `${head}.${this.#macOf(head, subject)}`, nonce };
   }
 
-  /** True for a text in the form of a state of this purpose; `redeem` verifies it. */
+  /** Returns true for a text in the form of a state of this purpose; `redeem` verifies it. */
   claims(state: string | undefined): state is string {
     return state?.startsWith(`${this.#purpose}.`) ?? false;
   }

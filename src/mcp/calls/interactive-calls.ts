@@ -84,7 +84,7 @@ export class InteractiveCalls implements Disposable {
 
   /**
    * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls silently; at the
-   * total limit the agent with most calls does. Throws RESOURCE_EXCEEDED when no agent has two.
+   * total limit the agent with most calls does. Throws RESOURCE_EXCEEDED if no agent has two.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;

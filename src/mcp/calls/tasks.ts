@@ -64,7 +64,7 @@ export function takesTasks(clientCapabilities: JsonObject): boolean {
   return isJsonObject(extensions) && isJsonObject(extensions[TASKS]);
 }
 
-/** True for a job in a final state. */
+/** Returns true for a job in a final state. */
 export function isFinished({ status }: JobView): boolean {
   return status !== 'queued' && status !== 'running';
 }
@@ -72,7 +72,7 @@ export function isFinished({ status }: JobView): boolean {
 /** The outcome of a call that ran as a job. */
 export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
 
-/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND when its result has been deleted. */
+/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND if its result has been deleted. */
 export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   if (error) return { status: 'error', error };
   if (result !== undefined) return { status: 'success', result };

@@ -78,7 +78,7 @@ interface LongCall {
   readonly isTyped: boolean;
 }
 
-/** True for a tool whose calls may take longer than clients wait. */
+/** Returns true for a tool whose calls may take longer than clients wait. */
 function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'>): boolean {
   return execution.isAsyncAllowed && execution.timeoutMs > LONG_MS;
 }
@@ -167,7 +167,7 @@ export class ApprovalElicitation {
 
   /**
    * Checks the answer to a question, if the call has one. Throws VALIDATION_ERROR for a state that is forged, used, expired or of another
-   * caller or call, and CANCELLED when the person declined.
+   * caller or call, and CANCELLED if the person declined.
    */
   admit(call: DangerousCall, caller: McpCaller): void {
     const { requestState: state, inputResponses } = caller;

@@ -144,7 +144,7 @@ function isOpen({ sensor, value }: Reading): boolean {
   return sensor.kind === 'valve' && /^open/i.test(String(value));
 }
 
-/** True for an unlocked lock; its door may be closed. */
+/** Returns true for an unlocked lock; its door may be closed. */
 function isUnlocked({ sensor, value }: Reading): boolean {
   return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
 }
@@ -154,7 +154,7 @@ function isAlarm({ sensor, value }: Reading): boolean {
   return typeof value === 'string' ? !CALM.test(value) : isTrue(value);
 }
 
-/** The history stores on and off as 1 and 0. */
+/** Returns the history stores on and off as 1 and 0. */
 function isTrue(value: Reading['value']): boolean {
   return value === true || value === 1;
 }

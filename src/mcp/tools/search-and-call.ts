@@ -123,7 +123,7 @@ function foundView(catalogue: ToolCatalogue, { tool, score, confidence, reasons,
   };
 }
 
-/** Returns why a call would not run; empty where it would. */
+/** Returns why a call would not run; empty if it would. */
 function availabilityOf(catalogue: ToolCatalogue, tool: RegisteredTool): JsonObject {
   const obstacle = catalogue.obstacleTo(tool);
   return obstacle === undefined ? {} : { available: false, unavailable_reason: obstacle };
@@ -171,7 +171,10 @@ export interface NamedToolParts {
   readonly reads: Pick<ReadRateLimiter, 'take'>;
 }
 
-/** Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read, since it reaches no rate limit of calls. */
+/**
+ * Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read, since it reaches no rate
+ * limit of calls.
+ */
 export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
   await catalogue.whole(principal, name);
   const tool = catalogue.known(principal, name);

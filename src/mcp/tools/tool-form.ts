@@ -81,7 +81,7 @@ function withUnitsInWords(schema: JsonSchema): JsonSchema {
 
 const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree', '°C': 'celsius' };
 
-/** True when the description contains the unit as a word or sign, as in `0 to 100 %`. */
+/** Returns whether the description contains the unit as a word or sign, as in `0 to 100 %`. */
 function saysUnit(description: string, unit: string): boolean {
   const word = WORDS[unit];
   const parts = description.split(/[\s,;().]+/);

@@ -176,7 +176,10 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
   return { result, nodeId: execution.nodeId, hops: execution.hops };
 }
 
-/** Turns a refusal that says nothing about the call itself into NODE_UNAVAILABLE, so that another hub is tried; keeps its reason in message and cause. */
+/**
+ * Turns a refusal that says nothing about the call itself into NODE_UNAVAILABLE, so that another hub is tried; keeps its reason in message
+ * and cause.
+ */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
   const details = { ...error.details, code: error.code };
@@ -215,7 +218,7 @@ class LostCall {
   }
 
   /**
-   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE when the call never ran or is safe to repeat, and
+   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE if the call never ran or is safe to repeat, and
    * with OUTCOME_UNKNOWN when it acts and its outcome cannot be found out any more.
    */
   async answer(): Promise<ToolResponse> {
@@ -320,7 +323,7 @@ class CallProgress {
     return isActing(this.#call.tool.definition);
   }
 
-  /** Returns the error for an outcome that cannot be found out: OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
+  /** Returns the error for an outcome that cannot be found out: Throws OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
   unknownOutcome(): AtmoError {
     const { id } = this.#call.tool;
     if (!this.isActing) return new AtmoError('TIMEOUT', `The hub that runs ${id} did not answer in time`);

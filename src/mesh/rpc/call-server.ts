@@ -223,7 +223,7 @@ export class CallLedger {
     return this.#records.get(`${entryHub} ${id}`);
   }
 
-  /** Records a new request. Throws RESOURCE_EXCEEDED when the ledger is full, for this hub or for all. */
+  /** Records a new request. Throws RESOURCE_EXCEEDED if the ledger is full, for this hub or for all. */
   open(entry: LedgerEntry): LedgerRecord {
     this.#sweep();
     const count = this.#counts.get(entry.entryHub) ?? 0;

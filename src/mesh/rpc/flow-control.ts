@@ -107,7 +107,7 @@ const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
 export const MAX_BODY_BYTES = 4_194_304;
 
-/** Throws PAYLOAD_TOO_LARGE when a body is too long for any link. */
+/** Throws PAYLOAD_TOO_LARGE if a body is too long for any link. */
 export function requireSendable(body: Uint8Array): void {
   if (body.length <= MAX_BODY_BYTES) return;
   throw new AtmoError('PAYLOAD_TOO_LARGE', `The message has ${body.length} bytes; a message between hubs has at most ${MAX_BODY_BYTES}`);

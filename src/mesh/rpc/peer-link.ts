@@ -41,9 +41,8 @@ export interface PeerLink {
   /** Smoothed, milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
   /**
-   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, with CANCELLED when the signal
-   * aborts (the peer gets a cancel frame), and when the connection ends with NODE_UNAVAILABLE before the peer accepted and
-   * OUTCOME_UNKNOWN after it.
+   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, with CANCELLED when the signal aborts (the peer
+   * gets a cancel frame), and when the connection ends with NODE_UNAVAILABLE before the peer accepted and Throws OUTCOME_UNKNOWN after it.
    */
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }

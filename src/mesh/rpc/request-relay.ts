@@ -30,7 +30,7 @@ export class RequestRelay {
 
   /**
    * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE when the request must not be forwarded, RESOURCE_EXCEEDED, or
-   * OUTCOME_UNKNOWN when the connection behind this hub broke.
+   * Throws OUTCOME_UNKNOWN if the connection behind this hub broke.
    */
   async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
     const { statement, forwarded, untilMs } = opened;

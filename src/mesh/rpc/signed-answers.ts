@@ -64,7 +64,7 @@ export class PartSigner {
     this.#requestId = requestId;
   }
 
-  /** Returns the next part, encoded. Throws VALIDATION_ERROR when the content is too long. */
+  /** Returns the next part, encoded. Throws VALIDATION_ERROR if the content is too long. */
   sign(content: Uint8Array): Uint8Array {
     const { hubId: executingHub, privateKey } = this.#self;
     const part = { requestId: this.#requestId, executingHub, sequence: this.#sequence, content };

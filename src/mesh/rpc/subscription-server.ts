@@ -109,7 +109,7 @@ class EventQueue implements AsyncIterable<HubEvent> {
     this.#wake();
   }
 
-  /** Ends the queue. Its reader gets the events that wait, then the error, where there is one. */
+  /** Ends the queue. Its reader gets the events that wait, then the error, if there is one. */
   end(error?: AtmoError): void {
     this.#end ??= error ? { error } : {};
     this.#wake();

@@ -49,11 +49,10 @@ interface AdmissionRequest {
 }
 
 /**
- * Runs the gate, then agrees with the other hub that this is the one connection between the two. The hub with the lower id
- * decides, so that two hubs that dial each other at the same moment keep the same connection. Claims the slot of the peer.
- * Rejects with PERMISSION_DENIED for a refusal on either side, or the error of the own gate; RESOURCE_EXCEEDED for too many
- * connections; CONFLICT, with the id of the hub as `hub` in the details, when another connection to it exists; TIMEOUT;
- * NODE_UNAVAILABLE when the peer closed.
+ * Runs the gate, then agrees with the other hub that this is the one connection between the two. The hub with the lower id decides, so that
+ * two hubs that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with PERMISSION_DENIED
+ * for a refusal on either side, or the error of the own gate; throws RESOURCE_EXCEEDED for too many connections; CONFLICT, with the id of
+ * the hub as `hub` in the details, when another connection to it exists; TIMEOUT; Throws NODE_UNAVAILABLE if the peer closed.
  */
 export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();

@@ -65,7 +65,7 @@ const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {
   connections(): readonly Connection[];
-  /** Whether gossip flows over it. */
+  /** Returns whether gossip flows over it. */
   receivesGossip(connection: Connection): boolean;
   drop(connection: Connection): void;
 }

@@ -36,7 +36,7 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     return this.#connection.remotePeer;
   }
 
-  /** Rejects with NODE_UNAVAILABLE when the peer does not accept the stream, or with the reason of the signal. */
+  /** Rejects with NODE_UNAVAILABLE if the peer does not accept the stream, or with the reason of the signal. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {
       const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this, refusals);

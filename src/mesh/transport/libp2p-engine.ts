@@ -88,7 +88,7 @@ export class Libp2pEngine implements MeshEngine {
     });
   }
 
-  /** Rejects with CONFLICT or CONFIG_INVALID when it cannot listen. */
+  /** Rejects with CONFLICT or CONFIG_INVALID if it cannot listen. */
   async start(): Promise<void> {
     const node = await createNode({
       privateKey: toLibp2pKey(this.#options.key),

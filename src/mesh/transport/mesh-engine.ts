@@ -80,7 +80,7 @@ export interface MeshEngine extends Service {
   peers(): readonly EnginePeer[];
   /**
    * Connects, or returns the peer when it is connected. `gate` replaces the engine's own for this connection. Rejects with
-   * NODE_UNAVAILABLE when no hub answers, PERMISSION_DENIED when a gate refuses or another hub answers, or CANCELLED.
+   * Throws NODE_UNAVAILABLE if no hub answers, PERMISSION_DENIED when a gate refuses or another hub answers, or CANCELLED.
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;
@@ -88,7 +88,7 @@ export interface MeshEngine extends Service {
   publish(message: Uint8Array): Promise<void>;
   /** Sets the only validator; it runs for each new message before the message is forwarded. */
   onGossip(validate: (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>): void;
-  /** Rejects with NODE_UNAVAILABLE when there is no connection or the peer does not know the protocol. */
+  /** Rejects with NODE_UNAVAILABLE if there is no connection or the peer does not know the protocol. */
   openStream(id: HubId, protocol: string, options: { readonly signal: AbortSignal }): Promise<MeshStream>;
   /** Sets the handler of a protocol, before `start` or after it. */
   handle(protocol: string, handler: (stream: MeshStream) => void): void;

@@ -6,7 +6,7 @@ import { rawKind } from '../values/converter.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
 import { CheckReport, namesOf, type StandardClusterModel } from './profile-problem.ts';
 
-/** All mistakes in a set of profile files: in the form first, and in the meaning of files whose form is right. */
+/** Returns all mistakes in a set of profile files: in the form first, and in the meaning of files whose form is right. */
 export function checkProfiles(
   files: readonly RawProfileFile[],
   schemas: ProfileSchemas,

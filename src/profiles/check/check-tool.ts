@@ -178,7 +178,7 @@ function checkLimits(report: CheckReport, pointer: string, { entry: { limits }, 
   }
 }
 
-/** The schema with each list replaced by its items, so that one path leads through both. */
+/** Returns the schema with each list replaced by its items, so that one path leads through both. */
 function itemsOf(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }

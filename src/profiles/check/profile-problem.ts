@@ -56,7 +56,7 @@ export class CheckReport {
   }
 }
 
-/** The names of clusters, attributes, commands or types. */
+/** Returns the names of clusters, attributes, commands or types. */
 export function namesOf(items: readonly { readonly name: string }[]): readonly string[] {
   return items.map((item) => item.name);
 }

@@ -19,12 +19,12 @@ export class TouchedCluster {
     this.#live = live;
   }
 
-  /** The written value; null for a command. */
+  /** Returns the written value; null for a command. */
   get value(): Json {
     return this.#step.kind === 'write' ? this.#step.value : null;
   }
 
-  /** A field in any spelling; undefined when it is absent or null. */
+  /** Returns a field in any spelling; undefined when it is absent or null. */
   field(name: string): Json | undefined {
     return (this.#step.kind === 'invoke' ? memberOf(this.#step.fields, name) : undefined) ?? undefined;
   }
@@ -33,7 +33,7 @@ export class TouchedCluster {
     return numberOrUndefined(this.field(name));
   }
 
-  /** The last raw value of an attribute of this cluster, or of another one of the endpoint. */
+  /** Returns the last raw value of an attribute of this cluster, or of another one of the endpoint. */
   live(attribute: string, cluster = this.#step.cluster): Json | undefined {
     return this.#live(this.#step.endpoint, cluster, attribute) ?? undefined;
   }
@@ -174,7 +174,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** A setpoint moves the other one where it comes closer than the dead band (§4.3.11.19). */
+/** Returns a setpoint moves the other one where it comes closer than the dead band (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefined): AttributeChanges {
   const change = { [attribute]: raw };
   const deadBand = touched.liveNumber('MinSetpointDeadBand');

@@ -48,7 +48,7 @@ export class ClusterView {
     return byName(this.description.attributes, name);
   }
 
-  /** True where the endpoint has that cluster too. */
+  /** Returns whether the endpoint has that cluster too. */
   hasNeighbour(cluster: string): boolean {
     return this.#around.neighbours.includes(cluster);
   }
@@ -57,7 +57,7 @@ export class ClusterView {
     return features.every((feature) => this.description.features.includes(feature));
   }
 
-  /** The attribute's last raw value; undefined also when the device lacks it. */
+  /** Returns the attribute's last raw value; undefined also when the device lacks it. */
   live(attribute: string): Json | undefined {
     const found = this.attribute(attribute);
     return found && this.#around.live(this.endpoint, this.description.name, found.name);
@@ -68,12 +68,12 @@ export class ClusterView {
     return typeof value === 'number' ? value : undefined;
   }
 
-  /** The last raw value of an attribute of any cluster on the same endpoint. */
+  /** Returns the last raw value of an attribute of any cluster on the same endpoint. */
   liveOf(cluster: string, attribute: string): Json | undefined {
     return this.#around.live(this.endpoint, cluster, attribute);
   }
 
-  /** The tightest limit that the device states; undefined while it stated none. */
+  /** Returns the tightest limit that the device states; undefined while it stated none. */
   limit(entry: LimitsEntry, end: 'min' | 'max'): number | undefined {
     const paths = [entry[end] ?? []].flat();
     const at = { cluster: entry.cluster ?? this.name, end };
@@ -93,7 +93,7 @@ export class ClusterView {
     return end === 'min' ? Math.min(...numbers) : Math.max(...numbers);
   }
 
-  /** The names that the device lists in one of its attributes, or in one of another cluster. */
+  /** Returns the names that the device lists in one of its attributes, or in one of another cluster. */
   choices(entry: ChoicesEntry): readonly Choice[] {
     const list = entry.cluster === undefined ? this.live(entry.from) : this.liveOf(entry.cluster, entry.from);
     if (!Array.isArray(list)) return [];
@@ -105,7 +105,7 @@ export class ClusterView {
   }
 }
 
-/** A field of an object schema by a path with dots, in any case. */
+/** Returns a field of an object schema by a path with dots, in any case. */
 export function fieldAt(schema: JsonSchema, path: string): FieldView | undefined {
   const [head = '', ...rest] = path.split('.');
   const properties = propertiesOf(schema);
@@ -153,7 +153,7 @@ export interface CompiledValue {
   /** Schema of the human value, null included. */
   readonly schema: JsonSchema;
   toHuman(raw: Json): Json;
-  /** True when the raw value is the wanted one, within the resolution of the device. */
+  /** Returns whether the raw value is the wanted one, within the resolution of the device. */
   shows(raw: Json, wanted: Json): boolean;
 }
 
@@ -163,7 +163,7 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** The converter that an entry names, else the one for its kind of value; one `member` of a bitmap is a flag. */
+/** Returns the converter that an entry names, else the one for its kind of value; one `member` of a bitmap is a flag. */
 export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');
@@ -173,7 +173,7 @@ export function chooseConverter(entry: Conversion & { readonly member?: string }
   return converterOf(usual[kind] ?? 'same');
 }
 
-/** A value of a capability on one cluster of a device; undefined where the device lacks the attribute. */
+/** Returns a value of a capability on one cluster of a device; undefined if the device lacks the attribute. */
 export function compileValue(name: string, entry: ValueEntry, view: ClusterView): CompiledValue | undefined {
   const attribute = view.attribute(entry.attribute);
   if (!attribute) return undefined;
@@ -218,7 +218,7 @@ function rawSchema(attribute: AttributeDescription, member: string | undefined):
   return { schema: (found ?? {}) as JsonSchema, isFlag: false };
 }
 
-/** The schema without limits and names, which reported values may exceed. */
+/** Returns the schema without limits and names, which reported values may exceed. */
 function openSchema(converter: Converter, context: ConversionContext): JsonSchema {
   const { minimum: _low, maximum: _high, enum: _names, ...schema } = converter.schema(context) as Record<string, unknown>;
   return schema;
@@ -229,7 +229,7 @@ function valueSchema(entry: ValueEntry, unit: string, schema: JsonSchema): JsonS
   return { ...orNullSchema(schema), description, ...(unit !== '' && { 'x-unit': unit }) };
 }
 
-/** The unit of the attribute itself, unless it has a scale. */
+/** Returns the unit of the attribute itself, unless it has a scale. */
 function deviceUnit(attribute: AttributeDescription): string {
   return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
 }

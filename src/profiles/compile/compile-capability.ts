@@ -111,7 +111,7 @@ function commandBehaviour(entry: ToolEntry, name: string, { view, values }: Comp
   };
 }
 
-/** The field at a path with dots. */
+/** Returns the field at a path with dots. */
 function fieldOf(fields: JsonObject, path: string): Json | undefined {
   return valueAt(fields, path.split('.'));
 }
@@ -184,7 +184,7 @@ function paramsOf(
   });
 }
 
-/** The parameters as the device receives them: each given value, or the device's own limit instead. */
+/** Returns the parameters as the device receives them: each given value, or the device's own limit instead. */
 function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
   const moved = params.flatMap((param): [string, Json][] => {
     const value = given[param.name];
@@ -193,7 +193,7 @@ function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonOb
   return { ...given, ...Object.fromEntries(moved) };
 }
 
-/** The values that the device should show: the file's target, and each given parameter with the name of a value. */
+/** Returns the values that the device should show: the file's target, and each given parameter with the name of a value. */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const wanted = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);
   const all = [...Object.entries(entry.target ?? {}), ...wanted];

@@ -134,7 +134,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/** The action with the words of its capability or cluster in front; of two manufacturers of one number, with theirs. */
+/** Returns the action with the words of its capability or cluster in front; of two manufacturers of one number, with theirs. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));
@@ -160,7 +160,7 @@ function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly Endp
   });
 }
 
-/** The label that only this endpoint has; undefined unless each of `among` has such a label. */
+/** Returns the label that only this endpoint has; undefined unless each of `among` has such a label. */
 function partOf(endpoint: number, among: readonly EndpointDescription[]): string | undefined {
   const named = among.map(({ endpoint: number, labels = [] }) => {
     const others = among
@@ -203,7 +203,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   }));
 }
 
-/** Name of a reading whose own name another reading of the endpoint has, with no word twice where that is possible. */
+/** Returns name of a reading whose own name another reading of the endpoint has, with no word twice where that is possible. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
   const own = readableName(cluster);
   const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);

@@ -33,7 +33,7 @@ interface ParamContext {
   readonly view: ClusterView;
 }
 
-/** A parameter of a capability on one cluster of a device. */
+/** Returns a parameter of a capability on one cluster of a device. */
 export function compileParam(name: string, entry: ParamEntry, place: ParamContext): CompiledParam {
   const converter = chooseConverter(entry, place.slot.schema);
   const { min: _min, max: _max, ...unlimited } = contextOf(entry, place);
@@ -105,7 +105,7 @@ export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
   };
 }
 
-/** Parameters for an example: all required ones; undefined where one has no sample. */
+/** Parameters for an example: all required ones; undefined if one has no sample. */
 export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
   const required = params.filter((param) => param.isRequired);
   if (required.some((param) => param.example === undefined)) return undefined;
@@ -137,7 +137,9 @@ function fits(example: Json, schema: JsonSchema): boolean {
   return !Array.isArray(schema.enum) || schema.enum.includes(example);
 }
 
-/** A schema of one name or a list of names, with only those that the device offers; unchanged until the device has reported them. */
+/**
+ * Returns a schema of one name or a list of names, with only those that the device offers; unchanged until the device has reported them.
+ */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
 }
@@ -156,7 +158,7 @@ function isOffered(name: string, entry: OfferedEntry, view: ClusterView): boolea
   return entry.names[typeof value === 'string' ? snakeCase(value) : '']?.includes(name) ?? true;
 }
 
-/** The names that an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
+/** Returns the names that an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
 function namesIn(offer: Json | undefined): readonly string[] | undefined {
   if (Array.isArray(offer)) return offer.map((name) => snakeCase(String(name)));
   if (!isJsonObject(offer)) return undefined;

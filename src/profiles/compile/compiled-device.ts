@@ -138,14 +138,14 @@ export interface DevicePlan {
   readonly target: JsonObject;
 }
 
-/** An invocation of one of the cluster's commands, with its name and fields spelled as the device's description does. */
+/** Returns an invocation of one of the cluster's commands, with its name and fields spelled as the device's description does. */
 export function invoke(view: ClusterView, command: string, fields: JsonObject): DeviceStep {
   const found = view.command(command);
   const schema = found?.parameters ?? {};
   return { kind: 'invoke', endpoint: view.endpoint, cluster: view.name, command: found?.name ?? command, fields: spelled(fields, schema) };
 }
 
-/** A write of one of the cluster's attributes. */
+/** Returns a write of one of the cluster's attributes. */
 export function write(view: ClusterView, attribute: string, value: Json): DeviceStep {
   return { kind: 'write', endpoint: view.endpoint, cluster: view.name, attribute: view.attribute(attribute)?.name ?? attribute, value };
 }

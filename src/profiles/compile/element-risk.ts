@@ -22,8 +22,8 @@ export interface TouchedElement {
 }
 
 /**
- * The risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state (`stated`),
- * else that of the privilege. Unlocking through the generic tool has the risk of unlocking.
+ * Returns the risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state
+ * (`stated`), else that of the privilege. Unlocking through the generic tool has the risk of unlocking.
  */
 export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, stated: StatedRisk | undefined): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
@@ -40,8 +40,8 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, s
 }
 
 /**
- * True for a command or write with a number outside of the bounds of the device's own tools with a risk above low: the same number is
- * no less dangerous through another tool. Low risks, such as the time of a change of light, have no limits here.
+ * Returns true for a command or write with a number outside of the bounds of the device's own tools with a risk above low: the same number
+ * is no less dangerous through another tool. Low risks, such as the time of a change of light, have no limits here.
  */
 export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
   if (step.kind === 'read') return false;
@@ -53,7 +53,7 @@ export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boole
   });
 }
 
-/** True for an element that needs the administrator's permission for the device. */
+/** Returns true for an element that needs the administrator's permission for the device. */
 export function needsAdministrator(touched: TouchedElement): boolean {
   return isAdministrative(touched.cluster.name) || privilegeOf(touched) === 'administer';
 }

@@ -108,7 +108,7 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
   };
 }
 
-/** The action in the words of cluster and element; `formerAction` where the rule of older hubs gives another one. */
+/** Returns the action in the words of cluster and element; `formerAction` where the rule of older hubs gives another one. */
 function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
   const put = verb === undefined ? [] : [verb];
   const action = joinNames(readableName(name), [...put, readableName(element)].join('_'));
@@ -140,7 +140,7 @@ function unitOf(attribute: AttributeDescription): JsonSchema {
   return { ...(attribute.unit !== undefined && { 'x-unit': attribute.unit, 'x-scale': attribute.scale ?? 1 }) };
 }
 
-/** The first sentence of a description of the model. */
+/** Returns the first sentence of a description of the model. */
 function sentence(text: string | undefined): string {
   if (text === undefined || text === '') return '';
   const first = /^.{1,200}?[.!?](?=\s|$)/s.exec(text)?.[0] ?? `${text.slice(0, 160)}…`;

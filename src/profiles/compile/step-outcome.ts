@@ -14,9 +14,9 @@ export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutc
 const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
 
 /**
- * The outcome of one command or write as the device is now, whatever tool it comes from; `fresh` values count before the last reported
- * ones. It is derived from the raw step, so that a rule about a value cannot be passed by another name, unit or path. An unknown element
- * is assumed to change the whole cluster.
+ * Returns the outcome of one command or write as the device is now, whatever tool it comes from; `fresh` values count before the last
+ * reported ones. It is derived from the raw step, so that a rule about a value cannot be passed by another name, unit or path. An unknown
+ * element is assumed to change the whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
   if (step.kind === 'read') return {};
@@ -37,7 +37,7 @@ export function elementOf(step: DeviceStep): string {
   return step.kind === 'invoke' ? step.command : step.attribute;
 }
 
-/** Names of the values of a cluster, or of the whole endpoint when no cluster is given or it has none. */
+/** Returns names of the values of a cluster, or of the whole endpoint when no cluster is given or it has none. */
 export function valueNames(
   values: readonly CompiledValue[],
   at: { readonly endpoint: number; readonly cluster?: string },
@@ -62,7 +62,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** The targets of the tools that send the same command with the same fixed fields. */
+/** Returns the targets of the tools that send the same command with the same fixed fields. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),

@@ -47,14 +47,14 @@ const OF_OTHER_DEVICES = [
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([...OF_OWN_NODE, ...OF_OTHER_DEVICES]);
 
 /**
- * True for a cluster that administers a node instead of using it. It makes no tools of a device: the hub's own tools use it, with the
- * permission `admin:device:<id>`.
+ * Returns true for a cluster that administers a node instead of using it. It makes no tools of a device: the hub's own tools use it, with
+ * the permission `admin:device:<id>`.
  */
 export function isAdministrative(cluster: string): boolean {
   return ADMINISTRATIVE.has(cluster);
 }
 
-/** True for a cluster that needs more than the permission to read its own device. */
+/** Returns true for a cluster that needs more than the permission to read its own device. */
 export function describesOtherDevices(cluster: string): boolean {
   return OF_OTHER_DEVICES.includes(cluster);
 }

@@ -18,8 +18,8 @@ export interface OwnProfiles {
 }
 
 /**
- * The hub's profiles, with the owner's in place of those of the same name. The hub's files are checked for each release, the owner's
- * here: CONFIG_INVALID with file, path and fix for a file of which no text was ever accepted. `bundled` replaces the files of the
+ * Returns the hub's profiles, with the owner's in place of those of the same name. The hub's files are checked for each release, the
+ * owner's here: CONFIG_INVALID with file, path and fix for a file of which no text was ever accepted. `bundled` replaces the files of the
  * directory where they are packed into the program.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
@@ -36,7 +36,7 @@ export function loadProfiles(directory: string, options: { readonly own?: OwnPro
   return set;
 }
 
-/** The owner's files that are in force. `makeCheck` is called when there are any. */
+/** Returns the owner's files that are in force. `makeCheck` is called when there are any. */
 export function readOwnProfiles(
   { path, takenOf }: Omit<OwnProfiles, 'onStale'>,
   makeCheck: () => ProfileSchemaCheck,
@@ -72,7 +72,7 @@ export interface RawProfileFile {
   readonly content: unknown;
 }
 
-/** All files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is not JSON. */
+/** Returns all files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is not JSON. */
 export function readProfileDirectory(directory: string): readonly RawProfileFile[] {
   return PROFILE_KINDS.flatMap((kind) =>
     jsonFilesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))),

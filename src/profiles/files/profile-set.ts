@@ -38,7 +38,7 @@ export class ProfileSet {
     this.#devices = devices;
   }
 
-  /** Indexes files that fit their schemas; CONFIG_INVALID for two files that match alike and for unknown capabilities. */
+  /** Indexes files that fit their schemas; throws CONFIG_INVALID for two files that match alike and for unknown capabilities. */
   static fromFiles(files: ProfileFiles): ProfileSet {
     const capabilities = new Map(Object.entries(files.capabilities).map(([id, file]) => [id, { ...file, id }]));
     const devices = new Map<string, DeviceProfile>();
@@ -65,12 +65,12 @@ export class ProfileSet {
     return this.#capabilities.get(id);
   }
 
-  /** The capability that a cluster gets where no device file names another. */
+  /** Returns the capability that a cluster gets where no device file names another. */
   usualCapability(cluster: string): Capability | undefined {
     return this.#usual.get(cluster);
   }
 
-  /** The most specific device file for each of the endpoint's device types, in their order, product files first. */
+  /** Returns the most specific device file for each of the endpoint's device types, in their order, product files first. */
   match(subject: MatchSubject): readonly DeviceProfile[] {
     const { vendorId, productId } = subject;
     const product = this.#devices.get(matchKey({ vendorId, productId }));
@@ -88,7 +88,7 @@ export class ProfileSet {
     return (files.find((file) => !file.utility) ?? files[0])?.noun;
   }
 
-  /** The highest risk that any file states for a command or attribute; undefined when none does. */
+  /** Returns the highest risk that any file states for a command or attribute; undefined when none does. */
   statedRisk(cluster: string, element: string): StatedRisk | undefined {
     const order: readonly StatedRisk[] = ['none', 'low', 'medium', 'highest', 'dangerous'];
     return this.capabilities()
@@ -97,7 +97,7 @@ export class ProfileSet {
       .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
   }
 
-  /** The risk of a command on any device; `medium` for a command that no file has. */
+  /** Returns the risk of a command on any device; `medium` for a command that no file has. */
   riskOf(cluster: string, command: string): Risk {
     const stated = this.statedRisk(cluster, command) ?? 'medium';
     // The content of a scene is not known here.

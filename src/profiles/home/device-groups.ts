@@ -64,7 +64,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
     return names ? this.#typesOfList(names) : NO_TYPES;
   }
 
-  /** Text that is no device's id finds no device. */
+  /** Returns text that is no device's id finds no device. */
   #device(id: string): Device | undefined {
     return this.#directory.get(id as DeviceId);
   }

@@ -150,25 +150,27 @@ export class DeviceNameRegistry {
     return kept;
   }
 
-  /** Writes the names of a device if they changed. After STORAGE_FAILED they are valid until the hub stops, and the next call tries again. */
+  /**
+   * Writes the names of a device if they changed. After STORAGE_FAILED they are valid until the hub stops, and the next call tries again.
+   */
   save(device: DeviceId): void {
     if (!this.#unsaved.has(device)) return;
     this.#store.set(SPACE, device, this.#recordOf(device) as unknown as JsonObject);
     this.#unsaved.delete(device);
   }
 
-  /** The present prefix of a device's tool names; undefined for a device that never had any. */
+  /** Returns the present prefix of a device's tool names; undefined for a device that never had any. */
   prefixOf(device: DeviceId): string | undefined {
     return this.#records.get(device)?.prefixes[0]?.prefix;
   }
 
-  /** The other device that has the prefix for this device's name; undefined where the device has it itself. */
+  /** Returns the other device that has the prefix for this device's name; undefined if the device has it itself. */
   holderOfWanted(device: Device): DeviceId | undefined {
     const holder = this.#prefixes.get(plainPrefix(device));
     return holder === device.id ? undefined : holder;
   }
 
-  /** All names of a device, the present ones first; undefined for a device that never had any. */
+  /** Returns all names of a device, the present ones first; undefined for a device that never had any. */
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined {
     const record = this.#records.get(device);
     if (!record) return undefined;
@@ -180,14 +182,14 @@ export class DeviceNameRegistry {
     };
   }
 
-  /** The names of every device that ever had some. */
+  /** Returns the names of every device that ever had some. */
   all(): readonly ClaimedDeviceNames[] {
     return [...this.#records.keys()].flatMap((device) => this.namesOf(device) ?? []);
   }
 
   /**
-   * The device that has a name, be it the prefix of its tools, a tool name, or a name of the device; undefined where no device, or more
-   * than one, has it.
+   * Returns the device that has a name, be it the prefix of its tools, a tool name, or a name of the device; undefined if no device, or
+   * more than one, has it.
    */
   findHolder(name: string): DeviceId | undefined {
     const holder = this.#prefixes.get(name) ?? this.holderOf(name);
@@ -197,9 +199,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Frees a former name of a device, with the names of tools that begin with it, so that other devices can take them, and returns the
-   * freed names. Present names stay while `isHere`; all names of a removed device can be freed, at once by its id. Throws
-   * STORAGE_FAILED.
+   * Frees a former name of a device, with the names of tools that begin with it, so that other devices can take them, and returns the freed
+   * names. Present names stay while `isHere`; all names of a removed device can be freed, at once by its id. Throws STORAGE_FAILED.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     const { after, freed } = this.#without(device, name, isHere);
@@ -209,12 +210,12 @@ export class DeviceNameRegistry {
     return freed;
   }
 
-  /** The names that `free` would free. */
+  /** Returns the names that `free` would free. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     return this.#without(device, name, isHere).freed;
   }
 
-  /** The record of a device without one name, and the freed names; no record where all names are freed. */
+  /** Returns the record of a device without one name, and the freed names; no record where all names are freed. */
   #without(device: DeviceId, name: string, isHere: boolean): { readonly after: NameRecord | undefined; readonly freed: readonly string[] } {
     const before = this.#recordOf(device);
     if (name === device && !isHere) return { after: undefined, freed: textsIn(before) };
@@ -254,7 +255,7 @@ export class DeviceNameRegistry {
     return this.#records.get(device)?.names.slice(1) ?? [];
   }
 
-  /** The device that has a tool name, also a removed one. */
+  /** Returns the device that has a tool name, also a removed one. */
   holderOf(tool: string): DeviceId | undefined {
     return this.#tools.get(tool)?.split(' ', 1)[0] as DeviceId | undefined;
   }
@@ -314,7 +315,9 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
   return distinct([...names, ...prefixes.map(({ prefix }) => prefix), ...Object.values(tools).flat()]);
 }
 
-/** The first free name of a prefix, or of the prefix with a number: `lamp`, `lamp_2`, … It ends because `nameOf` has endless names. */
+/**
+ * Returns the first free name of a prefix, or of the prefix with a number: `lamp`, `lamp_2`, … It ends because `nameOf` has endless names.
+ */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = nameOf(number === 1 ? prefix : `${prefix}_${number}`, number);

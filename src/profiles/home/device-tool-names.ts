@@ -9,12 +9,12 @@ const MIN_DEVICE_PART = 10;
 const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
-/** The prefix of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
+/** Returns the prefix of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
 export function plainPrefix(device: Device): string {
   return plainText(device.name) ?? plainText(device.id) ?? 'device';
 }
 
-/** A text as a prefix of tool names; undefined for a text without Latin letters or digits. */
+/** Returns a text as a prefix of tool names; undefined for a text without Latin letters or digits. */
 export function plainText(text: string): string | undefined {
   const plain = slug(text, '_').replace(/_+/g, '_');
   if (plain === '') return undefined;
@@ -41,14 +41,14 @@ export function toolName(prefix: string, action: string, others: readonly string
   return room < MIN_PREFIX ? hashedName(prefix, action) : `${shortened(prefix, room, others)}_${action}`;
 }
 
-/** The prefix by the rule of older hubs for a device whose name another device had; which of them had it, was left to chance. */
+/** Returns the prefix by the rule of older hubs for a device whose name another device had; which of them had it, was left to chance. */
 export function unclaimedSecondPrefix(device: Device): string {
   return `${plainPrefix(device)}_${hash(device.id)}`;
 }
 
 /**
- * The prefixes of devices by the rule of older hubs, which stored no names: the plain one for the first of a name, with a hash of the
- * id for the others. Only state directories of such hubs have these names.
+ * Returns the prefixes of devices by the rule of older hubs, which stored no names: the plain one for the first of a name, with a hash of
+ * the id for the others. Only state directories of such hubs have these names.
  */
 export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(byRightToName(devices), plainPrefix);
@@ -58,7 +58,7 @@ export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<Devic
   return new Map(prefixes);
 }
 
-/** A tool name by the rule of older hubs: cut at the end of the prefix, with a hash. */
+/** Returns a tool name by the rule of older hubs: cut at the end of the prefix, with a hash. */
 export function unclaimedToolName(prefix: string, action: string): string {
   const whole = `${prefix}_${action}`;
   return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
@@ -72,7 +72,7 @@ function shortened(prefix: string, room: number, others: readonly string[]): str
   return fitting(prefix, (words) => tellingFirst(words, (word) => known.some((other) => !other.has(word))), room);
 }
 
-/** The words of a prefix that fit into `room` characters, chosen in the order of their importance. */
+/** Returns the words of a prefix that fit into `room` characters, chosen in the order of their importance. */
 function fitting(prefix: string, order: (words: readonly string[]) => readonly number[], room: number): string {
   const words = prefix.split('_');
   const kept = new Set<number>();
@@ -87,7 +87,7 @@ function fitting(prefix: string, order: (words: readonly string[]) => readonly n
   return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
 }
 
-/** The beginnings of the first and the last word, where the whole words do not fit. */
+/** Returns the beginnings of the first and the last word, where the whole words do not fit. */
 function cutEnds(words: readonly string[], room: number): string {
   const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
   if (last === '') return first.slice(0, room);
@@ -110,7 +110,7 @@ function tellingFirst(words: readonly string[], tells: (word: string) => boolean
   return [...ends, ...telling, ...inner.filter((index) => !telling.includes(index))];
 }
 
-/** A name that ends in a hash of the whole, for a name that is too long or has too many namesakes. */
+/** Returns a name that ends in a hash of the whole, for a name that is too long or has too many namesakes. */
 export function hashedName(prefix: string, action: string): string {
   const room = NAME_LIMIT - HASH_LENGTH - 1;
   const device = prefix.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');

@@ -50,7 +50,7 @@ export class NodeBounds implements DeviceBounds {
     }));
   }
 
-  /** A device that is not compiled may do anything. */
+  /** Returns a device that is not compiled may do anything. */
   riskOn(device: DeviceId, endpoint: number): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';

@@ -43,7 +43,7 @@ const WHITES: Readonly<Record<string, number>> = {
 /** The words that `parseColor` accepts. */
 export const COLOR_NAMES: readonly string[] = [...Object.keys(COLORS), ...Object.keys(WHITES)];
 
-/** A colour from a word or `#rrggbb`; VALIDATION_ERROR lists the words. */
+/** Returns a colour from a word or `#rrggbb`; VALIDATION_ERROR lists the words. */
 export function parseColor(text: string): NamedColor {
   const word = text.trim().toLowerCase().replace(/[_-]+/g, ' ');
   const kelvin = Object.hasOwn(WHITES, word) ? WHITES[word] : undefined;
@@ -89,7 +89,7 @@ export function rgbToHueSaturation({ r, g, b }: Rgb): HueSaturation {
   return { hue: (sector * 60 + 360) % 360, saturation: (delta / max) * 100 };
 }
 
-/** The brightest colour of that hue and saturation. */
+/** Returns the brightest colour of that hue and saturation. */
 export function hueSaturationToRgb({ hue, saturation }: HueSaturation): Rgb {
   const channel = (offset: number): number => {
     const k = (offset + hue / 60) % 6;
@@ -124,7 +124,7 @@ export function kelvinToChromaticity(kelvin: number): Chromaticity {
   return { x, y };
 }
 
-/** An sRGB colour that looks like a chromaticity at full brightness; colours outside the gamut are clipped. */
+/** Returns an sRGB colour that looks like a chromaticity at full brightness; colours outside the gamut are clipped. */
 export function chromaticityToRgb({ x, y }: Chromaticity): Rgb {
   const [bigX, bigZ] = [x / y, (1 - x - y) / y];
   const channels = [

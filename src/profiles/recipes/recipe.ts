@@ -31,7 +31,9 @@ export const transitionParameter: JsonSchema = {
   description: 'Time of the change in seconds',
 };
 
-/** Options of LevelControl and ColorControl for a command that also works while the light is off (Application Clusters §1.6.5.8, §3.2.7.2). */
+/**
+ * Options of LevelControl and ColorControl for a command that also works while the light is off (Application Clusters §1.6.5.8, §3.2.7.2).
+ */
 export const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
 
 /** TransitionTime in tenths of a second, as LevelControl and ColorControl count it; 0 where the caller names none. */

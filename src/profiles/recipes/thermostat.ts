@@ -38,7 +38,10 @@ export const setTemperature: Recipe = {
   },
 };
 
-/** The bounds of a single setpoint; where heating and cooling have different ones, the description names them and the plan checks them. */
+/**
+ * Returns the bounds of a single setpoint; where heating and cooling have different ones, the description names them and the plan checks
+ * them.
+ */
 function temperatureSchema(view: ClusterView, example: number): JsonSchema {
   const [first = 'heat', second] = setpointsOf(view);
   const { min, max } = setpointLimits(view, first);
@@ -64,7 +67,10 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/** The band around the wanted temperature with its present width; only the limits of the device make it narrower, down to its dead band. */
+/**
+ * Returns the band around the wanted temperature with its present width; only the limits of the device make it narrower, down to its dead
+ * band.
+ */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;
@@ -136,7 +142,7 @@ export const adjustTemperature: Recipe = {
   },
 };
 
-/** The new setpoints, without those that the device never reported. */
+/** Returns the new setpoints, without those that the device never reported. */
 function shiftedSetpoints(view: ClusterView, setpoint: Setpoint, amount: number): JsonObject {
   const moved = setpointsOf(view).filter((one) => setpoint === 'both' || setpoint === one);
   return Object.fromEntries(
@@ -161,7 +167,7 @@ const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max:
 // In 0.1 °C, as the attribute counts.
 const STANDARD_DEAD_BAND = 20;
 
-/** The setpoints that a thermostat has. */
+/** Returns the setpoints that a thermostat has. */
 function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
   return (['heat', 'cool'] as const).filter((one) => view.attribute(ATTRIBUTE[one]) !== undefined);
 }
@@ -195,7 +201,7 @@ function deadBandOf(view: ClusterView): number {
   return (view.liveNumber('MinSetpointDeadBand') ?? STANDARD_DEAD_BAND) * 10;
 }
 
-/** The setpoints that a call without a choice means: those that the present mode follows. */
+/** Returns the setpoints that a call without a choice means: those that the present mode follows. */
 function currentSetpoint(view: ClusterView): Setpoint {
   const has = setpointsOf(view);
   if (has.length === 1) return has[0] ?? 'heat';

@@ -41,12 +41,12 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
-/** True for the tool of an action, also where its name says which of several endpoints it means. */
+/** Returns true for the tool of an action, also where its name says which of several endpoints it means. */
 export function isAction(tool: DeviceTool, action: string): boolean {
   return tool.action === action || tool.plainAction === action;
 }
 
-/** The tool of a device that does an action of a capability. */
+/** Returns the tool of a device that does an action of a capability. */
 export function toolFor(compiled: CompiledDevice, capability: string, action: string): DeviceTool | undefined {
   return compiled.tools.find((tool) => tool.capability === capability && isAction(tool, action));
 }
@@ -60,7 +60,7 @@ export function withDeviceId<Params extends { readonly device_id: string }>(
   return { ...params, device_id: ports.names.resolve(params.device_id, caller) } as unknown as JsonObject;
 }
 
-/** The compiled device; DEVICE_NOT_FOUND when it was removed meanwhile. */
+/** Returns the compiled device; throws DEVICE_NOT_FOUND if it was removed meanwhile. */
 export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: string }): CompiledDevice {
   const compiled = ports.devices.get(parseDeviceId(params.device_id));
   if (compiled) return compiled;
@@ -110,7 +110,7 @@ export function delegating<Request extends { readonly device_id: string }>(
   };
 }
 
-/** The same ports, whose list of devices holds only those that the caller may see. */
+/** Returns the same ports, whose list of devices holds only those that the caller may see. */
 function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
   const { devices } = ports;
   const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));

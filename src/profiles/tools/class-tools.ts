@@ -243,7 +243,7 @@ function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest
   ];
 }
 
-/** Names a mistake in the temperature by the parameter of this tool. */
+/** Returns names a mistake in the temperature by the parameter of this tool. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();

@@ -118,7 +118,7 @@ const RETURNS: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The call with everything spelled as the device's description does, fields checked and defaults filled in. */
+/** Returns the call with everything spelled as the device's description does, fields checked and defaults filled in. */
 function canonical(ports: MatterToolPorts, request: Request, device: DeviceId): JsonObject {
   const element = elementOf(ports, request, device);
   const at = { device_id: device, endpoint: element.endpoint, cluster: element.cluster.name };
@@ -195,7 +195,7 @@ interface Touched {
   readonly request: Request;
 }
 
-/** The attributes that the call is about, read from the device in one interaction, and whether the device ignored the command. */
+/** Returns the attributes that the call is about, read from the device in one interaction, and whether the device ignored the command. */
 async function stateAfter(
   ports: MatterToolPorts,
   { device, element, request }: Touched,
@@ -228,8 +228,8 @@ async function stateAfter(
 }
 
 /**
- * Whether a command works also while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2): true for every command that does
- * not depend on it, undefined where the device's own options decide.
+ * Returns whether a command works also while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2): true for every command that
+ * does not depend on it, undefined if the device's own options decide.
  */
 function executesIfOff({ name, parameters }: CommandDescription, { optionsMask, optionsOverride }: JsonObject): boolean | undefined {
   const bits = propertiesOf(parameters).optionsMask?.properties;

@@ -66,7 +66,7 @@ function describe(device: Device, tool: DeviceTool): string {
   return `${sentence}${part}${area}${danger}`;
 }
 
-/** A sentence about the endpoint of a tool that several endpoints have, with the label of the device. */
+/** Returns a sentence about the endpoint of a tool that several endpoints have, with the label of the device. */
 function partOf({ part, numbered, endpoint }: DeviceTool): string {
   if (numbered === undefined) return '';
   return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;

@@ -270,7 +270,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 }
 
-/** The title by the number that the event carries, such as how often a button was pressed. */
+/** Returns the title by the number that the event carries, such as how often a button was pressed. */
 function eventTitle({ title, titleBy }: DeviceEventRule, data: JsonObject): string {
   const number = titleBy && memberOf(data, titleBy.member);
   return titleBy?.titles[String(number)] ?? title;

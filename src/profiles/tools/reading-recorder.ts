@@ -82,7 +82,7 @@ export class ReadingRecorder {
   }
 }
 
-/** A title in the middle of a sentence; abbreviations such as HEPA stay in capitals. */
+/** Returns a title in the middle of a sentence; abbreviations such as HEPA stay in capitals. */
 function inSentence(title: string): string {
   return title.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 }

@@ -22,7 +22,7 @@ export interface DeviceCall {
   readonly nowMs: number;
 }
 
-/** The effects of a call of a device's tool, one for each command, write or read. */
+/** Returns the effects of a call of a device's tool, one for each command, write or read. */
 export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
   const { device } = compiled;
   const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
@@ -70,7 +70,7 @@ async function act(
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
-/** A refusal of a value as out of range, with the ranges in the schema of the tool, which the device has stated. */
+/** Returns a refusal of a value as out of range, with the ranges in the schema of the tool, which the device has stated. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
   const known = propertiesOf(tool.parameters);
@@ -175,7 +175,7 @@ async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Pr
   };
 }
 
-/** The cached readings, which the subscription keeps up to date; undefined when a value has to be read from the device. */
+/** Returns the cached readings, which the subscription keeps up to date; undefined when a value has to be read from the device. */
 function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: DeviceAccess): readonly AttributeReading[] | undefined {
   if (tool.capability === undefined || tool.values.some((value) => value.hasToBeAsked)) return undefined;
   const readings = paths.flatMap((path) => access.cached(path) ?? []);
@@ -232,7 +232,7 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** The settlement of a call of several actions: that of the action that is farthest from its target. */
+/** Returns the settlement of a call of several actions: that of the action that is farthest from its target. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };

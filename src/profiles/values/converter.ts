@@ -39,17 +39,17 @@ export interface Converter {
   schema(context: ConversionContext): JsonSchema;
 }
 
-/** The members of an object schema; none for any other schema. */
+/** Returns the members of an object schema; none for any other schema. */
 export function propertiesOf({ properties = {} }: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return properties as Record<string, JsonSchema>;
 }
 
-/** The names of the required members of an object schema. */
+/** Returns the names of the required members of an object schema. */
 export function requiredOf({ required }: JsonSchema): readonly string[] {
   return Array.isArray(required) ? required : [];
 }
 
-/** The kind of value that a raw schema describes, whether it may be null or not. */
+/** Returns the kind of value that a raw schema describes, whether it may be null or not. */
 export function rawKind(schema: JsonSchema): RawKind {
   if (enumNames(schema).length > 0) return 'enum';
   const types = typesOf(schema);
@@ -62,26 +62,26 @@ export function rawKind(schema: JsonSchema): RawKind {
   return 'any';
 }
 
-/** The names that the schema of an enum allows, also where it allows numbers that the model does not name. */
+/** Returns the names that the schema of an enum allows, also where it allows numbers that the model does not name. */
 export function enumNames(schema: JsonSchema): readonly string[] {
   return [schema, ...branchesOf(schema)]
     .flatMap((branch) => (Array.isArray(branch.enum) ? branch.enum : []))
     .filter((name) => typeof name === 'string');
 }
 
-/** True when the raw value may be null. */
+/** Returns whether the raw value may be null. */
 export function isNullable(schema: JsonSchema): boolean {
   return (
     typesOf(schema).includes('null') || [schema, ...branchesOf(schema)].some((one) => Array.isArray(one.enum) && one.enum.includes(null))
   );
 }
 
-/** A raw number; integers beyond 2^53 come as decimal text. */
+/** Returns a raw number; integers beyond 2^53 come as decimal text. */
 export function numberOf(raw: Json): number {
   return typeof raw === 'string' ? Number(raw) : (raw as number);
 }
 
-/** The lowest and highest raw number that the schema and the live device allow. */
+/** Returns the lowest and highest raw number that the schema and the live device allow. */
 export function rawBounds(context: ConversionContext): { readonly min: number; readonly max: number } {
   const ranges = [context.schema, ...branchesOf(context.schema)];
   const stated = (keyword: string): number | undefined => ranges.map((one) => one[keyword]).find((bound) => typeof bound === 'number');

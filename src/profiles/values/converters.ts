@@ -20,7 +20,7 @@ const enumConverter: Converter = {
   },
 };
 
-/** True for a name that a profile renames: callers may still use the name of the standard. */
+/** Returns true for a name that a profile renames: callers may still use the name of the standard. */
 function isFormer(name: string, context: ConversionContext): boolean {
   return wordOf(name, context) !== snakeCase(name);
 }
@@ -73,7 +73,7 @@ const flagsConverter: Converter = {
   schema: (context) => ({ type: 'array', uniqueItems: true, items: { type: 'string', enum: flagNames(context).map(snakeCase) } }),
 };
 
-/** A member of a struct or bitmap by its name in any spelling; undefined when it is absent. */
+/** Returns a member of a struct or bitmap by its name in any spelling; undefined when it is absent. */
 export function memberOf(value: Json, name: string): Json | undefined {
   if (!isJsonObject(value)) return undefined;
   const wanted = name.toLowerCase();
@@ -115,7 +115,7 @@ interface Scale {
   raw(human: number): number;
 }
 
-/** A converter between numbers; bounds are those human values whose raw form is within the raw bounds. */
+/** Returns a converter between numbers; bounds are those human values whose raw form is within the raw bounds. */
 function numberConverter(scale: Scale): Converter {
   const round = (value: number): number => Number(value.toFixed(scale.decimals));
   return {
@@ -127,7 +127,7 @@ function numberConverter(scale: Scale): Converter {
   };
 }
 
-/** A converter that divides, such as 2150 hundredths to 21.5. */
+/** Returns a converter that divides, such as 2150 hundredths to 21.5. */
 function dividing(divisor: number, unit?: string): Converter {
   return numberConverter({
     ...(unit !== undefined && { unit }),
@@ -146,7 +146,7 @@ function humanBounds(scale: Scale, context: ConversionContext): JsonSchema {
   return { ...(isSafe(minimum) && { minimum }), ...(isSafe(maximum) && { maximum }) };
 }
 
-/** The first representable human value from `bound` on in the direction whose raw form is allowed. */
+/** Returns the first representable human value from `bound` on in the direction whose raw form is allowed. */
 function inward(bound: number, direction: 1 | -1, limits: { scale: Scale; raw: { min: number; max: number } }): number {
   if (!Number.isFinite(bound)) return bound;
   const { scale, raw } = limits;
@@ -322,7 +322,7 @@ export const CONVERTERS = {
 /** The names for `convert` in a capability file. */
 export type ConverterName = keyof typeof CONVERTERS;
 
-/** The converter of that name; CONFIG_INVALID for an unknown one. */
+/** Returns the converter of that name; throws CONFIG_INVALID for an unknown one. */
 export function converterOf(name: string): Converter {
   if (name in CONVERTERS) return CONVERTERS[name as ConverterName];
   throw new AtmoError('CONFIG_INVALID', `No converter is called ${JSON.stringify(name)}; there are ${Object.keys(CONVERTERS).join(', ')}`);

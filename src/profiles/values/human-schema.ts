@@ -6,7 +6,7 @@ import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 import { isLineNumber, MATTER_SECRET_NAMES, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from './converter.ts';
 
-/** A schema that allows null as well. */
+/** Returns a schema that allows null as well. */
 export function orNullSchema(schema: JsonSchema): JsonSchema {
   if (isNullable(schema) || Object.keys(schema).every((key) => key === 'description')) return schema;
   const withEnum = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
@@ -25,7 +25,7 @@ export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema =
   return { ...schema, type: 'object', properties: Object.fromEntries(entries), additionalProperties: false };
 });
 
-/** A description of a raw value for people: the model's words, and the unit. */
+/** Returns a description of a raw value for people: the model's words, and the unit. */
 export function rawDescription(name: string, schema: JsonSchema): string {
   const own = typeof schema.description === 'string' ? schema.description : name;
   const unit =
@@ -39,7 +39,7 @@ function scaleText(schema: JsonSchema): string {
   return `${Number(scale.toPrecision(4))} `;
 }
 
-/** The required fields that no caller has to give: empty bitmaps, and null where null is a value. */
+/** Returns the required fields that no caller has to give: empty bitmaps, and null if null is a value. */
 export function emptyFields(schema: JsonSchema): JsonObject {
   const fields = requiredOf(schema).flatMap((name): [string, Json][] => {
     const property = propertiesOf(schema)[name];
@@ -55,7 +55,7 @@ export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObjec
   return withDefaultOptions(spelledNames(schema, fields) as JsonObject, requiredOf(schema));
 }
 
-/** The raw value with the names of enums in the spelling of the schema, from any case or from snake_case (`emergency_heat`). */
+/** Returns the raw value with the names of enums in the spelling of the schema, from any case or from snake_case (`emergency_heat`). */
 export function spelledNames(schema: JsonSchema, value: Json): Json {
   if (typeof value === 'string') {
     const wanted = value.toLowerCase();
@@ -68,7 +68,7 @@ export function spelledNames(schema: JsonSchema, value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelledNames(own(name), member)]));
 }
 
-/** The object with a value at a path with dots. */
+/** Returns the object with a value at a path with dots. */
 export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
   const [head = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...object, [head]: value };
@@ -76,7 +76,9 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-/** A value that fits the human schema of a parameter, for examples; undefined for a schema that has no default, names or numbers. */
+/**
+ * Returns a value that fits the human schema of a parameter, for examples; undefined for a schema that has no default, names or numbers.
+ */
 export function sampleOf(schema: JsonSchema): Json | undefined {
   if (schema.default !== undefined) return schema.default as Json;
   const [name] = enumNames(schema);
@@ -90,7 +92,7 @@ export function sampleOf(schema: JsonSchema): Json | undefined {
 
 const lowerCase: ReadonlySet<string> = new Set(MATTER_SECRET_NAMES.map((name) => name.toLowerCase()));
 
-/** A schema of the model in which fields that carry secrets are marked, at any depth. */
+/** Returns a schema of the model in which fields that carry secrets are marked, at any depth. */
 export function withSecretsMarked(schema: JsonSchema): JsonSchema {
   let hasSome = false;
   const marked = mapSchema(schema, (part) =>
@@ -136,18 +138,18 @@ const REASONABLE: Readonly<Record<string, Bounds>> = {
   kWh: { min: -1_000_000, max: 1_000_000 },
 };
 
-/** The reasonable bounds of a unit; undefined for shares, counts and plain numbers. */
+/** Returns the reasonable bounds of a unit; undefined for shares, counts and plain numbers. */
 export function reasonableBounds(unit: string): Bounds | undefined {
   return Object.hasOwn(REASONABLE, unit) ? REASONABLE[unit] : undefined;
 }
 
-/** The schema of human numbers, within the reasonable bounds of their unit. */
+/** Returns the schema of human numbers, within the reasonable bounds of their unit. */
 export function withinReason(schema: JsonSchema, unit: string): JsonSchema {
   const bounds = reasonableBounds(unit);
   return bounds && (schema.type === 'integer' || schema.type === 'number') ? withBounds(schema, bounds) : schema;
 }
 
-/** The schema of raw numbers, at any depth, within the reasonable bounds of the units in the Matter model. */
+/** Returns the schema of raw numbers, at any depth, within the reasonable bounds of the units in the Matter model. */
 export function rawWithinReason(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => {
     const bounds = reasonableBounds(typeof part['x-unit'] === 'string' ? part['x-unit'] : '');

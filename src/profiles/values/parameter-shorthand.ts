@@ -17,7 +17,10 @@ export interface ShorthandObject {
 /** A parameter's type in a few characters: `int [0-100]`, `enum [heat, cool]`, `optional float [0..1] = 0.5`. */
 export type Shorthand = string | ShorthandObject;
 
-/** JSON Schema of a shorthand; `isOptional` is kept apart since it belongs to the surrounding object. CONFIG_INVALID for anything else. */
+/**
+ * JSON Schema of a shorthand; `isOptional` is kept apart since it belongs to the surrounding object. Throws CONFIG_INVALID for anything
+ * else.
+ */
 export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: JsonSchema; readonly isOptional: boolean } {
   if (typeof shorthand !== 'string') return { schema: schemaOf(shorthand), isOptional: false };
   const groups = TEXT.exec(shorthand.trim())?.groups;
@@ -27,7 +30,7 @@ export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: Json
   return { schema: schemaOf({ type, ...rangeOf(type, groups.range, shorthand), ...standard }), isOptional: groups.optional !== undefined };
 }
 
-/** A schema made narrower by a shorthand: the tighter bounds, the names that both allow, the shorthand's default. */
+/** Returns a schema made narrower by a shorthand: the tighter bounds, the names that both allow, the shorthand's default. */
 export function narrowed(schema: JsonSchema, shorthand: Shorthand): JsonSchema {
   const { minimum, maximum, enum: names, default: standard } = schemaOfShorthand(shorthand).schema as Record<string, Json | undefined>;
   const own = schema as { minimum?: number; maximum?: number; enum?: readonly string[] };

@@ -13,7 +13,7 @@ export function celsiusToFahrenheit(celsius: number): number {
   return Number(((celsius * 9) / 5 + 32).toFixed(2));
 }
 
-/** A range of °C in both units, as callers may give them. */
+/** Returns a range of °C in both units, as callers may give them. */
 export function celsiusRange(minimum: number, maximum: number): string {
   return `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
 }
@@ -23,13 +23,13 @@ export function fahrenheitToCelsius(fahrenheit: number): number {
   return Number((((fahrenheit - 32) * 5) / 9).toFixed(2));
 }
 
-/** True for a tool that takes a temperature, so that callers choose its unit. */
+/** Returns true for a tool that takes a temperature, so that callers choose its unit. */
 export function takesTemperature(parameters: JsonSchema): boolean {
   const properties = propertiesOf(parameters);
   return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
 }
 
-/** The parameters with a choice of unit; bounds in both units move into the description, and `inCelsius` checks them. */
+/** Returns the parameters with a choice of unit; bounds in both units move into the description, and `inCelsius` checks them. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
     name,
@@ -44,12 +44,15 @@ export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   return { ...parameters, properties: { ...Object.fromEntries(properties), [PARAMETER]: unit } };
 }
 
-/** The unit that the caller chose. */
+/** Returns the unit that the caller chose. */
 export function unitOf(params: JsonObject): TemperatureUnit {
   return params[PARAMETER] === 'fahrenheit' ? 'fahrenheit' : 'celsius';
 }
 
-/** Parameters in Celsius without the choice; VALIDATION_ERROR names the range in the caller's unit. `parameters` are those before `withUnitChoice`. */
+/**
+ * Parameters in Celsius without the choice; VALIDATION_ERROR names the range in the caller's unit. `parameters` are those before
+ * `withUnitChoice`.
+ */
 export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObject {
   const { [PARAMETER]: _, ...rest } = params;
   const unit = unitOf(params);
@@ -62,7 +65,7 @@ export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObjec
   );
 }
 
-/** A value with the unit `valueUnit` in the caller's unit. */
+/** Returns a value with the unit `valueUnit` in the caller's unit. */
 export function inCallerUnit(value: Json, valueUnit: string, unit: TemperatureUnit): Json {
   return unit === 'fahrenheit' && valueUnit === '°C' && typeof value === 'number' ? celsiusToFahrenheit(value) : value;
 }

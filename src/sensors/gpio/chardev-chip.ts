@@ -31,7 +31,7 @@ export class ChardevChip implements GpioChip {
   readonly #lineCount: number;
   #isOpen = true;
 
-  /** NOT_FOUND for a missing file, one that the hub may not open, and one that is no GPIO chip. */
+  /** Throws NOT_FOUND for a missing file, one that the hub may not open, and one that is no GPIO chip. */
   constructor(kernel: GpioKernel, path: string) {
     const fd = kernel.open(path);
     if (fd === undefined) throw new AtmoError('NOT_FOUND', `There is no GPIO chip at ${path} that this user may open`, { path });
@@ -166,8 +166,8 @@ const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 
 /**
- * The chip of a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); the one of the board's header when absent.
- * Numbers of chips change between kernels and boards, labels do not. NOT_FOUND lists the chips.
+ * Returns the chip of a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); the one of the board's header when
+ * absent. Numbers of chips change between kernels and boards, labels do not. NOT_FOUND lists the chips.
  */
 export function findChip(
   wanted: string | undefined,

@@ -22,7 +22,7 @@ export interface OpenGpio {
   readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
 }
 
-/** The lines of the configuration; the service opens their chip. CONFIG_INVALID for lines that contradict each other. */
+/** Returns the lines of the configuration; the service opens their chip. Throws CONFIG_INVALID for lines that contradict each other. */
 export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
   const { clock, logger, events, store, onExit = onProcessExit } = parts;
@@ -37,7 +37,7 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/** The chip of the configuration; loads only the modules of its backend. NOT_FOUND, NOT_CONFIGURED. */
+/** Returns the chip of the configuration; loads only the modules of its backend. NOT_FOUND, NOT_CONFIGURED. */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');

@@ -13,7 +13,7 @@ export type GpioEdgeSelection = (typeof GPIO_EDGES)[number];
 export interface GpioLineInfo {
   /** Number within its chip, from 0; only this number is the same on every kernel. */
   readonly offset: number;
-  /** The board's name for it, such as `GPIO17`; empty where the firmware has none. */
+  /** The board's name for it, such as `GPIO17`; empty if the firmware has none. */
   readonly name: string;
   /** User of the line, such as `spi0 CS0`; empty for a free line. */
   readonly consumer: string;
@@ -42,7 +42,7 @@ export interface GpioOutputRequest {
 /** A change of an input. */
 export interface GpioEdge {
   readonly edge: 'rising' | 'falling';
-  /** Age when it is emitted, by the time stamp of the kernel where there is one. */
+  /** Age when it is emitted, by the time stamp of the kernel if there is one. */
   readonly ageMs: number;
   /** Number of changes of the same line that were lost directly before. */
   readonly missed: number;
@@ -50,21 +50,21 @@ export interface GpioEdge {
 
 /** An input that is ours until it is disposed. */
 export interface GpioInput extends Disposable {
-  /** DEVICE_UNREACHABLE when the chip is gone. */
+  /** Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
 }
 
 /** An output that is ours until it is disposed; the chip decides its state afterwards. */
 export interface GpioOutput extends Disposable {
-  /** The last state that was set, read back from the chip. DEVICE_UNREACHABLE when the chip is gone. */
+  /** Returns the last state that was set, read back from the chip. Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
-  /** Is in force when it returns, so that an exit handler can call it. DEVICE_UNREACHABLE when the chip is gone. */
+  /** Is in force when it returns, so that an exit handler can call it. Throws DEVICE_UNREACHABLE if the chip is gone. */
   set(isActive: boolean): void;
 }
 
 /**
  * Port: the lines of one GPIO chip. All calls take microseconds on a chip of the processor and are synchronous. A line has one user at a
- * time: CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, NOT_FOUND for an unknown offset.
+ * time: Throws CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, NOT_FOUND for an unknown offset.
  */
 export interface GpioChip extends Disposable {
   /** `gpiochip0`: changes between starts, so it is for people only. */
@@ -77,12 +77,12 @@ export interface GpioChip extends Disposable {
   requestOutput(request: GpioOutputRequest): GpioOutput;
 }
 
-/** The offset of a line by its number or by the board's name for it; undefined for an unknown line. */
+/** Returns the offset of a line by its number or by the board's name for it; undefined for an unknown line. */
 export function findLine(lines: readonly GpioLineInfo[], wanted: number | string): number | undefined {
   return lines.find(({ offset, name }) => (typeof wanted === 'number' ? offset === wanted : name === wanted))?.offset;
 }
 
-/** A function that calls `call` only the first time: a second disposal must not take the line from its next user. */
+/** Returns a function that calls `call` only the first time: a second disposal must not take the line from its next user. */
 export function onlyOnce(call: () => void): () => void {
   let isDone = false;
   return () => {
@@ -134,7 +134,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     this.#problem = problem;
   }
 
-  /** The present value, or the reason for its absence. */
+  /** Returns the present value, or the reason for its absence. */
   sample(): SensorSample {
     const { address } = this.sensor;
     try {
@@ -162,7 +162,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   }
 }
 
-/** The offset of a configured line. NOT_FOUND lists the names of the chip's lines. */
+/** Returns the offset of a configured line. NOT_FOUND lists the names of the chip's lines. */
 export function offsetOf(chip: GpioChip, wanted: number | string): number {
   const lines = chip.lines();
   const offset = findLine(lines, wanted);
@@ -172,12 +172,12 @@ export function offsetOf(chip: GpioChip, wanted: number | string): number {
   throw new AtmoError('NOT_FOUND', `${chip.label} has no line ${wanted}, ${there}`, { line: wanted });
 }
 
-/** The message of an error, for people. */
+/** Returns the message of an error, for people. */
 export function problemOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A name as a title: `front_door` is `Front door`. */
+/** Returns a name as a title: `front_door` is `Front door`. */
 function titleOf(name: string): string {
   const words = name.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

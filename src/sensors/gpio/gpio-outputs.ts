@@ -47,7 +47,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
 
   /**
    * Sets the output; after `seconds`, where given, it returns to the safe state. A later call ends the timer or pulse of an earlier one.
-   * DEVICE_UNREACHABLE without its chip.
+   * Throws DEVICE_UNREACHABLE without its chip.
    */
   set(isOn: boolean, seconds?: number): void {
     const output = this.#taken();

@@ -61,7 +61,7 @@ export function lineInfoOf(offset: number): Buffer {
   return info;
 }
 
-/** The line in the filled structure of `lineInfoOf`. */
+/** Returns the line in the filled structure of `lineInfoOf`. */
 export function readLineInfo(info: Buffer): GpioLineInfo {
   const flags = info.readBigUInt64LE(72);
   return {
@@ -89,7 +89,7 @@ export function outputRequest({ offset, isActiveLow, isActive }: GpioOutputReque
   return request;
 }
 
-/** The descriptor in a filled request. */
+/** Returns the descriptor in a filled request. */
 export function readRequestFd(request: Buffer): number {
   return request.readInt32LE(REQUEST_OFFSET.fd);
 }
@@ -102,7 +102,7 @@ export function lineValues(isActive = false): Buffer {
   return values;
 }
 
-/** The state of the only line, in the filled structure of `lineValues`. */
+/** Returns the state of the only line, in the filled structure of `lineValues`. */
 export function isLineActive(values: Buffer): boolean {
   return (values.readBigUInt64LE(0) & ONLY_LINE) !== 0n;
 }

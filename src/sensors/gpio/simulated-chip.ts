@@ -49,7 +49,7 @@ export class SimulatedChip implements GpioChip {
     line.changed?.();
   }
 
-  /** True for a line with voltage. */
+  /** Returns true for a line with voltage. */
   isHigh(offset: number): boolean {
     return this.#line(offset).isHigh;
   }

@@ -163,7 +163,10 @@ export interface OnoffModule {
   ) => OnoffLine;
 }
 
-/** Loads the package, which the owner installs: it compiles at installation, so it is no dependency of the hub. NOT_CONFIGURED without it. */
+/**
+ * Loads the package, which the owner installs: it compiles at installation, so it is no dependency of the hub. Throws NOT_CONFIGURED
+ * without it.
+ */
 export async function loadOnoff(): Promise<OnoffModule> {
   // A name in a variable: neither types nor the bundle need the package.
   const name = 'onoff';

@@ -33,7 +33,7 @@ export class IioSource extends KernelSource {
     return Promise.all(channels.map((channel) => this.#add({ folder, channel, attributes }, { chip, place })));
   }
 
-  /** Each search reads scale and offset anew: they depend on the range, which programs may change. */
+  /** Returns each search reads scale and offset anew: they depend on the range, which programs may change. */
   async #add(
     { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
     { chip, place }: { readonly chip: string; readonly place: string },
@@ -121,7 +121,7 @@ const MODIFIED: Readonly<Record<string, ChannelKind>> = {
 
 const ATTRIBUTE = /^in_([a-z]+)((?:\d+)?(?:-[a-z]+\d+)?(?:_[a-z0-9]+)?)_(raw|input)$/;
 
-/** The channels in the attributes of a chip, without those of unknown types. */
+/** Returns the channels in the attributes of a chip, without those of unknown types. */
 function channelsOf(attributes: readonly string[]): readonly Channel[] {
   const channels = attributes.flatMap((attribute) => {
     const [, type = '', rest = '', form] = ATTRIBUTE.exec(attribute) ?? [];
@@ -138,8 +138,8 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
 }
 
 /**
- * The attributes that may have `offset` and `scale` of a channel, the most exact first: a chip shares them between the channels of a type,
- * or all (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
+ * Returns the attributes that may have `offset` and `scale` of a channel, the most exact first: a chip shares them between the channels of
+ * a type, or all (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
  */
 function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
   const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');

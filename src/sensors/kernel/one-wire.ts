@@ -109,8 +109,8 @@ interface ProbeContext {
 }
 
 /**
- * A temperature in °C from `w1_slave` (two lines, the first ends in YES where the checksum is right) or from `temperature` (a line in
- * millidegrees), Documentation/w1/slaves/w1_therm.rst. An empty text means that a conversion is running.
+ * Returns a temperature in °C from `w1_slave` (two lines, the first ends in YES where the checksum is right) or from `temperature` (a line
+ * in millidegrees), Documentation/w1/slaves/w1_therm.rst. An empty text means that a conversion is running.
  */
 export function parseProbe(text: string, context: ProbeContext): ReadOutcome {
   if (text.trim() === '') return { fault: 'busy', detail: 'a conversion is running' };

@@ -19,7 +19,7 @@ export class Sysfs {
     this.#root = root;
   }
 
-  /** Names in a folder, sorted; none for a missing folder. */
+  /** Returns names in a folder, sorted; none for a missing folder. */
   async list(path: string): Promise<readonly string[]> {
     const names = await readdir(join(this.#root, path)).catch(() => []);
     return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -30,12 +30,12 @@ export class Sysfs {
     return (await readFile(join(this.#root, path), 'utf8')).trimEnd();
   }
 
-  /** The same; undefined for an attribute that cannot be read. */
+  /** Returns the same; undefined for an attribute that cannot be read. */
   async maybe(path: string): Promise<string | undefined> {
     return this.text(path).catch(() => undefined);
   }
 
-  /** The text of the first of two attributes that exists. */
+  /** Returns the text of the first of two attributes that exists. */
   async either(first: string, second: string): Promise<string> {
     return this.text(first).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -47,12 +47,12 @@ export class Sysfs {
     await writeFile(join(this.#root, path), text);
   }
 
-  /** The name of the target of a link, such as `1-0076`; undefined without the link. */
+  /** Returns the name of the target of a link, such as `1-0076`; undefined without the link. */
   async nameBehind(path: string): Promise<string | undefined> {
     return realpath(join(this.#root, path)).then(basename, () => undefined);
   }
 
-  /** Names of the folders of the real path, the outermost first. */
+  /** Returns names of the folders of the real path, the outermost first. */
   async placeOf(path: string): Promise<readonly string[]> {
     return realpath(join(this.#root, path)).then(
       (real) => real.split('/'),
@@ -101,12 +101,12 @@ export async function readInSequence(
 
 const BUSY: ReadFault = { fault: 'busy', detail: 'an earlier read has not come back yet' };
 
-/** A number in the format of drivers; undefined for any other text. */
+/** Returns a number in the format of drivers; undefined for any other text. */
 export function kernelNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,2})?$/i.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** An attribute's number times `factor`. */
+/** Returns an attribute's number times `factor`. */
 export function scaled(text: string, factor: number): ReadOutcome {
   const number = kernelNumber(text);
   if (number !== undefined) return { value: roundedValue(number * factor) };
@@ -131,7 +131,7 @@ const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EPERM: { fault: 'gone', detail: 'may not be read; give the user of the hub the right to' },
 };
 
-/** The meaning of an error from reading an attribute. */
+/** Returns the meaning of an error from reading an attribute. */
 function readFault(error: unknown): ReadFault {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return MEANINGS[code] ?? { fault: 'gone', detail: code === '' || code === 'ENOENT' ? GONE : `${GONE} (${code})` };

@@ -107,7 +107,7 @@ export class SerialConnection implements Service {
     }
   }
 
-  /** Lasts until the port closes or the hub stops. Returns false where the port could not be opened. */
+  /** Lasts until the port closes or the hub stops. Returns false if the port could not be opened. */
   async #listen(stop: AbortSignal): Promise<boolean> {
     const closed = Promise.withResolvers<string>();
     const lines = new LineSplitter(this.#parts.onLine);

@@ -28,7 +28,7 @@ export class SerialSource implements SensorSource, Service {
   readonly #latest = new Map<string, { readonly value: number; readonly atMs: number }>();
   readonly #listeners = new Set<SampleListener>();
 
-  /** CONFIG_INVALID for a malformed pattern. */
+  /** Throws CONFIG_INVALID for a malformed pattern. */
   constructor(
     { clock, open }: { readonly clock: Clock; readonly open: OpenSerialPort },
     ports: Readonly<Record<string, SerialPortConfig>>,
@@ -105,19 +105,19 @@ function serialSensor(device: string, config: SerialPortConfig, [name, reading]:
   };
 }
 
-/** The number of a field; other texts are no measurement. */
+/** Returns the number of a field; other texts are no measurement. */
 function measured(text: string | undefined, reading: SerialReadingConfig): number | undefined {
   const number = text === undefined || text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
   return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
 }
 
-/** The text of a field of a line; undefined where the line does not have it. */
+/** The text of a field of a line; undefined if the line does not have it. */
 type FieldsOf = (line: string) => (field: string) => string | undefined;
 
 const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
 const NOTHING = () => undefined;
 
-/** The parser for the lines of a port. CONFIG_INVALID for a malformed pattern and for one without named groups. */
+/** Returns the parser for the lines of a port. Throws CONFIG_INVALID for a malformed pattern and for one without named groups. */
 function lineReader({ format, pattern }: Pick<SerialPortConfig, 'format' | 'pattern'>, setting: string): FieldsOf {
   if (format === 'json') return jsonFields;
   if (format === 'pairs') return pairFields;
@@ -181,7 +181,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   cm: times('m', 1e-2),
 };
 
-/** The stored unit for `unit`, with the conversion; a unit that is not in the table stays. */
+/** Returns the stored unit for `unit`, with the conversion; a unit that is not in the table stays. */
 export function storedUnit(unit: string): Conversion {
   return (Object.hasOwn(CONVERSIONS, unit) ? CONVERSIONS[unit] : undefined) ?? times(unit, 1);
 }

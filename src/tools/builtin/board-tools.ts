@@ -78,7 +78,7 @@ const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 /**
  * Maker of `builtin:thermal` for the manifest: a tool that reads one temperature file of the kernel, `config.device`,
  * such as `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal), or
- * `/dev/thermal0` for the same. CONFIG_INVALID for a path outside of `root`.
+ * `/dev/thermal0` for the same. Throws CONFIG_INVALID for a path outside of `root`.
  */
 export function thermalTool(name: string, config: JsonObject, root = '/sys'): RegisteredTool {
   const device = typeof config.device === 'string' ? config.device.replace(ZONE, `${root}/class/thermal/thermal_zone$1/temp`) : '';

@@ -22,7 +22,7 @@ import {
 } from './hub-tool.ts';
 import { credentialTools, topologyTool } from './network-tools.ts';
 
-/** All tools with which an administrator manages devices, in the namespace `hub`. */
+/** Returns all tools with which an administrator manages devices, in the namespace `hub`. */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     ...commissionTools(ports),
@@ -76,7 +76,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** CONFLICT for a call that names one device and would remove others with it; it says how many, and which device to name instead. */
+/** Throws CONFLICT for a call that names one device and would remove others with it; it says how many, and which device to name instead. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },

@@ -166,8 +166,8 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
 }
 
 /**
- * CONFLICT unless the rename is safe. Two rooms become one only with `isMerge`, and while nothing names the one that goes: a grant or a
- * rule on it would hold for the other room too, or no longer hold. Things that are only placed in it move along.
+ * Throws CONFLICT unless the rename is safe. Two rooms become one only with `isMerge`, and while nothing names the one that goes: a grant
+ * or a rule on it would hold for the other room too, or no longer hold. Things that are only placed in it move along.
  */
 function requireRenamable(
   parts: HomeNameServices,

@@ -107,7 +107,7 @@ export interface SnapshotTaker {
   take(): Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
-/** The tool that `atmo backup` calls on a running hub. Its caller has to be able to read the state directory. */
+/** Returns the tool that `atmo backup` calls on a running hub. Its caller has to be able to read the state directory. */
 export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
   return defineTool(
     {
@@ -125,7 +125,10 @@ export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
   );
 }
 
-/** `hub:rotate_owner`: replaces the owner's token; the new one is only in its file, in no answer and no audit log. STORAGE_FAILED keeps the old one. */
+/**
+ * `hub:rotate_owner`: replaces the owner's token; the new one is only in its file, in no answer and no audit log. STORAGE_FAILED keeps the
+ * old one.
+ */
 export function rotateOwnerTool(credential: { rotate(): void }): RegisteredTool {
   return defineTool(
     {

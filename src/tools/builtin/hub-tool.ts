@@ -12,23 +12,23 @@ import type { DeviceNames } from '../names/resolve-names.ts';
 
 /** The extent of a device: several devices may share one node, its access control and its endpoint numbers. */
 export interface DeviceBounds {
-  /** The device of the same node that has the endpoint; undefined when none has. */
+  /** Returns the device of the same node that has the endpoint; undefined when none has. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
-  /** The device and the others of its node. */
+  /** Returns the device and the others of its node. */
   nodeOf(device: DeviceId): readonly DeviceId[];
-  /** The device that represents the whole node, such as the bridge of a lamp; the device itself where it is the only one. */
+  /** Returns the device that represents the whole node, such as the bridge of a lamp; the device itself where it is the only one. */
   wholeOf(device: DeviceId): DeviceId;
-  /** True for locks, valves and other devices that are dangerous to restore by mistake. */
+  /** Returns true for locks, valves and other devices that are dangerous to restore by mistake. */
   isGuarded(device: DeviceId): boolean;
-  /** The highest risk of any operation on the endpoint. */
+  /** Returns the highest risk of any operation on the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
-  /** The risk of a command in the device's own tools and its device file; `none` where they do not have it. */
+  /** Returns the risk of a command in the device's own tools and its device file; `none` where they do not have it. */
   riskOfCommand(path: CommandPath): Risk;
-  /** The values that a command to an endpoint sets, and those that it may change besides. */
+  /** Returns the values that a command to an endpoint sets, and those that it may change besides. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
-  /** Names of the values that whoever operates the endpoint, or one cluster of it, can change. */
+  /** Returns names of the values that whoever operates the endpoint, or one cluster of it, can change. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
-  /** The kind of tools that reach each cluster of the device. */
+  /** Returns the kind of tools that reach each cluster of the device. */
   servedClusters(device: DeviceId): readonly ServedCluster[];
 }
 

@@ -130,7 +130,7 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
   );
 }
 
-/** A temperature in °C in another unit, to hundredths: more digits than a sensor has would only pretend. */
+/** Returns a temperature in °C in another unit, to hundredths: more digits than a sensor has would only pretend. */
 export function fromCelsius(celsius: number, unit: (typeof TEMPERATURE_UNITS)[number]): number {
   const value = { celsius, fahrenheit: (celsius * 9) / 5 + 32, kelvin: celsius + 273.15 }[unit];
   return Math.round(value * 100) / 100;

@@ -16,7 +16,7 @@ import { checkRoles, mintParameters, type TokenRoles, tokenRequest } from './tok
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
-  /** Named profiles of the configuration. CONFIG_INVALID when one holds what cannot be granted. */
+  /** Named profiles of the configuration. Throws CONFIG_INVALID if one holds what cannot be granted. */
   readonly roles: TokenRoles;
 }
 
@@ -145,7 +145,7 @@ function givesAdminToken(permission: string): boolean {
   return grant !== undefined && covers(grant, ADMIN_TOKEN, NO_GROUPS);
 }
 
-/** The result of show_token for a token whose signatures hold. */
+/** Returns the result of show_token for a token whose signatures hold. */
 function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
   const { token } = principal;
   return {

@@ -78,7 +78,7 @@ export function defineTool<const S extends Shape>(
   };
 }
 
-/** Names that people give are normalized before anything is found by them. */
+/** Returns names that people give are normalized before anything is found by them. */
 function canonicalizerOf<S extends Shape>({ canonicalize }: ToolDeclaration<S>, schema: JsonSchema): RegisteredTool['canonicalize'] {
   const named = hasGivenNames(schema) ? (params: JsonObject) => withGivenNames(schema, params) : undefined;
   if (!canonicalize) return named;
@@ -217,7 +217,7 @@ export const p = {
   json: (rules: Wording<Json>) => parameter<Json>({ type: ANY_TYPE, ...keywords(rules) }),
 };
 
-/** The JSON Schema of a shape: unknown members are refused, members without default or `.optional()` are required. */
+/** Returns the JSON Schema of a shape: unknown members are refused, members without default or `.optional()` are required. */
 export function objectSchema(shape: Shape): JsonSchema {
   const entries = Object.entries(shape);
   const required = entries
@@ -231,7 +231,7 @@ export function objectSchema(shape: Shape): JsonSchema {
   };
 }
 
-/** An object schema from JSON Schema properties. */
+/** Returns an object schema from JSON Schema properties. */
 export function createJsonSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []): JsonSchema {
   return { type: 'object', properties, required };
 }
@@ -280,7 +280,7 @@ function hasGivenNames(schema: JsonSchema): boolean {
   return found;
 }
 
-/** Returns the parameters with normalized names. VALIDATION_ERROR for a name without a visible character. */
+/** Returns the parameters with normalized names. Throws VALIDATION_ERROR for a name without a visible character. */
 function withGivenNames(schema: JsonSchema, params: JsonObject): JsonObject {
   const kept = normalizeNames(schema, params, '');
   return isJsonObject(kept) ? kept : params;

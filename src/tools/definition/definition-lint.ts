@@ -81,7 +81,7 @@ function lintReferences(schema: JsonSchema, pointer: string): readonly LintFindi
   return findings;
 }
 
-/** A value that cannot be masked would be in the audit log. */
+/** Returns a value that cannot be masked would be in the audit log. */
 function lintSecrets({ parameters, returns }: ToolDefinition): readonly LintFinding[] {
   const open = Object.entries({ parameters, returns }).filter(([, schema]) => hasUnmaskableSecrets(schema));
   return open.map(([name]) =>

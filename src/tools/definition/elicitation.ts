@@ -39,7 +39,9 @@ const FIELD: JsonSchema = {
 
 const validator = new SchemaValidator({ maxCompiled: 50 });
 
-/** Returns the question within its bounds. VALIDATION_ERROR for a form that clients cannot show, and for one that asks for a secret. */
+/**
+ * Returns the question within its bounds. Throws VALIDATION_ERROR for a form that clients cannot show, and for one that asks for a secret.
+ */
 export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion): Required<ToolQuestion> {
   if (!KEY.test(key)) throw refusal('key has to be 1 to 64 letters, digits, _ or -');
   if (typeof message !== 'string' || message === '') throw refusal('message has to say what is asked');
@@ -52,7 +54,7 @@ export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion)
   return { key, message: message.slice(0, MAX_MESSAGE_LENGTH), schema: { type: 'object', properties: fields, required } };
 }
 
-/** Parses the answer of a client; undefined where it does not fit the question. Other members are left out. */
+/** Parses the answer of a client; undefined if it does not fit the question. Other members are left out. */
 export function parseAnswer({ schema }: Pick<ToolQuestion, 'schema'>, given: Json | undefined): ToolAnswer | undefined {
   if (!isJsonObject(given)) return undefined;
   const { action, content = {} } = given;
@@ -76,7 +78,7 @@ function checkField(name: string, kind: Json | undefined): void {
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
-/** A field that was left empty has no value, whatever its default. */
+/** Returns a field that was left empty has no value, whatever its default. */
 function withoutDefaults(fields: JsonObject): JsonObject {
   const bare = (kind: Json): Json =>
     isJsonObject(kind) ? Object.fromEntries(Object.entries(kind).filter(([key]) => key !== 'default')) : kind;

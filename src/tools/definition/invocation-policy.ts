@@ -9,7 +9,7 @@ export const INVOCATION_POLICY = {
   retryBackoff: 2,
 } as const;
 
-/** How long to wait before try `attempt` (1 = first repeat). */
+/** Returns how long to wait before try `attempt` (1 = first repeat). */
 export function retryDelayMs(attempt: number): number {
   return INVOCATION_POLICY.retryDelayMs * INVOCATION_POLICY.retryBackoff ** (attempt - 1);
 }

@@ -13,7 +13,10 @@ export interface ToolMessage {
 /** Bounds of the JSON of a message and of a partial result. */
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
-/** Returns a message within its bounds. VALIDATION_ERROR for an unknown level and for a value that is not JSON, PAYLOAD_TOO_LARGE beyond 16 KB. */
+/**
+ * Returns a message within its bounds. Throws VALIDATION_ERROR for an unknown level and for a value that is not JSON, PAYLOAD_TOO_LARGE
+ * beyond 16 KB.
+ */
 export function boundedMessage(level: Severity, data: Json): ToolMessage {
   if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${SEVERITIES.join(', ')}`);
@@ -31,7 +34,7 @@ export interface CallChunk {
 /** Longest note, in characters. */
 const MAX_NOTE_LENGTH = 512;
 
-/** Returns a chunk within its bounds. VALIDATION_ERROR for a partial result that is too long or not JSON. */
+/** Returns a chunk within its bounds. Throws VALIDATION_ERROR for a partial result that is too long or not JSON. */
 export function boundedChunk(fraction: number, note: string | undefined, partial: Json | undefined): CallChunk {
   return {
     fraction: Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0)),

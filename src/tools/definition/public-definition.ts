@@ -112,8 +112,8 @@ function readParameters(tool: RecordReader): JsonSchema {
 }
 
 /**
- * The audit log stores parameters. A schema marks a secret one by `x-secret` or else `writeOnly`; without either its name decides, such
- * as `pin`, unless the parameter is a number of a GPIO line.
+ * Returns the audit log stores parameters. A schema marks a secret one by `x-secret` or else `writeOnly`; without either its name decides,
+ * such as `pin`, unless the parameter is a number of a GPIO line.
  */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
@@ -195,12 +195,12 @@ function normalizeSchema(schema: JsonObject): JsonSchema {
   });
 }
 
-/** Names of the parameters of a tool. */
+/** Returns names of the parameters of a tool. */
 export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'>): readonly string[] {
   return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }
 
-/** A definition in the public form; `normalizeDefinition` turns it back into an equal one. */
+/** Returns a definition in the public form; `normalizeDefinition` turns it back into an equal one. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {
   const { name, namespace, version, description, parameters, returns, requires, routing, metadata } = definition;
   const { title, category, tags, author, examples, device, area, createdBy } = metadata;

@@ -59,7 +59,7 @@ export interface CapabilityHandler {
   getToolHandler(name: string): ToolClass | undefined;
 }
 
-/** Returns the tools of a capability, each of which requires it. CONFIG_INVALID when a listed tool has no handler. */
+/** Returns the tools of a capability, each of which requires it. Throws CONFIG_INVALID if a listed tool has no handler. */
 export function toolsOfCapability(handler: CapabilityHandler): readonly RegisteredTool[] {
   return handler.tools.map((definition) => {
     const toolHandler = handler.getToolHandler(definition.name);

@@ -47,7 +47,10 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
-    /** Longest JSON text of a call's parameters, in UTF-8 bytes, where the hub's own bound does not fit. Calls that leave the hub keep that one. */
+    /**
+     * Longest JSON text of a call's parameters, in UTF-8 bytes, where the hub's own bound does not fit. Calls that leave the hub keep that
+     * one.
+     */
     readonly maxParamsBytes?: number;
   };
   readonly routing: {
@@ -74,7 +77,7 @@ export interface ToolDefinition {
   };
 }
 
-/** True where running a call twice would do something twice. */
+/** Returns whether running a call twice would do something twice. */
 export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): boolean {
   return execution.hasSideEffects && !execution.isIdempotent;
 }
@@ -116,15 +119,18 @@ export interface ToolContext {
   /**
    * Asks the person behind the caller and waits for the answer, at most until the deadline: a tool that asks needs a long
    * timeout and no `async_allowed`. The answer passes the caller and its model, so nothing secret may be asked; it is no approval.
-   * NOT_SUPPORTED where the caller cannot be asked, and for tools that say they are deterministic or bounded; CANCELLED when the
-   * caller gives up; RESOURCE_EXCEEDED when too much waits for answers; VALIDATION_ERROR for a question that no form can show.
+   * Throws NOT_SUPPORTED if the caller cannot be asked, and for tools that say they are deterministic or bounded; throws CANCELLED if the
+   * caller gives up; throws RESOURCE_EXCEEDED if too much waits for answers; throws VALIDATION_ERROR for a question that no form can show.
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
   tell(level: Severity, data: Json): void;
-  /** Says what a text in the result holds, such as `text/markdown`. VALIDATION_ERROR for what is no media type (RFC 6838 §4.2). */
+  /** Says what a text in the result holds, such as `text/markdown`. Throws VALIDATION_ERROR for what is no media type (RFC 6838 §4.2). */
   contentType(type: string): void;
-  /** Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
+  /**
+   * Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for
+   * parts.
+   */
   details(details: JsonObject): void;
 }
 
@@ -155,7 +161,7 @@ export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolCon
 
 /** What the caller of a tool may know of. */
 export interface CallerView {
-  /** True when the caller holds any grant on the resource of this permission; what it may not see does not exist for it. */
+  /** Returns whether the caller holds any grant on the resource of this permission; what it may not see does not exist for it. */
   canSee(permission: string): boolean;
 }
 
@@ -178,7 +184,7 @@ export interface RegisteredTool {
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** The calls that a call with these parameters is going to make, as far as they are known; none when absent. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
-  /** The program that a call with these parameters starts, for the people who approve it; absent where it starts none. */
+  /** The program that a call with these parameters starts, for the people who approve it; absent if it starts none. */
   readonly program?: (params: JsonObject | undefined) => PlannedProgram;
   /**
    * What decides what a call does and stands neither in the definition nor in the program, such as steps, settings and the versions of
@@ -187,7 +193,10 @@ export interface RegisteredTool {
   readonly implementation?: () => Json;
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its steps. */
+  /**
+   * `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its
+   * steps.
+   */
   readonly isolation?: 'process' | 'script';
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
@@ -277,7 +286,7 @@ const DESTRUCTIVE_WORDS = new Set([
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
 /**
- * True for a tool that may do more than add something or set a state that another call sets back: what is dangerous, what ends
+ * Returns true for a tool that may do more than add something or set a state that another call sets back: what is dangerous, what ends
  * something, what has other tools do so, and whatever acts and comes from elsewhere, of which nothing is known.
  */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {

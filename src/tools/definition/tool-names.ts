@@ -66,7 +66,7 @@ export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool,
   return aliases.map((name) => formatToolName({ namespace, name, version }));
 }
 
-/** True for a semantic version or a range of them, such as `>=1.0.0 <2`. */
+/** Returns true for a semantic version or a range of them, such as `>=1.0.0 <2`. */
 export function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }
@@ -84,7 +84,7 @@ export const MODEL_NAME_LIMIT = 40;
 const HASH_LENGTH = 6;
 
 /**
- * Names for models, `[a-z0-9_]` and at most 40 characters, for unversioned tools `namespace:name`. The answer depends
+ * Returns names for models, `[a-z0-9_]` and at most 40 characters, for unversioned tools `namespace:name`. The answer depends
  * on the set of tools only, never on their order; a hash suffix appears where a name was cut or would be taken twice
  * (the core tool keeps the plain one, and one of the hub or a device keeps it before those that agents made).
  */

@@ -6,23 +6,23 @@ import type { CallerView, RegisteredTool } from './tool-definition.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** True for a permission that is complete only with a call's parameters. */
+/** Returns true for a permission that is complete only with a call's parameters. */
 export function isTemplate(permission: string): boolean {
   return permission.includes('{');
 }
 
-/** Names of the parameters that a template is filled from. */
+/** Returns names of the parameters that a template is filled from. */
 export function placeholdersOf(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 
-/** The template with a text in the place of each parameter. */
+/** Returns the template with a text in the place of each parameter. */
 export function replacePlaceholders(template: string, textOf: (name: string) => string): string {
   return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
 }
 
 /**
- * A permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
+ * Returns a permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
  * when a value is missing or could mean anything but one resource.
  */
 export function fillPermission(template: string, params: JsonObject): string {
@@ -32,7 +32,7 @@ export function fillPermission(template: string, params: JsonObject): string {
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
 }
 
-/** The permissions that a call with these parameters requires; errors as those of `fillPermission`. */
+/** Returns the permissions that a call with these parameters requires; errors as those of `fillPermission`. */
 export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
 }

@@ -41,7 +41,7 @@ export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
 }
 
-/** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters the mode cannot express. */
+/** Returns the same for OpenAI's strict mode; `strict` is false for a tool whose parameters the mode cannot express. */
 export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const tool = toOpenAi(definition, name);
   const parameters = toStrictSchema(tool.function.parameters);

@@ -103,7 +103,7 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return type === 'object' || isSchemaObject(properties);
 }
 
-/** Returns the part of a schema for values of one type; empty where it has no such values. */
+/** Returns the part of a schema for values of one type; empty if it has no such values. */
 function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
   if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
@@ -131,7 +131,7 @@ function anyValue(lists: number): readonly JsonSchema[] {
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types of a schema, from `type`, its values or its members; empty where it has none. */
+/** Returns the types of a schema, from `type`, its values or its members; empty if it has none. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -210,8 +210,7 @@ export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
 }
 
 /**
- * Removes the nulls by which a model in strict mode omits members: those of members that are optional and whose schema does not allow
- * null.
+ * Removes the nulls by which a model in strict mode omits members: those of members that are optional and whose schema does not allow null.
  */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);

@@ -44,7 +44,7 @@ export class PluginPackage {
     this.integrity = integrityOf(paths, realpathSync(modules));
   }
 
-  /** Throws CONFLICT when a file has changed since: the hub has not checked the present one. */
+  /** Throws CONFLICT if a file has changed since: the hub has not checked the present one. */
   requireUnchanged(): void {
     if (fileMarks(this.#paths()) === this.#marks) return;
     throw new AtmoError(

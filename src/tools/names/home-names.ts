@@ -72,13 +72,13 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return this.#formerAreas.get(areaKey(area))?.today ?? area;
   }
 
-  /** The key of the area that a key in a grant or a rule means. */
+  /** Returns the key of the area that a key in a grant or a rule means. */
   areaMeant(key: string): string {
     const former = this.#formerAreas.get(key);
     return former && !former.isJoined ? areaKey(former.today) : key;
   }
 
-  /** Names that an area had before. */
+  /** Returns names that an area had before. */
   formerAreaNames(area: string): readonly string[] {
     return [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === areaKey(area)).map(([key]) => key);
   }

@@ -32,7 +32,9 @@ export interface NamesToFind {
   readonly tools: readonly string[];
 }
 
-/** Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody changes or frees one blindly. */
+/**
+ * Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody changes or frees one blindly.
+ */
 export class NameReferences {
   readonly #sources: (() => readonly ReferringText[])[] = [];
 
@@ -69,7 +71,7 @@ function areaMatcherOf({ areas = [] }: NamesToFind): (text: string) => boolean {
   return (text) => keys.size > 0 && (keys.has(areaKey(text)) || text.split(/[:/]/).some((part) => keys.has(part)));
 }
 
-/** All texts of a value, names of members among them. */
+/** Returns all texts of a value, names of members among them. */
 function stringsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(stringsIn);
@@ -92,7 +94,7 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** The device whose tools begin with the prefix that this one's name would give; undefined where they are its own. */
+  /** Returns the device whose tools begin with the prefix that this one's name would give; undefined if they are its own. */
   holderOfWanted(device: Device): DeviceId | undefined;
   /** Frees a name and returns the texts that the device no longer has. STORAGE_FAILED. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];

@@ -43,7 +43,7 @@ export function resolveDevice(text: string, devices: readonly DeviceName[], call
   return match.id;
 }
 
-/** True when the caller holds any grant on the device. */
+/** Returns whether the caller holds any grant on the device. */
 export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
@@ -54,7 +54,7 @@ interface NamedThing {
   readonly aliases?: readonly string[];
 }
 
-/** True when `text` is the device's id, or its name or an alias, letter case aside. */
+/** Returns whether `text` is the device's id, or its name or an alias, letter case aside. */
 export function isDeviceNamed(text: string, device: NamedThing & { readonly id: string }): boolean {
   return device.id === text || hasName(text, device);
 }
@@ -90,7 +90,7 @@ const MAX_AREA_CANDIDATES = 20;
 export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
 /**
- * The area that `text` means, as it is written in `areas`: one of that name or with that alias. NOT_FOUND and
+ * Returns the area that `text` means, as it is written in `areas`: one of that name or with that alias. NOT_FOUND and
  * AMBIGUOUS_DEVICE with candidates.
  */
 export function resolveArea(text: string, areas: Iterable<string | undefined>, names: AreaAliases): string {
@@ -107,13 +107,13 @@ export function resolveArea(text: string, areas: Iterable<string | undefined>, n
   throw new AtmoError('NOT_FOUND', `There is no area ${shortQuote(text)}; ${hint}`, { candidates });
 }
 
-/** True when `text` is the area's name, was its name, or is one of its aliases. */
+/** Returns whether `text` is the area's name, was its name, or is one of its aliases. */
 export function isAreaNamed(text: string, area: string, names: AreaAliases): boolean {
   const key = areaKey(text);
   return areaKey(area) === areaKey(names.areaToday(text)) || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
 }
 
-/** Each area once, as it is written first. */
+/** Returns each area once, as it is written first. */
 export function distinctAreas(areas: Iterable<string | undefined>): string[] {
   const byKey = new Map<string, string>();
   for (const area of areas) if (area !== undefined && !byKey.has(areaKey(area))) byKey.set(areaKey(area), area);
@@ -134,22 +134,22 @@ const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?was
 const MAX_SUGGESTED_SENSORS = 3;
 const MAX_LISTED_SENSORS = 5;
 
-/** True for temperature, humidity and CO2 of the air of a room, by the types of the device that measures it. */
+/** Returns true for temperature, humidity and CO2 of the air of a room, by the types of the device that measures it. */
 export function isRoomAir({ kind }: Pick<Reading['sensor'], 'kind'>, deviceTypes: readonly string[]): boolean {
   return AMBIENT_KINDS.has(kind) && isInRoom(deviceTypes);
 }
 
-/** False for a device that measures what is in itself. */
+/** Returns false for a device that measures what is in itself. */
 export function isInRoom(deviceTypes: readonly string[]): boolean {
   return !APPLIANCE_TYPES.test(deviceTypes.join(' '));
 }
 
-/** The readings of sensors that the caller may see. */
+/** Returns the readings of sensors that the caller may see. */
 export function visibleReadings(readings: readonly Reading[], caller: CallerView): readonly Reading[] {
   return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
 }
 
-/** The sensor of an id or title; SENSOR_NOT_FOUND names the nearest. */
+/** Returns the sensor of an id or title; SENSOR_NOT_FOUND names the nearest. */
 export function resolveSensor(text: string, readings: readonly Reading[], caller: CallerView): SensorId {
   const visible = visibleReadings(readings, caller);
   const exact = visible.find(({ sensor }) => sensor.id === text);
@@ -163,13 +163,13 @@ interface SensorContext {
   readonly names?: HomeNames;
   /** What all of the given readings measure, where they are of one kind. */
   readonly kind?: string;
-  /** Types of a device; none where they are not known. */
+  /** Types of a device; none if they are not known. */
   typesOf(device: string): readonly string[];
 }
 
 /**
- * The one sensor of a kind at a place: its own id, its device, its title, or an area that has only one; aliases count. An area means
- * the air of the room, never what an appliance in it measures in itself.
+ * Returns the one sensor of a kind at a place: its own id, its device, its title, or an area that has only one; aliases count. An area
+ * means the air of the room, never what an appliance in it measures in itself.
  */
 export function resolveSensorAt(
   place: string,

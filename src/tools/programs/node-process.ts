@@ -33,8 +33,8 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 
 /**
  * Returns a handler that runs each call in a process of its own with a memory limit. At the deadline the process is killed with all its
- * children. It has no environment variables; it is no sandbox against hostile code. Errors: RESOURCE_EXCEEDED beyond the limit,
- * INTERNAL_ERROR for errors of the code.
+ * children. It has no environment variables; it is no sandbox against hostile code. Errors: Throws RESOURCE_EXCEEDED beyond the limit,
+ * Throws INTERNAL_ERROR for errors of the code.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {

@@ -41,7 +41,7 @@ export interface ProgramResult {
 
 /** A named power of the owner's configuration. */
 export interface ProgramPower {
-  /** True when it can change something outside of the sandbox: it has writable files, or a network. */
+  /** True if it can change something outside of the sandbox: it has writable files, or a network. */
   readonly isActing: boolean;
 }
 
@@ -53,7 +53,10 @@ export interface ProgramSandbox {
   power(name: string): ProgramPower | undefined;
   /** Returns the effects that the powers allow, and marks of the program's files that others could write; runs nothing. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
-  /** Throws RULE_BLOCKED for a command that a safety rule of the owner forbids to all callers; `argv` begins with the program, `stdin` is its input. */
+  /**
+   * Throws RULE_BLOCKED for a command that a safety rule of the owner forbids to all callers; `argv` begins with the program, `stdin` is
+   * its input.
+   */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
    * Runs a program to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
@@ -69,7 +72,9 @@ export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind'
 
 /** One call of an interpreted script, which reaches only its parameters. */
 export interface ScriptRun {
-  /** `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md. */
+  /**
+   * `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md.
+   */
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   readonly params: JsonObject;
@@ -114,7 +119,7 @@ export function boundedEnvironment(
 }
 
 /**
- * JavaScript text that defines `enterWorld(world)`: it makes `Date` and `Math.random` those of a bounded world, where there is one, and
+ * JavaScript text that defines `enterWorld(world)`: it makes `Date` and `Math.random` those of a bounded world, if there is one, and
  * returns the context `{ clock: { now() }, random() }` of the tool. The numbers are those of sfc32 (PractRand, Doty-Humphrey).
  */
 export const ENTER_ENVIRONMENT = `

@@ -24,7 +24,7 @@ const MAX_SHOWN_LENGTH = 300;
 const STDIN = 'stdin';
 
 /**
- * The definition of a tool that runs a program: whoever calls it needs what the program needs. One that can change something
+ * Returns the definition of a tool that runs a program: whoever calls it needs what the program needs. One that can change something
  * outside of the sandbox has side effects, whatever its maker says, and a person approves what an agent made of that kind.
  */
 export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
@@ -47,7 +47,7 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
   };
 }
 
-/** VALIDATION_ERROR for a program that is declared bounded: nothing gives a program of the board another time and other chance. */
+/** Throws VALIDATION_ERROR for a program that is declared bounded: nothing gives a program of the board another time and other chance. */
 export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'execution'>): void {
   if (execution.determinism !== 'bounded') return;
   throw new AtmoError(
@@ -57,7 +57,7 @@ export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'ex
   );
 }
 
-/** The tool of a program. Without a sandbox to run it in it is listed as unavailable, and nobody is asked to approve it. */
+/** Returns the tool of a program. Without a sandbox to run it in it is listed as unavailable, and nobody is asked to approve it. */
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
   const plain = { id, definition };
@@ -105,7 +105,9 @@ function invocationOf(exec: ExecRecord, params: JsonObject): ProgramInvocation {
   };
 }
 
-/** Runs a program of a tool. Errors as those of the sandbox; OUTCOME_UNKNOWN for one that could do something and was ended half way. */
+/**
+ * Runs a program of a tool. Errors as those of the sandbox; throws OUTCOME_UNKNOWN for one that could do something and was ended half way.
+ */
 export async function runProgram(
   programs: ProgramSandbox,
   order: ProgramInvocation,
@@ -122,7 +124,7 @@ export async function runProgram(
   }
 }
 
-/** SERVICE_REFUSED for a program that says that it failed. */
+/** Throws SERVICE_REFUSED for a program that says that it failed. */
 function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest, 'program'>): ProgramResult {
   if (result.exitCode === 0) return result;
   const said = (result.stderr || result.stdout).slice(-MAX_SHOWN_LENGTH).replaceAll(/\s+/g, ' ').trim();
@@ -149,7 +151,7 @@ const POWER_PATTERN = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ARGS = 64;
 const MAX_POWERS = 16;
 
-/** Reads `exec`; undefined where there is none. Placeholders `{param}` in its arguments have to be among `parameters`. */
+/** Reads `exec`; undefined if there is none. Placeholders `{param}` in its arguments have to be among `parameters`. */
 export function readExec(reader: RecordReader, parameters: readonly string[]): ExecRecord | undefined {
   if (!reader.has('exec')) return undefined;
   const exec = reader.child('exec');
@@ -182,14 +184,14 @@ export function readArguments(
   return { ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
 }
 
-/** The form in which it is kept and was sent. */
+/** Returns the form in which it is kept and was sent. */
 export function execJson(exec: ExecRecord): JsonObject {
   return { ...exec };
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** Names of the parameters that these arguments are filled from. */
+/** Returns names of the parameters that these arguments are filled from. */
 export function argumentParameters(args: readonly string[]): readonly string[] {
   return args.flatMap((arg) => [...arg.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
@@ -201,7 +203,7 @@ export function fixedTexts(arg: string): readonly string[] {
 
 /**
  * Arguments with the call's parameters in the place of `{param}`. An argument stays one argument and is filled in one
- * pass; values that are no text become JSON. It is left out when a parameter of it was left out. VALIDATION_ERROR for a value that
+ * pass; values that are no text become JSON. It is left out when a parameter of it was left out. Throws VALIDATION_ERROR for a value that
  * the program would take for an option, and for one that no argument can hold.
  */
 export function fillArguments(args: readonly string[], params: JsonObject): readonly string[] {

@@ -40,8 +40,8 @@ const line = mark + JSON.stringify(await answer());
 print('\\n' + line + '\\n', () => process.exit(0));`;
 
 /**
- * A handler that runs each call of a module in the sandbox, in a Node of its own: no files but its own, no network, no variables
- * beside what its powers give. Errors as those of the sandbox; INTERNAL_ERROR for what the module throws.
+ * Returns a handler that runs each call of a module in the sandbox, in a Node of its own: no files but its own, no network, no variables
+ * beside what its powers give. Errors as those of the sandbox; throws INTERNAL_ERROR for what the module throws.
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;
@@ -64,7 +64,7 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
   };
 }
 
-/** The module's own folder, unless that holds the manifest and what else the owner keeps beside it. */
+/** Returns the module's own folder, unless that holds the manifest and what else the owner keeps beside it. */
 export function visiblePaths(specifier: string, manifestFile: string): readonly string[] {
   const file = fileURLToPath(specifier);
   const folder = dirname(file);

@@ -43,7 +43,7 @@ const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 /** What a module begins with. */
 export const WASM_MAGIC: Uint8Array = Uint8Array.from(MAGIC);
 
-/** The contents of a module's sections by their id (5.5.2); undefined for what is no module. */
+/** Returns the contents of a module's sections by their id (5.5.2); undefined for what is no module. */
 export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> | undefined {
   if (MAGIC.some((byte, index) => code[index] !== byte)) return undefined;
   const reader = new WasmReader(code, MAGIC.length);
@@ -57,12 +57,12 @@ export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> 
   return sections;
 }
 
-/** A number in LEB128 without a sign. */
+/** Returns a number in LEB128 without a sign. */
 export function unsigned(value: number): readonly number[] {
   return value < 0x80 ? [value] : [(value % 0x80) | 0x80, ...unsigned(Math.floor(value / 0x80))];
 }
 
-/** A number that is not negative, in LEB128 with a sign. */
+/** Returns a number that is not negative, in LEB128 with a sign. */
 export function signed(value: number): readonly number[] {
   return value < 0x40 ? [value] : [(value % 0x80) | 0x80, ...signed(Math.floor(value / 0x80))];
 }

@@ -16,9 +16,9 @@ const IF = 0x04;
 const END = 0x0b;
 
 /**
- * The same module, which traps after `maxFuel` instructions. What a function has outside of loops is paid as it begins, what a loop has
- * as each round begins, taken or not: the same call costs the same each time, and never less than it runs. CONFIG_INVALID for modules
- * that are not valid, import something, or use SIMD, threads, exceptions or managed memory.
+ * Returns the same module, which traps after `maxFuel` instructions. What a function has outside of loops is paid as it begins, what a loop
+ * has as each round begins, taken or not: the same call costs the same each time, and never less than it runs. Throws CONFIG_INVALID for
+ * modules that are not valid, import something, or use SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
   // What names a global that only the metered module has must not become valid by it.
@@ -182,7 +182,7 @@ const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
 /**
- * The most bytes that the memories of a module can grow to; infinite where one names no maximum, undefined for what is no module.
+ * Returns the most bytes that the memories of a module can grow to; infinite where one names no maximum, undefined for what is no module.
  */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);

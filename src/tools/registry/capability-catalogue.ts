@@ -12,7 +12,7 @@ export interface Capability {
   readonly type: string;
   /** For people; it may give the number of devices that its reader may see. */
   readonly description: (deviceCount: number) => string;
-  /** True when the devices of the directory come with it. */
+  /** True if the devices of the directory come with it. */
   readonly hasDevices?: boolean;
   /** Bounds of every call that needs it. */
   readonly constraints?: CapabilityConstraints;

@@ -53,7 +53,7 @@ export class ToolDirectory {
     throw toolNotFound(name, listed, onlyNodes);
   }
 
-  /** As `resolve`; undefined where there is no such tool, without the cost of suggestions. */
+  /** As `resolve`; undefined if there is no such tool, without the cost of suggestions. */
   find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
     const own = this.#mayRunHere(options.onlyNodes) ? this.#parts.registry.find(name, options) : undefined;
     return own ?? this.#findRemote(name, options);
@@ -70,7 +70,7 @@ export class ToolDirectory {
     return isOwn ? undefined : this.#parts.remote.awaitComplete(onlyNodes);
   }
 
-  /** A tool by its canonical id. */
+  /** Returns a tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
@@ -88,17 +88,20 @@ export class ToolDirectory {
     return all;
   }
 
-  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for a hub that is not known. */
+  /**
+   * One page of tools in the order of their ids. Throws VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for
+   * a hub that is not known.
+   */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }
 
-  /** Every tool that a hub can run itself, all there are where none is named. Errors as `list`. */
+  /** Returns every tool that a hub can run itself, all there are where none is named. Errors as `list`. */
   toolsOf(node: string | undefined): readonly RegisteredTool[] {
     return node === undefined ? this.all() : this.#allOf(node);
   }
 
-  /** The name that models use for a tool; no tool of another hub gets one that a tool here has. */
+  /** Returns the name that models use for a tool; no tool of another hub gets one that a tool here has. */
   modelName(tool: RegisteredTool): string {
     if (!tool.hubs) return this.#parts.registry.modelName(tool);
     const name = this.#parts.remote.modelName(tool);
@@ -110,7 +113,7 @@ export class ToolDirectory {
     return tool.hubs?.() ?? this.#parts.remote.hubsWith(tool.id);
   }
 
-  /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
+  /** Returns false for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
   isReady(tool: RegisteredTool): boolean {
     return tool.missingSetting?.() === undefined || this.hubsOf(tool).length > 0;
   }
@@ -150,7 +153,7 @@ export class ToolDirectory {
   }
 }
 
-/** NODE_UNAVAILABLE where there are such hubs. */
+/** Throws NODE_UNAVAILABLE if there are such hubs. */
 function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
   if (hubs.length === 0) return;
   const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
@@ -176,7 +179,7 @@ export interface RemoteResolveOptions extends ResolveOptions {
  * where the definitions are equal and it belongs to no device.
  */
 export interface RemoteTools {
-  /** Every tool of every hub that is not gone, in the order of their ids. */
+  /** Returns every tool of every hub that is not gone, in the order of their ids. */
   all(): readonly RegisteredTool[];
   /** Undefined when no hub has it; AMBIGUOUS_TOOL lists id and hub of each when different tools have the name. */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
@@ -184,9 +187,9 @@ export interface RemoteTools {
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
   /** Hubs of which not all tools are known yet: a missing tool may be theirs. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined where it is empty now. */
+  /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined if it is empty now. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
-  /** Name of a tool that models use. */
+  /** Returns name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
   /** Hubs that have a tool of this id, whatever its definition. */
   hubsWith(toolId: string): readonly HubId[];
@@ -216,14 +219,14 @@ class HubNames {
     return node === this.#parts.self.id || node === this.#parts.self.name;
   }
 
-  /** Another hub. NOT_FOUND when there is none. */
+  /** Another hub. Throws NOT_FOUND if there is none. */
   peer(node: string): NamedHub {
     const peer = this.#parts.mesh.peers().find(({ id, name }) => id === node || name === node);
     if (!peer) throw unknownHub(node);
     return peer;
   }
 
-  /** VALIDATION_ERROR when one of the names is that of several hubs: two boards are called alike until somebody names them. */
+  /** Throws VALIDATION_ERROR if one of the names is that of several hubs: two boards are called alike until somebody names them. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
       // Most requests that name a hub come from another hub and name this one by its id.
@@ -235,7 +238,7 @@ class HubNames {
     }
   }
 
-  /** Throws where it is the hubs themselves that are missing: NOT_FOUND, or NODE_UNAVAILABLE when none of them can be reached. */
+  /** Throws where it is the hubs themselves that are missing: NOT_FOUND, or NODE_UNAVAILABLE if none of them can be reached. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

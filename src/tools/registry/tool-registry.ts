@@ -54,7 +54,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Adds a tool and returns the lint's warnings. CONFLICT when the id is taken, VALIDATION_ERROR when the definition is wrong. */
+  /** Adds a tool and returns the lint's warnings. Throws CONFLICT if the id is taken, VALIDATION_ERROR when the definition is wrong. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -92,7 +92,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#aliases.delete(from);
   }
 
-  /** A tool by its canonical id. */
+  /** Returns a tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
     return this.#tools.get(id as ToolId);
   }
@@ -113,12 +113,12 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
   }
 
-  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range. */
+  /** One page of tools in the order of their ids. Throws VALIDATION_ERROR for a limit out of range. */
   list(filter: ToolFilter = {}): ToolPage {
     return filterTools(this.#sortedTools(), filter);
   }
 
-  /** Every tool, in the order of their ids. */
+  /** Returns every tool, in the order of their ids. */
   all(): readonly RegisteredTool[] {
     return this.#sortedTools();
   }
@@ -131,18 +131,18 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
   }
 
-  /** True when a tool of this `namespace:name` is here, in whatever version. */
+  /** Returns whether a tool of this `namespace:name` is here, in whatever version. */
   has(key: string): boolean {
     return this.#versions.has(key);
   }
 
-  /** True when a tool here has this name for models. */
+  /** Returns whether a tool here has this name for models. */
   hasModelName(name: string): boolean {
     this.#takenNames ??= new Set(this.#names().values());
     return this.#takenNames.has(name);
   }
 
-  /** The name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
+  /** Returns the name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
   modelName(tool: RegisteredTool): string {
     const name = this.#names().get(keyOf(tool));
     if (name === undefined) throw new AtmoError('TOOL_NOT_FOUND', `The tool ${tool.id} is not registered`);
@@ -318,7 +318,7 @@ export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter
   return { tools: passing.slice(offset, end), total: passing.length, ...(end < passing.length && { nextOffset: end }) };
 }
 
-/** Whether a tool passes the filter, paging aside. */
+/** Returns whether a tool passes the filter, paging aside. */
 export function filterPredicate(filter: ToolFilter): (tool: RegisteredTool) => boolean {
   return allOf(conditionsOf(filter));
 }

@@ -77,7 +77,7 @@ function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readon
     .toArray();
 }
 
-/** True when the words in which two names differ are opposites: `lock` never means `unlock`. */
+/** Returns whether the words in which two names differ are opposites: `lock` never means `unlock`. */
 function isOpposite(wanted: string, name: string): boolean {
   const [asked, own] = [new Set(piecesOf(wanted)), new Set(piecesOf(name))];
   const others = own.difference(asked);
@@ -130,14 +130,14 @@ function ofSameDevice(
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** True for a name that begins with the device, such as `living_room_lamp…`, with at most this number of wrong letters. */
+/** Returns true for a name that begins with the device, such as `living_room_lamp…`, with at most this number of wrong letters. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
   return isWithinDistance(pieces.slice(0, name.length).join('_'), whole, Math.min(most, Math.floor(whole.length / 4)));
 }
 
-/** True for the beginning of a device name before an action: `robot_start` for `robot_vacuum`. */
+/** Returns true for the beginning of a device name before an action: `robot_start` for `robot_vacuum`. */
 function isBeginning(pieces: readonly string[], name: readonly string[]): boolean {
   const shared = pieces.findIndex((piece, at) => name[at] !== piece);
   const rest = pieces.slice(shared);
@@ -223,7 +223,7 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/** A short word allows few wrong letters: two of four make it another word. */
+/** Returns a short word allows few wrong letters: two of four make it another word. */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }

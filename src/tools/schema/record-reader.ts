@@ -20,7 +20,7 @@ export class RecordReader {
     return this.#record[key] !== undefined;
   }
 
-  /** The raw member. */
+  /** Returns the raw member. */
   any(key: string): Json | undefined {
     this.#read.add(key);
     return Object.hasOwn(this.#record, key) ? this.#record[key] : undefined;
@@ -44,7 +44,7 @@ export class RecordReader {
     throw this.refuse(key, `has to be true or false, not ${describeType(value)}`);
   }
 
-  /** An integer of at least `minimum`. */
+  /** Returns an integer of at least `minimum`. */
   integer(key: string, minimum: number): number | undefined {
     const value = this.any(key);
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum)) return value;

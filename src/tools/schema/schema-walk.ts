@@ -21,17 +21,17 @@ const SINGLES = new Set([
 /** Maps one schema object; it also gets the JSON pointer within the root. */
 export type SchemaStep = (schema: JsonSchema, pointer: string) => JsonSchema;
 
-/** True for a schema in its object form (`true` and `false` are schemas too, without subschemas). */
+/** Returns true for a schema in its object form (`true` and `false` are schemas too, without subschemas). */
 export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members of an object schema; none for any other schema. */
+/** Returns the members of an object schema; none for any other schema. */
 export function propertiesOf({ properties }: JsonSchema): JsonSchema {
   return isSchemaObject(properties) ? properties : {};
 }
 
-/** The names of the required members of an object schema. */
+/** Returns the names of the required members of an object schema. */
 export function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
@@ -59,7 +59,7 @@ export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The value that a JSON pointer names, undefined where there is none. */
+/** Returns the value that a JSON pointer names, undefined if there is none. */
 export function atPointer(root: unknown, pointer: string): unknown {
   let value = root;
   for (const key of pointerKeys(pointer)) {
@@ -105,7 +105,7 @@ function readOnly(keyword: string, value: unknown): string {
   return keyword === 'pattern' && !isLinearPattern(value) ? 'x-pattern' : keyword;
 }
 
-/** True for a pattern that fails at the first character that does not fit: anchored, without groups, one repetition at most. */
+/** Returns true for a pattern that fails at the first character that does not fit: anchored, without groups, one repetition at most. */
 function isLinearPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN || !pattern.startsWith('^') || /\\[1-9k]/.test(pattern)) return false;
   const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]*\]/gu, 'x');

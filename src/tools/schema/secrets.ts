@@ -17,12 +17,12 @@ export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value
   return isJsonObject(masked) ? masked : {};
 }
 
-/** The same for a value of any type, such as a result. */
+/** Returns the same for a value of any type, such as a result. */
 export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
-/** True when the schema marks any value as secret. */
+/** True if the schema marks any value as secret. */
 export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   let found = false;
   visitSchema(schema, (child) => {
@@ -31,7 +31,7 @@ export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   return found;
 });
 
-/** True when the schema marks a secret where masking does not follow it, such as behind `$ref`, `if` or `patternProperties`. */
+/** Returns whether the schema marks a secret where masking does not follow it, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   const all = new Set<JsonSchema>();
   visitSchema(schema, (child) => {
@@ -119,7 +119,9 @@ function branchesOf(schema: JsonSchema): readonly unknown[] {
   return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
 }
 
-/** Fields of commands and responses of the Matter specification that carry PINs, keys, network credentials or setup codes; `pin` is our own. */
+/**
+ * Fields of commands and responses of the Matter specification that carry PINs, keys, network credentials or setup codes; `pin` is our own.
+ */
 export const MATTER_SECRET_NAMES: readonly string[] = [
   ...['pin', 'pinCode', 'setupPin', 'oldPin', 'newPin', 'tempAccountIdentifier', 'credentialData', 'pakePasscodeVerifier'],
   ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
@@ -148,19 +150,19 @@ const GPIO = /(\b|_)gpio(\b|_)/i;
 const DOOR_WORDS = /(\b|_)(doors?|locks?|unlock|alarms?|codes?|gates?)(\b|_)/i;
 const plainNames: ReadonlySet<string> = new Set([...MATTER_SECRET_NAMES, ...OWN_SECRET_NAMES].map(foldedName));
 
-/** True for the name of a secret parameter, in any spelling. */
+/** Returns true for the name of a secret parameter, in any spelling. */
 export function isSecretName(name: string): boolean {
   return plainNames.has(foldedName(name));
 }
 
-/** True for a name that makes a parameter secret in any tool, also in one of others. */
+/** Returns true for a name that makes a parameter secret in any tool, also in one of others. */
 export function isParameterNameSecret(name: string): boolean {
   return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
 }
 
 /**
- * True for a parameter `pin` that names a line of the board and no PIN: its tool mentions no door, lock or code, and the number has fewer
- * digits than any PIN or its description, or that of the tool, mentions GPIO.
+ * Returns true for a parameter `pin` that names a line of the board and no PIN: its tool mentions no door, lock or code, and the number has
+ * fewer digits than any PIN or its description, or that of the tool, mentions GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -171,7 +173,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** True for a member of parameters with an unknown schema, such as of another tool's call, that counts as secret. */
+/** Returns true for a member of parameters with an unknown schema, such as of another tool's call, that counts as secret. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

@@ -80,7 +80,9 @@ export function actionsIn(words: readonly Word[]): ParsedActions {
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/** `unlock the front door lock`: a word that is both verb and thing counts as a verb only in the place of a verb, and without another verb. */
+/**
+ * `unlock the front door lock`: a word that is both verb and thing counts as a verb only in the place of a verb, and without another verb.
+ */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
@@ -99,7 +101,7 @@ export function actionsOfTitle(words: readonly Word[]): ParsedActions {
   return { actions: strongestActions(said), places: placesOf(said) };
 }
 
-/** True for verbs that have no meaning without a particle. */
+/** Returns true for verbs that have no meaning without a particle. */
 export function isParticleVerb(stem: string): boolean {
   return tables().particleVerbs.has(stem);
 }

@@ -49,12 +49,12 @@ export function neighbourOf(term: string): string {
   return term.replace('~', NEIGHBOUR_MARK);
 }
 
-/** True for a single word of the lexicon. */
+/** Returns true for a single word of the lexicon. */
 export function isHomeWord(stem: string): boolean {
   return lexicon().meaningsByStems.has(stem);
 }
 
-/** True for a word that names a kind of thing; some are verbs too, as `lock` and `vacuum`. */
+/** Returns true for a word that names a kind of thing; some are verbs too, as `lock` and `vacuum`. */
 export function isThing(stem: string): boolean {
   return (lexicon().meaningsByStems.get(stem) ?? []).some(({ role, strength }) => role === 'thing' && strength === 1);
 }
@@ -147,9 +147,7 @@ const FEWEST_WORDS = 3;
 /** Share of known words below which a sentence is in another language. */
 const KNOWN_SHARE = 0.2;
 
-/**
- * Returns a note for a sentence in an unknown language, else undefined. `isName` returns whether a term occurs in names of the home.
- */
+/** Returns a note for a sentence in an unknown language, else undefined. `isName` returns whether a term occurs in names of the home. */
 export function unknownLanguage(text: string, isName: (term: string) => boolean): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   const foreign = text.match(/(?!\p{sc=Latin})\p{L}/gu)?.length ?? 0;

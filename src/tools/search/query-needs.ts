@@ -50,7 +50,10 @@ export interface QueryRequest {
   readonly isForAll: boolean;
 }
 
-/** A number with its unit, or a word for one. Its length is bounded and it matches from its first digit only: a long row of digits is read once. */
+/**
+ * A number with its unit, or a word for one. Its length is bounded and it matches from its first digit only: a long row of digits is read
+ * once.
+ */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [

@@ -107,7 +107,7 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(rest)];
 }
 
-/** True for a text that is a request or statement by itself. */
+/** Returns true for a text that is a request or statement by itself. */
 function isRequest(text: string): boolean {
   if (intentsIn(text).length > 0) return true;
   const words = wordsOf(text).slice(0, MAX_WORDS);
@@ -233,7 +233,7 @@ function fitOf(strength: number, role: Role): number {
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** A word that can be a thing counts as one: `laundry` is not only a room. */
+/** Returns a word that can be a thing counts as one: `laundry` is not only a room. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);

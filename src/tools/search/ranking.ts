@@ -117,7 +117,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** A room in the request excludes things in other rooms, unless their own name contains the name of the room. */
+/** Returns a room in the request excludes things in other rooms, unless their own name contains the name of the room. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -228,7 +228,7 @@ class Scores<Item extends object> {
     this.#current = new Float64Array(index.bound);
   }
 
-  /** Number of candidates. */
+  /** Returns number of candidates. */
   get count(): number {
     return this.#candidates.length;
   }
@@ -264,7 +264,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** The best candidates, at most `limit`. */
+  /** Returns the best candidates, at most `limit`. */
   best(limit: number, tieBreak: (document: number) => string): readonly Scored[] {
     const top: Scored[] = [];
     const isBefore = (a: Scored, b: Scored) => a.score > b.score || (a.score === b.score && tieBreak(a.document) < tieBreak(b.document));

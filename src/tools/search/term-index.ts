@@ -55,7 +55,7 @@ export class TermIndex<Item extends object> {
     return this.#items.length;
   }
 
-  /** All terms of documents, including recently removed ones. */
+  /** Returns all terms of documents, including recently removed ones. */
   terms(): Iterable<string> {
     return this.#postings.keys();
   }
@@ -106,7 +106,9 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** A list with less than half of the known items is a part of the home and removes nothing; removal waits until there is much to remove. */
+  /**
+   * A list with less than half of the known items is a part of the home and removes nothing; removal waits until there is much to remove.
+   */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;

@@ -30,7 +30,9 @@ interface Found extends ToolMatch {
 
 type Visible = (tool: RegisteredTool) => boolean;
 
-/** Finds tools by words, their meanings, actions and units, without a language model: the same list gives the same result on every machine. */
+/**
+ * Finds tools by words, their meanings, actions and units, without a language model: the same list gives the same result on every machine.
+ */
 export class LexicalToolSearch implements ToolSearch {
   readonly #index: TermIndex<RegisteredTool>;
 
@@ -162,7 +164,7 @@ export interface NamedDevice {
 /** Facts about the home for the search of tools. */
 interface HomeFacts {
   readonly names: HomeNames;
-  /** Undefined for devices of other hubs. */
+  /** Returns undefined for devices of other hubs. */
   device(id: string): NamedDevice | undefined;
 }
 

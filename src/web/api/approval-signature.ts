@@ -9,7 +9,7 @@ const EMPTY_MAP = 0xa0;
 /** The text `Signature1`. */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
-/** The signature of a decision (docs/approvals.md): COSE_Sign1 with a key or a seed (32 bytes, base64url), in base64url. */
+/** Returns the signature of a decision (docs/approvals.md): COSE_Sign1 with a key or a seed (32 bytes, base64url), in base64url. */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
   const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
@@ -23,7 +23,7 @@ export async function makeBrowserKey(): Promise<{ readonly seed: string; readonl
   return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
 }
 
-/** The public half of a key, in base64url. */
+/** Returns the public half of a key, in base64url. */
 export async function publicKeyOf(key: string | SigningKey): Promise<string> {
   return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }

@@ -91,7 +91,7 @@ export class PendingCalls extends Observable {
   }
 }
 
-/** True when this login can sign decisions. */
+/** Returns whether this login can sign decisions. */
 export function canSignDecisions(login: Login | undefined): boolean {
   return login?.key !== undefined && login.person !== undefined;
 }

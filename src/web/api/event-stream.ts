@@ -69,7 +69,7 @@ export class EventStream {
     this.#ended.abort();
   }
 
-  /** True when the hub has rejected the token. */
+  /** Returns whether the hub has rejected the token. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
     try {

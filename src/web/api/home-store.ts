@@ -139,13 +139,13 @@ const MAX_EVENTS = 500;
 /** The part of the state to load again after an event that does not hold the change itself. */
 type Refresh = 'devices' | 'approvals';
 
-/** The state with the devices of `GET /api/v1/devices`. */
+/** Returns the state with the devices of `GET /api/v1/devices`. */
 export function withDevices(state: HomeState, devices: readonly DeviceView[]): HomeState {
   const readings = new Map(devices.flatMap((device) => device.readings.map((reading) => [reading.id, reading] as const)));
   return { ...state, devices: devices.toSorted((a, b) => a.name.localeCompare(b.name)), readings };
 }
 
-/** The state after an event, as far as the event holds the change. */
+/** Returns the state after an event, as far as the event holds the change. */
 export function withEvent(state: HomeState, event: EventView): HomeState {
   const logged = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
   if (event.type === 'sensor.reading') return withReading(logged, event);
@@ -153,7 +153,7 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
   return logged;
 }
 
-/** The part to load after an event, if any. */
+/** Returns the part to load after an event, if any. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
@@ -162,19 +162,19 @@ export function refreshAfter(event: EventView, state: HomeState): Refresh | unde
   return undefined;
 }
 
-/** The requests that wait for a person, the one that expires first in front. */
+/** Returns the requests that wait for a person, the one that expires first in front. */
 export function pendingApprovals(approvals: readonly ApprovalView[], nowMs: number): readonly ApprovalView[] {
   return approvals
     .filter(({ state, expires_at: expiresAt }) => state === 'pending' && Date.parse(expiresAt) > nowMs)
     .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
 }
 
-/** The names of the areas that devices are in, sorted. */
+/** Returns the names of the areas that devices are in, sorted. */
 export function areaNames({ devices }: HomeState): readonly string[] {
   return [...new Set(devices.flatMap(({ area }) => area ?? []))].toSorted();
 }
 
-/** The readings of a device by their names. */
+/** Returns the readings of a device by their names. */
 export function readingsOf(state: HomeState, deviceId: string): ReadonlyMap<string, ReadingView> {
   const device = state.devices.find(({ id }) => id === deviceId);
   return new Map((device?.readings ?? []).map((listed) => [listed.name, state.readings.get(listed.id) ?? listed]));

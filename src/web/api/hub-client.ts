@@ -25,7 +25,7 @@ export class HubClient {
     this.#parts = parts;
   }
 
-  /** The JSON of a document or list. `Answer` is its type: hub and page are of one build. */
+  /** Returns the JSON of a document or list. `Answer` is its type: hub and page are of one build. */
   get<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('GET', path, options);
   }
@@ -38,13 +38,13 @@ export class HubClient {
     return this.#json('DELETE', path, options);
   }
 
-  /** The result of a tool by id or name; a refusal or failure is thrown, APPROVAL_REQUIRED with `approval_id` in its details. */
+  /** Returns the result of a tool by id or name; a refusal or failure is thrown, APPROVAL_REQUIRED with `approval_id` in its details. */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
     return envelope.result ?? null;
   }
 
-  /** A response whose body is read as it arrives, such as the event stream. */
+  /** Returns a response whose body is read as it arrives, such as the event stream. */
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
@@ -53,7 +53,7 @@ export class HubClient {
 
   /**
    * Loads a part of the page on demand. Where the hub serves another build by now the part is gone, and the page reloads itself;
-   * HUB_UNREACHABLE where the hub does not answer.
+   * Throws HUB_UNREACHABLE if the hub does not answer.
    */
   async part<Part>(load: () => Promise<Part>): Promise<Part> {
     try {
@@ -106,7 +106,7 @@ export class HubClient {
   }
 }
 
-/** An error answer of the hub, or HUB_UNREACHABLE where none came. */
+/** An error answer of the hub, or HUB_UNREACHABLE if none came. */
 export class HubError extends AtmoError {
   /** HTTP status; 0 without an answer. */
   readonly status: number;
@@ -121,7 +121,7 @@ export class HubError extends AtmoError {
   }
 }
 
-/** The error of an answer: problem details (RFC 9457), or the `error` of an invoke envelope. */
+/** Returns the error of an answer: problem details (RFC 9457), or the `error` of an invoke envelope. */
 function errorOfAnswer(body: unknown, status: number): HubError {
   const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
   if (!isJsonObject(problem))
@@ -131,7 +131,7 @@ function errorOfAnswer(body: unknown, status: number): HubError {
   return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', text, { status, details: objectOf(details) });
 }
 
-/** The message of anything thrown, for people. */
+/** Returns the message of anything thrown, for people. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

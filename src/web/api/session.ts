@@ -26,17 +26,17 @@ export class Session extends Observable {
     return this.#login;
   }
 
-  /** The login of a link that would replace another login. */
+  /** Returns the login of a link that would replace another login. */
   get offered(): Login | undefined {
     return this.#offered;
   }
 
-  /** The error that ended the last login, such as TOKEN_EXPIRED. */
+  /** Returns the error that ended the last login, such as TOKEN_EXPIRED. */
   get endedBy(): ErrorCode | undefined {
     return this.#endedBy;
   }
 
-  /** True when the login survives the tab. */
+  /** Returns whether the login survives the tab. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -118,7 +118,7 @@ const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The login of a link that `atmo monitor` made: `#login=` and token, person and seed with `~` between them, where the token of
+ * Returns the login of a link that `atmo monitor` made: `#login=` and token, person and seed with `~` between them, where the token of
  * a hub has dots; else base64url of JSON. Undefined for every other fragment.
  */
 export function loginOfFragment(fragment: string): Login | undefined {
@@ -129,12 +129,12 @@ export function loginOfFragment(fragment: string): Login | undefined {
   return loginOf({ token, person: person || undefined, key: key || undefined });
 }
 
-/** A login from its JSON; undefined when it is none. */
+/** Returns a login from its JSON; undefined when it is none. */
 function loginOfJson(text: string): Login | undefined {
   return loginOf(tryParseJson(text));
 }
 
-/** A login from its members, a seed as its key; undefined when it is none. */
+/** Returns a login from its members, a seed as its key; undefined when it is none. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
   const { token, person, key } = value;
@@ -145,7 +145,7 @@ export function loginOf(value: unknown): Login | undefined {
   };
 }
 
-/** The login of a pasted text: a token, a whole link, or its JSON. */
+/** Returns the login of a pasted text: a token, a whole link, or its JSON. */
 export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');

@@ -11,7 +11,7 @@ export interface SigningKey {
 /** PKCS #8 of an Ed25519 key up to its seed (RFC 8410 §7). */
 const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-/** The key of a seed (32 bytes, base64url); undefined in a browser without Ed25519. */
+/** Returns the key of a seed (32 bytes, base64url); undefined in a browser without Ed25519. */
 export async function signingKeyOf(seed: string): Promise<SigningKey | undefined> {
   const der = Uint8Array.of(...PKCS8_PREFIX, ...bytesOfBase64Url(seed));
   try {
@@ -24,7 +24,7 @@ export async function signingKeyOf(seed: string): Promise<SigningKey | undefined
   }
 }
 
-/** True for a key of `signingKeyOf`, also after it was in the browser's database. */
+/** Returns true for a key of `signingKeyOf`, also after it was in the browser's database. */
 export function isSigningKey(value: unknown): value is SigningKey {
   return (
     typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
@@ -36,7 +36,7 @@ export async function signWith({ privateKey }: SigningKey, message: Uint8Array<A
   return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
 }
 
-/** Bytes of base64url without padding; empty for any other text. */
+/** Returns bytes of base64url without padding; empty for any other text. */
 export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

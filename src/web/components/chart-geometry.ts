@@ -21,7 +21,7 @@ export interface ChartFrame {
 
 /** A curve in pixels. */
 export interface ChartShape {
-  /** Path of the curve, of the area below it, and of the band between low and high; the band is empty where nothing has them. */
+  /** Path of the curve, of the area below it, and of the band between low and high; the band is empty if nothing has them. */
   readonly line: string;
   readonly area: string;
   readonly band: string;
@@ -38,7 +38,7 @@ const TIME_STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 
 const PIXELS_PER_TIME_TICK = 90;
 const VALUE_TICKS = 4;
 
-/** The curve of points in the order of their times; the last point before the frame sets the first value. */
+/** Returns the curve of points in the order of their times; the last point before the frame sets the first value. */
 export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): ChartShape {
   const inside = clipped(points, frame);
   const [low, high] = frame.isStepped ? [0, 1] : bounds(inside);
@@ -105,7 +105,7 @@ function pathOf(spots: readonly { readonly x: number; readonly y: number }[], is
     .join('');
 }
 
-/** A closed path along the top, and back along the bottom. */
+/** Returns a closed path along the top, and back along the bottom. */
 function bandOf(edges: readonly { readonly x: number; readonly top: number; readonly bottom: number }[]): string {
   if (edges.every(({ top, bottom }) => top === bottom)) return '';
   const there = edges.map(({ x, top }) => `${x} ${top}`);

@@ -8,7 +8,7 @@ export interface ModalOptions {
   readonly onClose: () => void;
 }
 
-/** A modal dialog, open while it is rendered: it takes the focus, returns it at the end, and closes with Escape. */
+/** Returns a modal dialog, open while it is rendered: it takes the focus, returns it at the end, and closes with Escape. */
 export function modalDialog({ title, onClose }: ModalOptions, content: unknown): TemplateResult {
   return html`
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>

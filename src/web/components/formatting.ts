@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** The age of a time, such as `2 min ago`; `unknown` without a time. */
+/** Returns the age of a time, such as `2 min ago`; `unknown` without a time. */
 export function ageWords(at: string | null, nowMs: number): string {
   if (at === null) return 'unknown';
   const ageMs = Math.max(0, nowMs - Date.parse(at));
@@ -16,13 +16,13 @@ export function ageWords(at: string | null, nowMs: number): string {
   return `${Math.floor(ageMs / DAY_MS)} days ago`;
 }
 
-/** The remaining time, as `9:04`; `0:00` after it. */
+/** Returns the remaining time, as `9:04`; `0:00` after it. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** A value as a person reads it: numbers by the language, words without underscores, yes and no; `–` for nothing. */
+/** Returns a value as a person reads it: numbers by the language, words without underscores, yes and no; `–` for nothing. */
 export function valueWords(value: Json): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -36,7 +36,7 @@ export function valueWords(value: Json): string {
     : '';
 }
 
-/** A number with at most three digits behind the point, fewer for large ones. */
+/** Returns a number with at most three digits behind the point, fewer for large ones. */
 export function numberWords(value: number): string {
   const size = Math.abs(value);
   const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
@@ -56,7 +56,7 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   tilt_percent: 'Slats open',
 };
 
-/** The name of a reading: `is_on` is `On`, `co2` is `CO₂`. */
+/** Returns the name of a reading: `is_on` is `On`, `co2` is `CO₂`. */
 export function readingName(name: string): string {
   return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
 }

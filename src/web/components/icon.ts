@@ -59,7 +59,7 @@ const PATHS = {
 /** A name of the set. */
 export type IconName = keyof typeof PATHS;
 
-/** A decorative icon in the colour of its text; its meaning has to be in a text beside it or in a label. */
+/** Returns a decorative icon in the colour of its text; its meaning has to be in a text beside it or in a label. */
 export function icon(name: IconName): TemplateResult {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${svg`<path d=${PATHS[name]}></path>`}</svg>`;
 }

@@ -59,14 +59,14 @@ class MisclickGuard extends HTMLElement {
   }
 }
 
-/** False where something covers the button, or it is off the screen. */
+/** Returns false if something covers the button, or it is off the screen. */
 function isVisible(button: HTMLButtonElement): boolean {
   const { left, top, width, height } = button.getBoundingClientRect();
   const above = document.elementFromPoint(left + width / 2, top + height / 2);
   return above !== null && button.contains(above);
 }
 
-/** The layout position in whole pixels: a pressed button is drawn smaller but has not moved. */
+/** Returns the layout position in whole pixels: a pressed button is drawn smaller but has not moved. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

@@ -22,7 +22,7 @@ export abstract class PageElement extends LightElement {
     return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  /** Calls a tool and shows why it failed; undefined where the person gave up. The shell asks about a call that waits for approval. */
+  /** Calls a tool and shows why it failed; undefined if the person gave up. The shell asks about a call that waits for approval. */
   protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
       const call = await request;
@@ -41,7 +41,7 @@ export abstract class PageElement extends LightElement {
     );
   }
 
-  /** A text with a button that copies it. */
+  /** Returns a text with a button that copies it. */
   protected copyable(text: string, label: string): TemplateResult {
     return copyable(text, { label, onCopied: () => this.notify('Copied.') });
   }

@@ -15,7 +15,7 @@ export class PositionStability<Thing> {
     this.#places = places;
   }
 
-  /** Whether it has been at the same place for long enough. */
+  /** Returns whether it has been at the same place for long enough. */
   isStable(thing: Thing, nowMs: number): boolean {
     const known = this.#places.get(thing);
     return known !== undefined && nowMs - known.sinceMs >= STABLE_MS;

@@ -18,7 +18,7 @@ export class RemoteData<Value> {
     return this.#value;
   }
 
-  /** The error of the last request, for people. */
+  /** Returns the error of the last request, for people. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -54,7 +54,7 @@ export class RemoteData<Value> {
   }
 }
 
-/** The view of loaded data by `show`, with a note while it loads and the error where it failed. */
+/** Returns the view of loaded data by `show`, with a note while it loads and the error where it failed. */
 export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
   const { value, problem, isLoading } = data;
   return html`

@@ -46,7 +46,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'Several values',
 };
 
-/** The field of a schema; `name` is the member that it is the schema of. */
+/** Returns the field of a schema; `name` is the member that it is the schema of. */
 export function schemaField(
   schema: JsonSchema,
   place: { readonly path: FieldPath; readonly name: string; readonly isRequired: boolean },
@@ -64,7 +64,7 @@ export function schemaField(
   return variantOf(schema, head) ?? choiceOf(schema, head) ?? typedOf(schema, head);
 }
 
-/** The fields of a tool's parameters, required ones in front. */
+/** Returns the fields of a tool's parameters, required ones in front. */
 export function schemaFields(parameters: JsonSchema, path: FieldPath = []): readonly FormField[] {
   const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
   const required: readonly unknown[] = Array.isArray(parameters.required) ? parameters.required : [];
@@ -135,7 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** The value with another one at a path; undefined removes it, and with it objects that become empty. */
+/** Returns the value with another one at a path; undefined removes it, and with it objects that become empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -153,14 +153,14 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** An item that is removed at its own path makes the list shorter; one that is only emptied stays in its place. */
+/** Returns an item that is removed at its own path makes the list shorter; one that is only emptied stays in its place. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;
   return [...items.slice(0, index), inner, ...items.slice(index + 1)];
 }
 
-/** The value of a text that was typed into a field of JSON: the JSON, or the text itself where it is none. */
+/** Returns the value of a text that was typed into a field of JSON: the JSON, or the text itself where it is none. */
 export function parseJsonOrText(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
   const value = tryParseJson(text);

@@ -8,7 +8,7 @@ interface CopyOptions {
   onCopied(): void;
 }
 
-/** A text to select, with a button that copies it. */
+/** Returns a text to select, with a button that copies it. */
 export function copyable(text: string, { label, onCopied }: CopyOptions): TemplateResult {
   return html`<div class="copyable">
     <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
@@ -49,7 +49,7 @@ export function lazyContent(content: () => unknown): TemplateResult {
   return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
 }
 
-/** A value as JSON, rendered once the `<details>` around it has been opened. */
+/** Returns a value as JSON, rendered once the `<details>` around it has been opened. */
 export function lazyJson(value: unknown): TemplateResult {
   return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
 }

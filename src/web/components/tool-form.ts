@@ -73,7 +73,7 @@ export class ToolForm extends LightElement {
   }
 }
 
-/** A tool's name for people. */
+/** Returns a tool's name for people. */
 export function toolTitle({ metadata, name }: ToolView): string {
   return typeof metadata?.title === 'string' ? metadata.title : name;
 }

@@ -166,7 +166,7 @@ interface Usage {
 
 const MAX_ROWS = 10;
 
-/** The newest calls, one line each. */
+/** Returns the newest calls, one line each. */
 function recentCalls({ recent }: Usage): TemplateResult {
   if (recent.length === 0) return html`<p class="empty">Nobody has called a tool yet.</p>`;
   return html`<section class="card" aria-labelledby="recent-title">

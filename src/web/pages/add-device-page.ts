@@ -169,7 +169,7 @@ function findingsView(findings: readonly string[]): TemplateResult | typeof noth
 
 const WORDS = { waiting: 'to come', current: 'now', done: 'done', failed: 'failed' } as const;
 
-/** The steps of a commissioning, as a list that screen readers follow. */
+/** Returns the steps of a commissioning, as a list that screen readers follow. */
 function stepsView(lines: readonly StepLine[]): TemplateResult {
   const current = lines.find(({ state }) => state === 'current');
   return html`
@@ -228,7 +228,7 @@ class QrCamera {
   }
 }
 
-/** The picture of the camera now; undefined before its first picture. */
+/** Returns the picture of the camera now; undefined before its first picture. */
 function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
   if (video.videoWidth === 0) return undefined;
   const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);
@@ -239,7 +239,7 @@ function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageDat
   return context?.getImageData(0, 0, WIDTH, height);
 }
 
-/** The text of the QR code in a picture; undefined without one. */
+/** Returns the text of the QR code in a picture; undefined without one. */
 function textIn(picture: ImageData, decodeQr: (picture: ImageData) => string): string | undefined {
   try {
     return decodeQr(picture);

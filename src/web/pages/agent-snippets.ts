@@ -23,7 +23,7 @@ export interface SnippetFacts {
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
-/** The snippets of every known client, commands first: they hold no token. */
+/** Returns the snippets of every known client, commands first: they hold no token. */
 export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
   return [...commandSnippets(facts), ...httpSnippets(facts)];
 }
@@ -93,7 +93,7 @@ export interface TlsView {
 }
 
 /**
- * The fingerprint of the hub at `origin`, and the command with which another machine trusts it. Undefined where the hub is reached
+ * The fingerprint of the hub at `origin`, and the command with which another machine trusts it. Undefined if the hub is reached
  * without TLS, or the owner brought a certificate, which other machines may trust already.
  */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {

@@ -55,7 +55,7 @@ export class AgentsPage extends PageElement {
     </section>`;
   }
 
-  /** The steps with which another machine trusts the authority of this hub. */
+  /** Returns the steps with which another machine trusts the authority of this hub. */
   #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
     if (!steps) return nothing;

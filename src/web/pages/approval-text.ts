@@ -34,13 +34,13 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   expired: 'Expired',
 };
 
-/** The persons who approved or denied, such as ` by ann and ben`; empty before any decision. */
+/** Returns the persons who approved or denied, such as ` by ann and ben`; empty before any decision. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
   return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
 }
 
-/** A request in words; `schema` are the tool's parameters, for their units. */
+/** Returns a request in words; `schema` are the tool's parameters, for their units. */
 export function approvalText(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalText {
   const targets = approval.effects.map(({ target }) => target.split('/'));
   const known = [...(approval.devices ?? []), ...devices];
@@ -62,7 +62,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   };
 }
 
-/** The share of its time that a request has left, 0 to 1. */
+/** Returns the share of its time that a request has left, 0 to 1. */
 export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
   const endMs = Date.parse(expiresAt);
   const wholeMs = endMs - Date.parse(createdAt);
@@ -79,7 +79,7 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
 
-/** The value without rounding, so that different values never look the same: the person signs it. */
+/** Returns the value without rounding, so that different values never look the same: the person signs it. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -125,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     </li>`;
   }
 
-  /** The schema of the tool's parameters, loaded once, for the units of the arguments. */
+  /** Returns the schema of the tool's parameters, loaded once, for the units of the arguments. */
   #schemaOf(tool: string): JsonSchema | undefined {
     if (!this.#schemas.has(tool)) {
       this.#schemas.set(tool, {});

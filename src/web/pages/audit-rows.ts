@@ -11,7 +11,7 @@ export interface AuditLine {
   readonly detail: string;
 }
 
-/** The line of a row; the hub has masked secrets in `content`. */
+/** Returns the line of a row; the hub has masked secrets in `content`. */
 export function auditLine(
   { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
   devices: readonly NamedDevice[],
@@ -57,7 +57,7 @@ export interface AuditFilter {
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 
-/** Path of one page of the audit log, newest first; `before` is `next_before` of the page before. */
+/** Returns path of one page of the audit log, newest first; `before` is `next_before` of the page before. */
 export function auditPath(filter: AuditFilter, before?: number): string {
   const query = new URLSearchParams({ limit: String(PAGE_ROWS) });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);

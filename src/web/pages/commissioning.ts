@@ -195,7 +195,7 @@ export class CommissionSteps {
     this.#end = 'done';
   }
 
-  /** Every step; `network` only for devices that get network credentials. */
+  /** Returns every step; `network` only for devices that get network credentials. */
   lines(): readonly StepLine[] {
     const currentIndex = this.#current === undefined ? -1 : COMMISSION_STEPS.indexOf(this.#current);
     const shown = COMMISSION_STEPS.filter((step) => step !== 'network' || this.#notes.has(step) || this.#current === step);
@@ -239,7 +239,7 @@ function readQrText(text: string): SetupCode {
 
 const FIRST_PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
-/** Whether the check digit at the end fits: Verhoeff's scheme, which finds each wrong digit and each swap of neighbours. */
+/** Returns whether the check digit at the end fits: Verhoeff's scheme, which finds each wrong digit and each swap of neighbours. */
 function isVerhoeff(digits: string): boolean {
   let check = 0;
   for (const [position, digit] of [...digits].reverse().entries()) check = times(check, permuted(Number(digit), position % 8));

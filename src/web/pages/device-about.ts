@@ -97,7 +97,7 @@ export class DeviceAbout extends LightElement {
   }
 }
 
-/** A value with its members by name, as deep as they go. */
+/** Returns a value with its members by name, as deep as they go. */
 function tree(value: Json): TemplateResult {
   if (Array.isArray(value)) return html`<ol class="tree">${value.map((item) => html`<li>${tree(item)}</li>`)}</ol>`;
   if (!isJsonObject(value)) return html`${valueWords(value)}`;

@@ -158,7 +158,9 @@ export class RawCluster extends LightElement {
   }
 }
 
-/** The value of an answer that holds a single one, else the whole answer; above it the reason why a command had no effect, if any. */
+/**
+ * Returns the value of an answer that holds a single one, else the whole answer; above it the reason why a command had no effect, if any.
+ */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];

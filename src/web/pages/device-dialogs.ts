@@ -11,7 +11,7 @@ import { countdown } from '../components/formatting.ts';
 /** The codes with which another system adds the device as well, and the number of devices that they open: all of its bridge. */
 export type ShareCode = DeviceCodes & { readonly devices: number };
 
-/** The codes in a result of `hub:share_device`; undefined for any other result. */
+/** Returns the codes in a result of `hub:share_device`; undefined for any other result. */
 export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
   if (!isJsonObject(result)) return undefined;
   const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, devices } = result;
@@ -54,7 +54,7 @@ interface RemoveOptions {
 
 const NAMED_LEAVING = 8;
 
-/** All devices that leave the home together with one: those of its Matter node. */
+/** Returns all devices that leave the home together with one: those of its Matter node. */
 export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
   const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
   return [device, ...others];
@@ -94,7 +94,7 @@ interface ShareOptions {
   readonly onClose: () => void;
 }
 
-/** The code for another system, as picture and in digits. */
+/** Returns the code for another system, as picture and in digits. */
 export function shareDialog({ device, code, hub, onClose }: ShareOptions): TemplateResult {
   return modalDialog(
     { title: `Share ${device.name}`, onClose },
@@ -109,7 +109,7 @@ export function shareDialog({ device, code, hub, onClose }: ShareOptions): Templ
 
 const QUIET_MODULES = 4;
 
-/** A text as QR code, black on white in every theme, as cameras need it. */
+/** Returns a text as QR code, black on white in every theme, as cameras need it. */
 async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
   const { default: encodeQR } = await hub.part(() => import('qr'));
   const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });

@@ -202,7 +202,7 @@ export class DevicePage extends PageElement {
   }
 }
 
-/** The consequences of a new name, for the person who gave it. */
+/** Returns the consequences of a new name, for the person who gave it. */
 function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
   const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
   return [

@@ -27,7 +27,7 @@ interface ReadingsOptions {
   readonly show: (name: string) => void;
 }
 
-/** Every reading with its value and age, and the history of one of them. */
+/** Returns every reading with its value and age, and the history of one of them. */
 export function readingsCard({ app, readings, shown, show }: ReadingsOptions): TemplateResult | typeof nothing {
   const all = [...readings.values()];
   const chosen = readings.get(shown ?? '') ?? firstOf(all);
@@ -40,7 +40,7 @@ export function readingsCard({ app, readings, shown, show }: ReadingsOptions): T
   `;
 }
 
-/** The reading of a preferred kind, else the first number. */
+/** Returns the reading of a preferred kind, else the first number. */
 function firstOf(all: readonly ReadingView[]): ReadingView | undefined {
   const preferred = PREFERRED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
   return preferred ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
@@ -152,7 +152,7 @@ export class ReadingChart extends LightElement {
   }
 }
 
-/** Whether the history is shorter than an hour: a day would show a line at its edge. */
+/** Returns whether the history is shorter than an hour: a day would show a line at its edge. */
 function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
   return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }

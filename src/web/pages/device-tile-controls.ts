@@ -68,7 +68,7 @@ const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as c
 const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
 const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
 
-/** The controls of a device, the one that is used most in front. */
+/** Returns the controls of a device, the one that is used most in front. */
 export function controlsOf(source: TileSource): readonly TileControl[] {
   return [
     switchOf(source),

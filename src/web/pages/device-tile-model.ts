@@ -81,7 +81,7 @@ const TYPE_ICONS: readonly (readonly [RegExp, IconName])[] = [
   [/Switch/, 'cube'],
 ];
 
-/** The tile of a device. */
+/** Returns the tile of a device. */
 export function tileOf(device: DeviceView, readings: ReadonlyMap<string, ReadingView>): TileModel {
   const source: TileSource = { device, readings, actions: actionsOf(device) };
   const alarms = alarmsOf(source);
@@ -100,7 +100,7 @@ export function tileOf(device: DeviceView, readings: ReadonlyMap<string, Reading
   };
 }
 
-/** The active alarms. */
+/** Returns the active alarms. */
 function alarmsOf({ readings }: TileSource): readonly string[] {
   return [...readings.values()]
     .filter(({ kind, value }) => kind in ALARMS && !CALM.includes(value))
@@ -120,7 +120,7 @@ function iconOf({ device, readings }: TileSource): IconName {
   return TYPE_ICONS.find(([pattern]) => pattern.test(types))?.[1] ?? 'cube';
 }
 
-/** The reading with the main value of the tile. */
+/** Returns the reading with the main value of the tile. */
 function mainReading({ readings }: TileSource): ReadingView | undefined {
   const all = [...readings.values()];
   return MAIN_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
@@ -146,7 +146,7 @@ function coverWords(value: Json): string {
   return value === 0 ? 'Closed' : `${valueWords(value)} % open`;
 }
 
-/** A reading with its unit, as words. */
+/** Returns a reading with its unit, as words. */
 export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'value' | 'unit'>): string {
   if (typeof value === 'boolean' && kind in ALARMS) return value ? (ALARMS[kind] ?? kind) : 'All well';
   const words = YES_NO[kind];
@@ -181,13 +181,15 @@ function detailsOf({ readings }: TileSource, main: ReadingView | undefined): rea
     );
 }
 
-/** The ids of a device's tools by the name of their action, such as `turn_on`. */
+/** Returns the ids of a device's tools by the name of their action, such as `turn_on`. */
 export function actionsOf(device: Pick<DeviceView, 'id' | 'name' | 'tools'>): ReadonlyMap<string, string> {
   const slugs = [slugOf(device.name), slugOf(device.id)];
   return new Map(device.tools.map((tool) => [actionOf(tool, slugs), tool]));
 }
 
-/** Names are `matter:<slug>_<action>`. Long names are cut and end with six hex digits; names of devices with one slug have those behind it. */
+/**
+ * Names are `matter:<slug>_<action>`. Long names are cut and end with six hex digits; names of devices with one slug have those behind it.
+ */
 function actionOf(tool: string, slugs: readonly string[]): string {
   const name = tool.replace(/^[^:]*:/, '').replace(/@.*$/, '');
   const whole = slugs.find((slug) => name.startsWith(`${slug}_`));

@@ -13,7 +13,7 @@ export interface GrantBuilder {
 
 const ACTIONS = Object.entries(GRANT_ACTIONS) as readonly (readonly [GrantAction, string])[];
 
-/** A form that adds permissions by action and scope, or typed by hand, and removes them. */
+/** Returns a form that adds permissions by action and scope, or typed by hand, and removes them. */
 export function grantBuilder(builder: GrantBuilder): TemplateResult {
   const { grants, areas, devices } = builder;
   return html`<fieldset class="grants">

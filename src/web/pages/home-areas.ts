@@ -6,7 +6,7 @@ import { type TileModel, tileOf } from './device-tile-model.ts';
 /** A room with its devices. */
 export interface AreaView {
   readonly name: string;
-  /** Such as `Upstairs`; null where it is not set. */
+  /** Such as `Upstairs`; null if it is not set. */
   readonly floor: string | null;
   /** A summary, such as `21.5 °C`, `2 lights on`. */
   readonly facts: readonly string[];
@@ -15,7 +15,7 @@ export interface AreaView {
 
 const ELSEWHERE = 'Elsewhere';
 
-/** The rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are left out. */
+/** Returns the rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are left out. */
 export function areasOf(state: HomeState): readonly AreaView[] {
   const shown = state.devices.filter((device) => device.tools.length > 0 || device.readings.length > 0);
   const groups = Map.groupBy(shown, (device) => device.area ?? ELSEWHERE);
@@ -47,7 +47,7 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/** The tile of a device, cached by its object: every change of a device or of its readings makes a new object (home-store.ts). */
+/** Returns the tile of a device, cached by its object: every change of a device or of its readings makes a new object (home-store.ts). */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;

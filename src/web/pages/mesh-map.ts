@@ -3,7 +3,7 @@ import { html, svg, type TemplateResult } from 'lit';
 const RADIUS = 26;
 const LONGEST_NAME = 18;
 
-/** The hubs and their links as a picture; the list below it has the same as text. */
+/** Returns the hubs and their links as a picture; the list below it has the same as text. */
 export function meshMap(status: MeshStatus): TemplateResult {
   const { width, height, centre, places } = layOutMesh(status.peers);
   const placed = status.peers.flatMap((peer) => {
@@ -99,7 +99,7 @@ export interface MeshPeer {
   readonly devices: number;
 }
 
-/** The link to another hub in words. */
+/** Returns the link to another hub in words. */
 export function linkWords({ reachable, hops, round_trip_ms: roundTripMs, state }: MeshPeer): string {
   if (!reachable) return state === 'left' ? 'has left' : 'not reachable';
   if (roundTripMs !== undefined) return `${roundTripMs} ms`;

@@ -151,7 +151,7 @@ export class MeshPage extends PageElement {
     void this.#act({ tool: 'hub:mesh_revoke', params, label: `Revoke ${peer.name}` }, `${peer.name} is no member any more.`);
   }
 
-  /** The result of an administration tool; undefined, with a notice, where it failed or waits for approval. */
+  /** Returns the result of an administration tool; undefined, with a notice, where it failed or waits for approval. */
   async #act(call: CallRequest, success: string): Promise<Json | undefined> {
     this.#isBusy = true;
     this.requestUpdate();

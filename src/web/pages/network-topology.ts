@@ -28,7 +28,7 @@ const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
 const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
 
-/** The quality of a signal in dBm: below -80 packets get lost in most homes. */
+/** Returns the quality of a signal in dBm: below -80 packets get lost in most homes. */
 export function signalQuality(rssi: number | undefined): SignalQuality {
   if (rssi === undefined) return { word: 'unknown', isWeak: false };
   if (rssi < WEAK_DBM) return { word: 'weak', isWeak: true };

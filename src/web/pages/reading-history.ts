@@ -28,7 +28,7 @@ export interface HistoryAnswer {
   readonly highs: readonly HistoryPoint[];
 }
 
-/** Path of the history of a sensor: in buckets with `agg`, else every reading. */
+/** Returns path of the history of a sensor: in buckets with `agg`, else every reading. */
 export function historyPath(
   sensor: string,
   range: HistoryRange,
@@ -52,7 +52,7 @@ export async function fetchHistory(
   return { points, lows, highs };
 }
 
-/** The points of a curve: numbers as they are, yes and no as 1 and 0, ending with the present value. */
+/** Returns the points of a curve: numbers as they are, yes and no as 1 and 0, ending with the present value. */
 export function curveOf(
   { points, lows, highs }: HistoryAnswer,
   now: { readonly value: Json; readonly atMs: number },
@@ -62,14 +62,14 @@ export function curveOf(
   return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** The beginning of the picture of a curve: that of the range, or the first value where values cover little of it. */
+/** Returns the beginning of the picture of a curve: that of the range, or the first value where values cover little of it. */
 export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
   const wholeMs = endMs - range.lengthMs;
   const firstMs = curve[0]?.atMs ?? wholeMs;
   return endMs - firstMs < LITTLE * range.lengthMs ? Math.min(firstMs, endMs - SHORTEST_MS) : wholeMs;
 }
 
-/** A curve in words: the lowest and highest value, and the mean over the time. */
+/** Returns a curve in words: the lowest and highest value, and the mean over the time. */
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
   if (!last) return 'No values in this time.';
@@ -79,7 +79,7 @@ export function curveWords(points: readonly ChartPoint[], unit: string): string 
   return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
 }
 
-/** The mean, weighted by the time for which each value held. */
+/** Returns the mean, weighted by the time for which each value held. */
 function meanOf(points: readonly ChartPoint[]): number {
   const held = points.map(({ value, atMs }, index) => ({ value, ms: (points[index + 1]?.atMs ?? atMs) - atMs }));
   const wholeMs = held.reduce((sum, { ms }) => sum + ms, 0);

@@ -162,7 +162,7 @@ export class TokensPage extends PageElement {
 
 customElements.define('atmo-page-tokens', TokensPage);
 
-/** The valid tokens, then those that have ended, folded; permissions name the devices of the home. */
+/** Returns the valid tokens, then those that have ended, folded; permissions name the devices of the home. */
 function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: readonly NamedDevice[]): TemplateResult {
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');
@@ -172,7 +172,7 @@ function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: read
   `;
 }
 
-/** The maker of a token: `owner:owner` is the owner, an agent is shown by its id. */
+/** Returns the maker of a token: `owner:owner` is the owner, an agent is shown by its id. */
 function makerOf(principal: string): string {
   const [kind = '', ...id] = principal.split(':');
   return kind === 'owner' ? 'the owner' : id.join(':') || kind;
@@ -198,7 +198,7 @@ function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: Toke
 
 const TONES: Readonly<Record<string, string>> = { active: 'good', failing: 'bad' };
 
-/** The agents of the hub, each with a button that ends it. */
+/** Returns the agents of the hub, each with a button that ends it. */
 function agentsCard(agents: readonly AgentView[], onKill: (agent: AgentView) => void): TemplateResult {
   return html`<section class="card" aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>
@@ -217,7 +217,7 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   </li>`;
 }
 
-/** The devices and tools that an agent can see, by name. */
+/** Returns the devices and tools that an agent can see, by name. */
 function previewView({ devices, tools }: TokenPreview): TemplateResult {
   return html`<section class="sight" aria-label="What it sees" role="status">
     <p><strong>${devices.length} ${devices.length === 1 ? 'device' : 'devices'}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || 'none'}</bdi></span></p>

@@ -74,7 +74,7 @@ export type GrantScope =
   | { readonly kind: 'type'; readonly type: string }
   | { readonly kind: 'device'; readonly device: string };
 
-/** The permission that a choice stands for. */
+/** Returns the permission that a choice stands for. */
 export function grantOf(action: GrantAction, scope: GrantScope): string {
   switch (scope.kind) {
     case 'all':
@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'admin:device': 'administer',
 };
 
-/** A permission as a person reads it, devices by name and room; one without a sentence of its own stays as it is. */
+/** Returns a permission as a person reads it, devices by name and room; one without a sentence of its own stays as it is. */
 export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
   const grant = parseGrant(text);
   if (!grant) return `${text} (not a permission)`;

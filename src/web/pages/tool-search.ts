@@ -13,7 +13,7 @@ export interface MatchView extends ToolView {
 export interface ToolPage {
   readonly tools: readonly MatchView[];
   readonly near_misses?: readonly MatchView[];
-  /** True when no match is certain. */
+  /** True if no match is certain. */
   readonly unsure?: boolean;
   readonly note?: string;
   readonly which_one?: {
@@ -37,12 +37,12 @@ export interface ToolQuery {
   readonly area: string;
 }
 
-/** The question of an address, such as `#/tools?q=unlock&origin=agent`. */
+/** Returns the question of an address, such as `#/tools?q=unlock&origin=agent`. */
 export function toolQueryOf({ q = '', origin = '', category = '', area = '' }: Readonly<Record<string, string>>): ToolQuery {
   return { words: q, origin, category, area };
 }
 
-/** Path of a search, or of one page of the registry where there are no words. */
+/** Returns path of a search, or of one page of the registry if there are no words. */
 export function toolsPath({ words, origin, category, area }: ToolQuery, cursor = ''): string {
   const limit = String(words === '' ? PAGE_LIMIT : SEARCH_LIMIT);
   const query = new URLSearchParams({ q: words, created_by: origin, category, area, limit, cursor });
@@ -50,12 +50,12 @@ export function toolsPath({ words, origin, category, area }: ToolQuery, cursor =
   return `/api/v1/tools?${query}`;
 }
 
-/** Whether it was registered while the hub ran, so that it can be removed: by an agent, or by the owner. */
+/** Returns whether it was registered while the hub ran, so that it can be removed: by an agent, or by the owner. */
 export function isRegistered({ id, metadata }: ToolView): boolean {
   return isAgentMade(metadata) || id.startsWith('custom:');
 }
 
-/** Whether an agent made it. */
+/** Returns whether an agent made it. */
 export function isAgentMade(metadata: ToolView['metadata']): boolean {
   return metadata?.created_by === 'agent';
 }

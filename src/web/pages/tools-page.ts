@@ -142,7 +142,7 @@ export class ToolsPage extends PageElement {
 
 customElements.define('atmo-page-tools', ToolsPage);
 
-/** The other parts of a search result: that it is not sure, which device may be meant, and which sensors fit. */
+/** Returns the other parts of a search result: that it is not sure, which device may be meant, and which sensors fit. */
 function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
   const shown = readings.slice(0, MAX_READINGS);
   return html`
@@ -157,7 +157,7 @@ function countWords(matches: number): string {
   return matches === 1 ? 'One match' : `${matches} best matches`;
 }
 
-/** A tool with its description, the reasons of the match, and a button that shows its form. */
+/** Returns a tool with its description, the reasons of the match, and a button that shows its form. */
 function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean; readonly page: ToolsPage }): TemplateResult {
   const { id, description, available, reasons = [] } = tool;
   const { model_name: modelName, missing_setting: missingSetting, unavailable_reason: obstacle } = tool;
@@ -199,7 +199,7 @@ interface ToolFilters {
   onChange(change: Partial<ToolQuery>): void;
 }
 
-/** The filters of the list of tools: origin, category, and room of their device. */
+/** Returns the filters of the list of tools: origin, category, and room of their device. */
 function toolFilters({ question, areas, onChange }: ToolFilters): TemplateResult {
   const { origin, category, area } = question;
   const origins = Object.entries(ORIGINS);
