@@ -1,17 +1,17 @@
 import { canonicalJson } from './canonical-json.ts';
 
-// The page runs this module in a browser: no API of Node.
+// The web page imports this module, so it must not use APIs of Node.js.
 
-/** `external_aad` of a signed decision: no signature for another use is valid here. */
+/** COSE `external_aad` of a signed decision: a signature with another `external_aad` is not valid as a decision. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
-/** The statement that a person signs to approve or deny a dangerous call, with the members of docs/approvals.md. */
+/** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its members. */
 export interface ApprovalStatement {
   readonly approval_id: string;
   readonly decision: 'approve' | 'deny';
   /** Canonical id of the tool, such as `matter:front_door_unlock@1.0.0`. */
   readonly tool: string;
-  /** SHA-256, hex, over tool and canonical arguments. */
+  /** SHA-256, in hex, of the tool and the canonical arguments. */
   readonly call_hash: string;
   /** Id of the hub that runs the call. */
   readonly hub: string;
@@ -20,7 +20,7 @@ export interface ApprovalStatement {
   readonly person: string;
 }
 
-/** The signed bytes: RFC 8785 JSON of exactly the seven members, in UTF-8. */
+/** Returns the bytes to sign: RFC 8785 JSON of exactly the seven members of the statement, in UTF-8. */
 export function approvalPayload(statement: ApprovalStatement): Uint8Array {
   const { approval_id, decision, tool, call_hash, hub, expires_at, person } = statement;
   return new TextEncoder().encode(canonicalJson({ approval_id, decision, tool, call_hash, hub, expires_at, person }));

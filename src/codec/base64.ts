@@ -1,26 +1,26 @@
 import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
 import { oncePerObject } from '../core/lifecycle.ts';
 
-/** A text of a value that encodes bytes. */
+/** String in a JSON value that encodes bytes as base64. */
 export interface Base64Field {
-  /** Names and indexes from the root of the value. */
+  /** Member names and array indexes from the root of the value to the string. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
-/** True if the schema has `contentEncoding: base64` anywhere. */
+/** Returns whether `contentEncoding: base64` occurs anywhere in the schema. */
 export const mentionsBase64 = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).includes('"contentEncoding":"base64"'));
 
-/** True if a value of this schema may be bytes: the schema itself or one of its branches has `contentEncoding: base64`. */
+/** Returns whether a value of this schema may be bytes: the schema or one of its branches has `contentEncoding: base64`. */
 export function isBase64Schema(schema: unknown): boolean {
   return alternativesOf(schema).some(holdsBytes);
 }
 
 /**
- * Returns the base64 texts of a value by its schema, members in the order of RFC 8785. A text that its bytes do not encode to again
- * is not base64. Schemas behind `$ref`, `if` or `patternProperties` are not followed.
+ * Returns the strings of a value that its schema declares as base64, in the member order of RFC 8785. Leaves out strings that are not
+ * canonical base64. Does not follow schemas behind `$ref`, `if` or `patternProperties`.
  */
 export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Field[] {
   const fields: Base64Field[] = [];
@@ -31,12 +31,14 @@ export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Fi
   return fields;
 }
 
-/** Replaces the base64 texts of a value and sorts its members; returns the value itself where the schema has no base64. */
+/**
+ * Returns the value with its base64 strings replaced by `map` and its members sorted, or the unchanged value if the schema has no base64.
+ */
 export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Field) => string): Json {
   return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
 
-/** A schema and all its branches: any of them may describe the value. */
+/** Returns a schema and all its branches; each of them may describe the value. */
 function alternativesOf(schema: unknown): readonly JsonSchema[] {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
   const own = schema as JsonSchema;
@@ -77,16 +79,19 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/** Matches one character: a pattern of the whole text takes memory by its length, and fails above some megabytes. */
+/**
+ * Matches one character that is not base64. A pattern for the whole text would take memory by its length, and it fails above some
+ * megabytes.
+ */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
-/** True for base64 with padding (RFC 4648 §4) of any length. */
+/** Returns whether a text of any length is base64 with padding (RFC 4648 §4). */
 export function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return text.length % 4 === 0 && !FOREIGN.test(padding === 0 ? text : text.slice(0, -padding));
 }
 
-/** True for the base64 that its bytes encode to: padded, and without bits that belong to no byte (RFC 4648 §3.5). */
+/** Returns whether a text is canonical base64: it has padding, and its unused bits are zero (RFC 4648 §3.5). */
 export function isCanonicalBase64(text: string): boolean {
   const end = text.slice(-4);
   return isBase64(text) && Buffer.from(end, 'base64').toString('base64') === end;

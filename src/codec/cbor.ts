@@ -2,23 +2,23 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { Decoder, type Options } from 'cbor-x/decode';
 import { AtmoError } from '../core/errors.ts';
 
-/** A value that hubs send as CBOR. Integers lie within ±(2^53 − 1); keys of maps are such integers or text. */
+/** Value that hubs send as CBOR. Integers lie within ±(2^53 − 1). Map keys are integers in this range, or text. */
 export type CborValue = number | string | boolean | null | Uint8Array | readonly CborValue[] | CborMap;
-/** A map; the order of its entries has no meaning. */
+/** CBOR map; the order of its entries has no meaning. */
 export type CborMap = ReadonlyMap<number | string, CborValue>;
 
-/** Bounds of the work that a sender can cause. */
+/** Limits of a CBOR message; they bound the work that a sender can cause. */
 export interface CborLimits {
   readonly maxBytes: number;
-  /** Arrays and maps inside each other; a value that is neither has depth 0. */
+  /** Maximum nesting of arrays and maps; a value that is no array and no map has depth 0. */
   readonly maxDepth: number;
-  /** Data items in all: each array, map, key and value counts. */
+  /** Maximum number of data items; each array, map, key and value counts as one item. */
   readonly maxItems: number;
-  /** Numbers with a fraction, infinities and NaN; signed messages have none. */
+  /** Whether fractions, infinities and NaN are accepted; signed messages have no such numbers. */
   readonly floats: 'refused' | 'allowed';
 }
 
-/** The limits of a message that has none of its own. */
+/** Limits of messages that set no limits of their own. */
 export const CBOR_LIMITS: CborLimits = { maxBytes: 65_536, maxDepth: 16, maxItems: 4096, floats: 'refused' };
 
 const OPTIONS: Options & { readonly int64AsNumber: true } = {
@@ -26,16 +26,16 @@ const OPTIONS: Options & { readonly int64AsNumber: true } = {
   variableMapSize: true,
   tagUint8Array: false,
   mapsAsObjects: false,
-  // The scan has refused every integer that a number cannot hold exactly.
+  // `scanCbor` has rejected every integer that a JavaScript number cannot hold exactly.
   int64AsNumber: true,
 };
-// The entry point `cbor-x/decode` never loads the optional native part.
+// The entry point `cbor-x/decode` never loads the optional native addon.
 const decoder = new Decoder(OPTIONS);
 
 /**
- * The deterministic encoding (RFC 8949 §4.2.1): shortest heads and floats, definite lengths, keys sorted by their bytes.
- * Integers outside ±(2^53 − 1) are written as floating-point numbers. Throws VALIDATION_ERROR for values other than `CborValue`,
- * text that is no Unicode or begins with a byte order mark, and nesting beyond 16.
+ * Returns the deterministic encoding of a value (RFC 8949 §4.2.1): shortest heads and floats, definite lengths, map keys sorted by their
+ * bytes. Writes integers outside ±(2^53 − 1) as floating-point numbers. Throws VALIDATION_ERROR for values that are no `CborValue`, text
+ * that is not well-formed or begins with a byte order mark, and nesting beyond 16 levels.
  */
 export function encodeCbor(value: CborValue): Uint8Array {
   const writer = new CborWriter(Buffer.allocUnsafe(MESSAGE_BYTES));
@@ -44,17 +44,20 @@ export function encodeCbor(value: CborValue): Uint8Array {
 }
 
 /**
- * Decodes the output of `encodeCbor`, and nothing else: each value has one encoding, so equal values have equal hashes. The
- * value shares no memory with the bytes. Throws VALIDATION_ERROR with the reason and the position of the byte.
+ * Decodes CBOR in exactly the form that `encodeCbor` writes. Each value has one encoding, so equal values have equal hashes. The returned
+ * value shares no memory with the bytes. Throws VALIDATION_ERROR with the reason and the byte position for other bytes.
  */
 export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   return viewCbor(new Uint8Array(bytes), limits);
 }
 
-/** The same without a copy: byte strings of the value are views of the bytes, for callers that copy at once what they store. */
+/**
+ * Decodes CBOR like `decodeCbor`, but without a copy: byte strings in the value are views of `bytes`. Callers copy the parts that they
+ * store.
+ */
 export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  // A new object: cbor-x adds a member to its argument, and views of a Buffer would be Buffers.
+  // A new Uint8Array, because cbor-x adds a member to its argument, and its views of a Buffer would be Buffers.
   return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
 }
 
@@ -64,10 +67,10 @@ const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
 /** Smallest value that needs an argument of 1, 2, 4 or 8 bytes (RFC 8949 §4.2.1). */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
-/** Up to this length, a loop is faster than a call of the runtime. */
+/** Longest text, in bytes, for which a loop is faster than a call of the runtime. */
 const SHORT_TEXT_BYTES = 64;
 const MAX_DEPTH = CBOR_LIMITS.maxDepth;
-/** Sizes of the first buffer: most messages fit, and so do most keys. */
+/** Initial buffer sizes in bytes; most messages and most map keys fit. */
 const MESSAGE_BYTES = 512;
 const KEY_BYTES = 16;
 const MAX_HEAD_BYTES = 9;
@@ -76,10 +79,12 @@ const TRUE = 0xf5;
 const NULL = 0xf6;
 const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 
-/** Writes the beginning unchanged and each part behind it as a byte string, with one allocation: every signed message passes here. */
+/**
+ * Returns `beginning` followed by each part as a CBOR byte string. Every signed message is written here, so memory is allocated only once.
+ */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
-  // Not from the pool, so that the result needs no copy.
+  // `allocUnsafeSlow` takes no memory from the shared pool, so the result needs no copy.
   const writer = new CborWriter(Buffer.allocUnsafeSlow(bytes));
   writer.append(beginning);
   for (const part of parts) writer.write(part, 0);
@@ -94,12 +99,12 @@ class CborWriter {
     this.#buffer = buffer;
   }
 
-  /** Copies the bytes written so far. */
+  /** Returns a copy of the bytes written so far. */
   take(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#at);
   }
 
-  /** The bytes written so far, a view of the buffer. */
+  /** Returns the bytes written so far as a view of the buffer. */
   written(): Uint8Array {
     return this.#buffer.subarray(0, this.#at);
   }
@@ -172,7 +177,7 @@ class CborWriter {
     this.append(new Uint8Array(bytes.buffer));
   }
 
-  /** Major type and argument in the fewest bytes (RFC 8949 §3). */
+  /** Writes a major type and its argument in the fewest bytes (RFC 8949 §3). */
   #head(major: number, argument: number): void {
     const first = major << 5;
     const buffer = this.#reserve(MAX_HEAD_BYTES);
@@ -204,7 +209,10 @@ class CborWriter {
   }
 }
 
-/** True for the keys of messages: encoded whole numbers sort as the numbers do, so such maps need no sorting. */
+/**
+ * Returns whether all keys are non-negative integers in ascending order, as in messages. Encoded integers sort like the integers, so such a
+ * map needs no sorting.
+ */
 function areNumbersInOrder(keys: Iterable<unknown>): boolean {
   let before = -1;
   for (const key of keys) {
@@ -226,9 +234,10 @@ function refuseValue(problem: string): never {
 }
 
 /**
- * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of
- * integers within ±(2^53 − 1), text, byte strings, booleans, null, arrays, and maps with integers or text as keys. Its work is
- * bounded by the number of bytes, whatever lengths they announce. Throws VALIDATION_ERROR with the position of the byte.
+ * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of integers
+ * within ±(2^53 − 1), text, byte strings, booleans, null, arrays, maps with integer or text keys, and floats if `limits` allows them. The
+ * work is bounded by the number of bytes, whatever lengths the message claims. Throws VALIDATION_ERROR with the byte position for other
+ * bytes.
  */
 export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
   if (bytes.length > limits.maxBytes) refuseByte(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);
@@ -281,7 +290,7 @@ class CborScan {
     const length = this.#argument(initial & 31, start);
     if (depth >= this.#limits.maxDepth) refuseByte(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
     const isMap = initial >> 5 === MAJOR.map;
-    // Each item takes at least one byte: a length beyond the rest of the bytes is refused before a loop begins.
+    // Each item takes at least one byte, so a length beyond the remaining bytes is rejected before the loop begins.
     this.#requireLeft(isMap ? length * 2 : length, start);
     if (isMap) this.#entries(length, depth);
     else for (let index = 0; index < length; index++) this.#item(depth + 1);
@@ -299,7 +308,10 @@ class CborScan {
     }
   }
 
-  /** Compares two encoded keys; neither can begin with the other, so they differ before the shorter one ends. */
+  /**
+   * Throws unless the second key sorts after the first. No encoded key is the beginning of another key, so different keys differ before the
+   * shorter one ends.
+   */
   #requireAscending(previous: number, start: number): void {
     const length = this.#at - start;
     let same = 0;
@@ -315,7 +327,7 @@ class CborScan {
     this.#skip(length, start);
     if (this.#isAscii(from)) return;
     if (!isUtf8(this.#bytes.subarray(from, this.#at))) refuseByte(start, 'a text is not valid UTF-8');
-    // cbor-x drops the mark of a long text, and then two encodings would mean the same value.
+    // cbor-x drops the byte order mark of a long text, so two encodings would decode to the same value.
     const startsWithMark = length >= 3 && this.#view.getUint32(from - 1) % 0x100_0000 === BYTE_ORDER_MARK;
     if (startsWithMark) refuseByte(start, 'a text begins with a byte order mark');
   }
@@ -343,7 +355,7 @@ class CborScan {
     if (!isShortest) refuseByte(start, 'a floating-point number is not in its shortest form');
   }
 
-  /** The argument of a head (RFC 8949 §3): a value below 2^64, inexact beyond 2^53. */
+  /** Reads the argument of a head (RFC 8949 §3): a value below 2^64, inexact above 2^53. */
   #argument(info: number, start: number): number {
     if (info < 24) return info;
     if (info === 31) refuseByte(start, 'a length is indefinite');
@@ -374,7 +386,7 @@ class CborScan {
   }
 }
 
-/** Bytes of the shortest IEEE 754 form that holds the value exactly: 2, 4 or 8 (RFC 8949 §4.2.2). */
+/** Returns the size in bytes (2, 4 or 8) of the shortest IEEE 754 format that holds the value exactly (RFC 8949 §4.2.2). */
 function floatSize(value: number): 2 | 4 | 8 {
   if (Number.isNaN(value) || Math.f16round(value) === value) return 2;
   return Math.fround(value) === value ? 4 : 8;

@@ -6,29 +6,29 @@ interface Sign1Request {
   readonly payload: Uint8Array;
   /** Private Ed25519 key. */
   readonly key: KeyObject;
-  /** Bytes that both sides know and that do not travel: a signature for one use is not valid for another. */
+  /** Context bytes that signer and verifier know and that are not sent; a signature for one context is not valid for another context. */
   readonly externalAad: Uint8Array;
 }
 
 interface Sign1Opening<Value> {
-  /** Parses a payload, a view of the message that is not verified yet. */
+  /** Parses the payload, which is a view of the message and not yet verified. */
   readonly read: (payload: Uint8Array) => Value;
-  /** Returns the public Ed25519 key that must have signed the value, which is not verified yet. */
+  /** Returns the public Ed25519 key that must have signed the value; the value is not yet verified. */
   readonly keyOf: (unverified: Value) => KeyObject | undefined;
   readonly externalAad: Uint8Array;
 }
 
-/** The only protected header: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
+/** Protected header of all messages: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
 const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
 const SIGNATURE_BYTES = 64;
-/** First bytes of every message: an array of four, the protected header, the empty unprotected one. */
+/** First bytes of every message: the head of an array of four, the protected header, an empty unprotected header. */
 const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
-/** First bytes of every Sig_structure: an array of four, the context. */
+/** First bytes of every Sig_structure: the head of an array of four, the context string. */
 const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
 
 /**
- * Signs a payload as COSE_Sign1 (RFC 9052 §4.2) in the only form used here: untagged, EdDSA on Ed25519, empty unprotected header,
- * payload inside. Throws VALIDATION_ERROR when the key is no private Ed25519 key.
+ * Signs a payload as an untagged COSE_Sign1 message (RFC 9052 §4.2) with EdDSA on Ed25519, an empty unprotected header and the payload
+ * inside. Throws VALIDATION_ERROR if the key is not a private Ed25519 key.
  */
 export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
   if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
@@ -37,14 +37,17 @@ export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Arr
 }
 
 /**
- * Returns the payload of a message that `signSign1` made with the expected key and `externalAad`. One byte sequence is accepted
- * for each payload and key: for every other algorithm, header, tag or length it throws VALIDATION_ERROR with the reason.
+ * Returns the payload of a message that `signSign1` made with the expected key and `externalAad`. Accepts exactly one byte sequence for
+ * each payload and key: throws VALIDATION_ERROR with the reason for any other algorithm, header, tag, length or signature.
  */
 export function verifySign1(message: Uint8Array, check: Omit<Sign1Opening<Uint8Array>, 'read'>): Uint8Array {
   return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/** The same for a parsed payload. Errors of `read` are thrown before the cost of a verification. */
+/**
+ * Verifies a message like `verifySign1` and returns the value that `read` parses from its payload. `read` runs before the costly
+ * verification; its errors are thrown unchanged.
+ */
 export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
   const value = read(payload);
@@ -55,17 +58,19 @@ export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad
   return value;
 }
 
-/** Returns the payload without a check of the signature, a view of the message. Throws VALIDATION_ERROR for a message of another form. */
+/**
+ * Returns the payload as a view of the message, without verifying the signature. Throws VALIDATION_ERROR if the message has another form.
+ */
 export function unverifiedPayload(message: Uint8Array): Uint8Array {
   return partsOf(message).payload;
 }
 
-/** The `externalAad` of the next link of a chain: its signature is valid behind this link only. */
+/** Returns the `externalAad` for the next link of a certificate chain: the signature of the next link is valid only after `link`. */
 export function aadAfter(link: Uint8Array): Uint8Array {
   return hash('sha256', link, 'buffer');
 }
 
-/** The signed bytes: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
+/** Returns the bytes to sign: the Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
 export function sigStructure(protectedHeader: Uint8Array, externalAad: Uint8Array, payload: Uint8Array): Uint8Array {
   return writeByteStrings(SIGNATURE1, [protectedHeader, externalAad, payload]);
 }

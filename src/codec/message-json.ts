@@ -6,7 +6,10 @@ import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
 import { refuse, type ValuePath, type WireType } from './message-schema.ts';
 
-/** A JSON object; its RFC 8785 text of at most `max` UTF-8 bytes travels, since CBOR here has no fractions. */
+/**
+ * Returns the wire type of a JSON object. The object is sent as RFC 8785 text of at most `max` UTF-8 bytes, since CBOR messages have no
+ * fractions.
+ */
 export function jsonObject({ max }: { readonly max: number }): WireType<JsonObject> {
   const bounded = (text: string, at: ValuePath): string =>
     Buffer.byteLength(text) <= max ? text : refuse(at, `is JSON text of more than ${max} bytes`);
@@ -16,14 +19,14 @@ export function jsonObject({ max }: { readonly max: number }): WireType<JsonObje
   };
 }
 
-/** Parses RFC 8785 text. Throws VALIDATION_ERROR for other JSON: one value must have one hash. */
+/** Parses RFC 8785 text. Throws VALIDATION_ERROR for JSON in any other form, because each value must have one hash. */
 export function parseJson(text: string, at: ValuePath): Json {
   const value = tryParseJson(text);
   if (value === undefined) return refuse(at, 'is not JSON');
   return canonicalText(value, at) === text ? value : refuse(at, 'is not the RFC 8785 form of its value');
 }
 
-/** The same for objects only. */
+/** Parses RFC 8785 text of a JSON object. Throws VALIDATION_ERROR for any other text. */
 export function parseJsonObject(text: string, at: ValuePath): JsonObject {
   const value = parseJson(text, at);
   return isJsonObject(value) ? value : refuse(at, 'is not a JSON object');
@@ -37,19 +40,22 @@ function canonicalText(value: Json, at: ValuePath): string {
   }
 }
 
-/** RFC 8785 text, whole, or cut where strings in it are base64: text, bytes, text, … with text at the end. */
+/** RFC 8785 text: one string, or a list (text, bytes, text, …, text) in which bytes replace the base64 strings. */
 export type JsonPieces = string | readonly (string | Uint8Array)[];
 
-/** A JSON value as text, which is hashed and signed, and in its form on the wire. */
+/** JSON value in two forms: the text that is hashed and signed, and the pieces that are sent. */
 export interface WrittenJson {
   readonly text: string;
   readonly pieces: JsonPieces;
 }
 
-/** Most byte strings in one text. */
+/** Maximum number of byte strings in one text. */
 export const MAX_BYTE_STRINGS = 64;
 
-/** Writes a value with bytes where its schema has `contentEncoding: base64`, and nowhere else. Throws as `canonicalJson`. */
+/**
+ * Returns both forms of a value. Only strings that the schema declares as `contentEncoding: base64` become bytes. Throws VALIDATION_ERROR
+ * for the same values as `canonicalJson`.
+ */
 export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   const encoded: string[] = [];
   const mark = randomUUID();
@@ -61,14 +67,14 @@ export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   return { text, pieces: [first, ...rest.flatMap((after, index) => [bytes[index] ?? new Uint8Array(), after])] };
 }
 
-/** Joins pieces to the whole text. */
+/** Returns the whole text of the pieces, with bytes encoded as base64 again. */
 export function joinedJson(pieces: JsonPieces): string {
   return typeof pieces === 'string' ? pieces : pieces.map((piece) => (typeof piece === 'string' ? piece : base64Of(piece))).join('');
 }
 
 /**
- * RFC 8785 text of at most `max` bytes that may have bytes in the place of base64. It is decoded in pieces for a hub that forwards it, or
- * joined for the hub that reads it.
+ * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. A hub that forwards the message
+ * decodes it `in pieces`; the hub that reads the message decodes it `in one` text.
  */
 export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {
@@ -81,7 +87,7 @@ export function jsonPieces({ max, arrives }: { readonly max: number; readonly ar
   return { toCbor: (value, at): CborValue => check(value, at), fromCbor: (value, at) => arrived(check(value, at)) };
 }
 
-/** Bytes stand for a whole string: no other cut is needed. */
+/** Checks that texts and byte strings alternate, and that each byte string replaces the whole content of a JSON string. */
 function requirePieces(value: unknown, at: ValuePath): readonly (string | Uint8Array)[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : refuse(at, 'is neither text nor pieces of it');
   if (items.length < 3 || items.length > 2 * MAX_BYTE_STRINGS + 1 || items.length % 2 === 0) {

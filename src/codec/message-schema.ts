@@ -7,20 +7,26 @@ import { openSign1, signSign1 } from './cose-sign1.ts';
 /** Path of a value in its message, innermost step first. */
 export interface ValuePath {
   readonly within: ValuePath | undefined;
-  /** Name of the message, of a member, or an index. */
+  /** Name of the message or of a member, or an array index. */
   readonly step: string | number;
 }
 
-/** One kind of value with its CBOR form and bounds. Both directions throw VALIDATION_ERROR with the message and the member. */
+/**
+ * Converts one type of value to and from CBOR and checks its limits. Both methods throw VALIDATION_ERROR, with the message and the member,
+ * if the value does not fit.
+ */
 export interface WireType<Value> {
   toCbor(value: Value, at: ValuePath): CborValue;
   fromCbor(value: CborValue, at: ValuePath): Value;
 }
 
-/** The values of a type. */
+/** TypeScript type of the values of a wire type. */
 export type ValueOf<Type> = Type extends WireType<infer Value> ? Value : never;
 
-/** Throws VALIDATION_ERROR, such as `Announcement refused: tools[3].hash is not 8 bytes`; details name message and member. */
+/**
+ * Throws VALIDATION_ERROR with a text such as `Announcement refused: tools[3].hash is not 8 bytes`; `details` has the message and the
+ * member.
+ */
 export function refuse(at: ValuePath, problem: string): never {
   const [message = '', ...steps] = stepsTo(at);
   const member = steps.reduce<string>((path, step) => `${path}${typeof step === 'number' ? `[${step}]` : `${path && '.'}${step}`}`, '');
@@ -33,7 +39,7 @@ function stepsTo(at: ValuePath): readonly (string | number)[] {
   return steps;
 }
 
-/** A type whose values are CBOR values. */
+/** Returns a wire type whose values are already CBOR values; encoding and decoding only check them. */
 function plain<Value extends CborValue>(check: (value: unknown, at: ValuePath) => Value): WireType<Value> {
   return { toCbor: check, fromCbor: check };
 }
@@ -43,11 +49,11 @@ interface Bounds {
   readonly max: number;
 }
 
-/** Text of `min` (1 when absent) to `max` UTF-8 bytes. */
+/** Returns the wire type of text with `min` (default 1) to `max` UTF-8 bytes. */
 export function text({ min = 1, max, pattern }: Bounds & { readonly pattern?: RegExp }): WireType<string> {
   return plain((value, at) => {
     if (typeof value !== 'string') return refuse(at, 'is not text');
-    // A UTF-16 unit takes at most three bytes in UTF-8: most texts need no counting.
+    // A UTF-16 code unit takes at most three bytes in UTF-8, so most texts need no byte count.
     const length = value.length * 3 > max ? Buffer.byteLength(value) : value.length;
     if (length < min || length > max) return refuse(at, `is not text of ${min} to ${max} bytes`);
     if (pattern && !pattern.test(value)) return refuse(at, `is not of the form ${pattern.source}`);
@@ -55,7 +61,7 @@ export function text({ min = 1, max, pattern }: Bounds & { readonly pattern?: Re
   });
 }
 
-/** A whole number from `min` (0 when absent) to `max` (2^53 − 1 when absent). */
+/** Returns the wire type of an integer from `min` (default 0) to `max` (default 2^53 − 1). */
 export function uint({ min = 0, max = Number.MAX_SAFE_INTEGER }: Partial<Bounds> = {}): WireType<number> {
   return plain((value, at) => {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
@@ -63,33 +69,33 @@ export function uint({ min = 0, max = Number.MAX_SAFE_INTEGER }: Partial<Bounds>
   });
 }
 
-/** True or false. */
+/** Wire type of a boolean. */
 export const bool: WireType<boolean> = plain((value, at) => (typeof value === 'boolean' ? value : refuse(at, 'is not true or false')));
 
-/** Text of at most 256 bytes, a whole number, true or false. */
+/** Wire type of a text of at most 256 bytes, an integer or a boolean. */
 export const scalar: WireType<string | number | boolean> = plain((value, at) => {
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return value as boolean | number;
   if (typeof value === 'string' && Buffer.byteLength(value) <= 256) return value;
   return refuse(at, 'is not text of at most 256 bytes, a whole number, true or false');
 });
 
-/** A byte string of `min` (0 when absent) to `max` bytes. */
+/** Returns the wire type of a byte string of `min` (default 0) to `max` bytes. */
 export function bytes(bounds: Bounds): WireType<Uint8Array> {
   return {
     toCbor: (value, at) => requireBytes(value, at, bounds),
-    // A copy: a part of a message that is stored must not keep the memory of the whole message.
+    // Copies the bytes: a stored view would keep the whole message in memory.
     fromCbor: (value, at) => new Uint8Array(requireBytes(value, at, bounds)),
   };
 }
 
-/** Returns the value if it is a byte string of `min` (0 when absent) to `max` bytes; throws VALIDATION_ERROR otherwise. */
+/** Returns the value if it is a byte string of `min` (default 0) to `max` bytes. Throws VALIDATION_ERROR for any other value. */
 export function requireBytes(value: unknown, at: ValuePath, { min = 0, max }: Bounds): Uint8Array {
   if (!(value instanceof Uint8Array)) return refuse(at, 'is not a byte string');
   if (value.length >= min && value.length <= max) return value;
   return refuse(at, min === max ? `is not ${max} bytes` : `is not ${min} to ${max} bytes`);
 }
 
-/** One of a few names, each with its number on the wire. */
+/** Returns the wire type of a choice between names; each name is sent as its number. */
 export function choice<Name extends string>(numbers: Readonly<Record<Name, number>>): WireType<Name> {
   const names = Object.keys(numbers) as Name[];
   const byNumber = new Map<unknown, Name>(names.map((name) => [numbers[name], name]));
@@ -100,7 +106,7 @@ export function choice<Name extends string>(numbers: Readonly<Record<Name, numbe
   };
 }
 
-/** A list of `min` (0 when absent) to `max` items. */
+/** Returns the wire type of a list of `min` (default 0) to `max` items. */
 export function list<Item>(type: WireType<Item>, { min = 0, max }: Bounds): WireType<readonly Item[]> {
   const check = <Value>(value: readonly Value[], at: ValuePath): readonly Value[] => {
     if (!Array.isArray(value)) return refuse(at, 'is not a list');
@@ -112,7 +118,7 @@ export function list<Item>(type: WireType<Item>, { min = 0, max }: Bounds): Wire
   };
 }
 
-/** A map with at most `max` names as its keys. */
+/** Returns the wire type of an object with at most `max` members, whose names have the wire type `name`. */
 export function record<Value>(name: WireType<string>, type: WireType<Value>, { max }: Bounds): WireType<Readonly<Record<string, Value>>> {
   const requireSize = (size: number, at: ValuePath): void => {
     if (size > max) refuse(at, `has more than ${max} members`);
@@ -127,7 +133,7 @@ export function record<Value>(name: WireType<string>, type: WireType<Value>, { m
       if (!(value instanceof Map)) return refuse(at, 'is not a map');
       requireSize(value.size, at);
       const entries = [...(value as ReadonlyMap<CborValue, CborValue>)];
-      // `fromEntries` makes own members also of names such as `__proto__`.
+      // `fromEntries` creates own members even for names such as `__proto__`.
       return Object.fromEntries(
         entries.map(([key, item]) => [name.fromCbor(key, at), type.fromCbor(item, { within: at, step: String(key) })]),
       );
@@ -135,7 +141,7 @@ export function record<Value>(name: WireType<string>, type: WireType<Value>, { m
   };
 }
 
-/** The type's values, or null. */
+/** Returns the wire type of null or a value of `type`. */
 export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
   return {
     toCbor: (value, at) => (value === null ? null : type.toCbor(value, at)),
@@ -143,25 +149,25 @@ export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
   };
 }
 
-/** Up to this length, joining digits from a table is faster than a call of Buffer. */
+/** Maximum length, in bytes, up to which a table of hex digits is faster than a Buffer. */
 const SHORT_BYTES = 16;
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Bytes on the wire, lower-case hexadecimal text in TypeScript. */
+/** Returns the wire type of bytes that are lower-case hexadecimal text in TypeScript. */
 export function hex(bounds: Bounds): WireType<string> {
   return textual({ ...bounds, encoding: 'hex' });
 }
 
-/** Bytes on the wire; base64url text without padding, behind a fixed prefix, in TypeScript. */
+/** Returns the wire type of bytes that are base64url text without padding in TypeScript, after a fixed prefix. */
 export function base64url(bounds: Bounds & { readonly prefix?: string }): WireType<string> {
   return textual({ ...bounds, encoding: 'base64url' });
 }
 
-/** A raw Ed25519 public key: 32 bytes, base64url text in TypeScript. */
+/** Wire type of a raw Ed25519 public key: 32 bytes, base64url text in TypeScript. */
 export const publicKey: WireType<string> = base64url({ min: 32, max: 32 });
-/** The id of a hub: the 8 bytes behind `hub-`. */
+/** Wire type of a hub id: the 8 bytes after `hub-`. */
 export const hubId = textual({ min: 8, max: 8, prefix: 'hub-', encoding: 'hex' }) as WireType<HubId>;
-/** The id of a mesh: the 8 bytes behind `mesh-`. */
+/** Wire type of a mesh id: the 8 bytes after `mesh-`. */
 export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-', encoding: 'hex' });
 
 interface TextForm extends Bounds {
@@ -169,7 +175,7 @@ interface TextForm extends Bounds {
   readonly encoding: 'hex' | 'base64url';
 }
 
-/** Bytes on the wire, text in TypeScript; each byte string has one text. */
+/** Returns the wire type of bytes that are text in TypeScript; each byte string has exactly one text. */
 function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<string> {
   const isShortHex = encoding === 'hex' && bounds.max <= SHORT_BYTES;
   const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
@@ -192,10 +198,10 @@ function textOf(bytes: Uint8Array, encoding: 'hex' | 'base64url'): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
 }
 
-/** `required`: always present. `optional`: absent where it is undefined. `listed`: a list that does not travel when it is empty. */
+/** When a member may be absent. `required`: never. `optional`: if it is undefined. `listed`: an empty list is not sent. */
 type Presence = 'required' | 'optional' | 'listed';
 
-/** A member of a message: its key on the wire, its type, and whether it may be absent. */
+/** Member of a message: its key on the wire, its type, and whether it may be absent. */
 export interface Field<Value, Kind extends Presence> {
   readonly key: number;
   readonly type: WireType<Value>;
@@ -206,7 +212,7 @@ type Fields = Readonly<Record<string, Field<unknown, Presence>>>;
 type FieldValue<Type> = Type extends Field<infer Value, Presence> ? Value : never;
 type Flat<Type> = { readonly [Name in keyof Type]: Type[Name] };
 
-/** The value of a table of fields. */
+/** TypeScript type of the message that a table of fields describes. */
 type Members<Table extends Fields> = Flat<
   {
     readonly [Name in keyof Table as Table[Name] extends Field<unknown, 'optional'> ? never : Name]: FieldValue<Table[Name]>;
@@ -215,17 +221,17 @@ type Members<Table extends Fields> = Flat<
   }
 >;
 
-/** A member that is always present. */
+/** Returns a field that is always present. */
 export function required<Value>(key: number, type: WireType<Value>): Field<Value, 'required'> {
   return { key, type, presence: 'required' };
 }
 
-/** A member that may be absent. */
+/** Returns a field that may be absent. */
 export function optional<Value>(key: number, type: WireType<Value>): Field<Value, 'optional'> {
   return { key, type, presence: 'optional' };
 }
 
-/** A list that is always present, and that travels only with items in it. */
+/** Returns a field for a list that is not sent if it is empty; it is always present in TypeScript. */
 export function listed<Item>(key: number, type: WireType<readonly Item[]>): Field<readonly Item[], 'listed'> {
   return { key, type, presence: 'listed' };
 }
@@ -235,7 +241,7 @@ interface NamedField {
   readonly field: Field<unknown, Presence>;
 }
 
-/** A CBOR map with integer keys; rejects keys that the table does not have. */
+/** Returns the wire type of a message as a CBOR map with integer keys. Decoding throws VALIDATION_ERROR if the map has an unknown key. */
 export function message<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table).map(([name, field]): NamedField => ({ name, field }));
   const keys = new Set<unknown>(fields.map(({ field }) => field.key));
@@ -266,7 +272,10 @@ export function message<Table extends Fields>(table: Table): WireType<Members<Ta
   };
 }
 
-/** A CBOR array with the members in the order of their keys, which count from 0; only the last ones may be optional. */
+/**
+ * Returns the wire type of a message as a CBOR array with the members in the order of their keys, which count from 0. Only the last members
+ * may be optional.
+ */
 export function tuple<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table)
     .map(([name, field]): NamedField => ({ name, field }))
@@ -298,7 +307,7 @@ function isAbsent(value: unknown, presence: Presence): boolean {
   return presence === 'optional' && value === undefined;
 }
 
-/** Returns undefined for an optional member that is absent. */
+/** Decodes one member; returns undefined if an optional member is absent. */
 function readMember({ name, field }: NamedField, item: CborValue | undefined, at: ValuePath): unknown {
   const place = { within: at, step: name };
   if (item === undefined) {
@@ -306,17 +315,20 @@ function readMember({ name, field }: NamedField, item: CborValue | undefined, at
     return field.presence === 'listed' ? [] : undefined;
   }
   const value = field.type.fromCbor(item, place);
-  // Two encodings of one value would have two hashes.
+  // An empty list must not be sent: one message would have two encodings and two hashes.
   return isAbsent(value, field.presence) ? refuse(place, 'is an empty list, which does not travel') : value;
 }
 
-/** Names of the kinds, each with its number on the wire and the type of its other members. */
+/** Kinds of a message, each with its number on the wire and the wire type of its other members. */
 type VariantTable = Readonly<Record<string, readonly [tag: number, type: WireType<unknown>]>>;
 type VariantValue<Member extends string, Table extends VariantTable> = {
   [Kind in keyof Table]: Flat<{ readonly [Name in Member]: Kind } & ValueOf<Table[Kind][1]>>;
 }[keyof Table];
 
-/** One of several messages; `member` names its kind. On the wire the kind is the key 0 of a map, or the first item of an array. */
+/**
+ * Returns the wire type of a choice between several kinds of message. The member with the name `member` holds the kind. The kind is sent as
+ * key 0 of a map, or as the first item of an array.
+ */
 export function variants<const Member extends string, Table extends VariantTable>(
   member: Member,
   table: Table,
@@ -349,15 +361,15 @@ function itemsOf(value: CborValue): readonly CborValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Encodes and decodes one kind of message; a decoded message shares no memory with its bytes. */
+/** Encodes and decodes one type of message. A decoded message shares no memory with its bytes. */
 export interface MessageCodec<Value> {
-  /** Throws VALIDATION_ERROR with the message and the member that is out of bounds. */
+  /** Throws VALIDATION_ERROR, with the message and the member, if a member exceeds its limits. */
   encode(value: Value): Uint8Array;
-  /** Accepts only the encoding of `encode`. Throws VALIDATION_ERROR with the message and the member, or with the byte that is not valid. */
+  /** Accepts only the output of `encode`. Throws VALIDATION_ERROR, with the member or the byte position, for other bytes. */
   decode(bytes: Uint8Array): Value;
 }
 
-/** The codec of the message `name`; limits that are not given are those of CBOR_LIMITS. */
+/** Returns the codec of the message `name`. Limits that are not given are those of CBOR_LIMITS. */
 export function messageCodec<Value>(name: string, type: WireType<Value>, limits: Partial<CborLimits> = {}): MessageCodec<Value> {
   const place = { within: undefined, step: name };
   const { maxBytes } = { ...CBOR_LIMITS, ...limits };
@@ -367,23 +379,23 @@ export function messageCodec<Value>(name: string, type: WireType<Value>, limits:
       if (bytes.length > maxBytes) refuse(place, `has ${bytes.length} bytes, more than the ${maxBytes} that are allowed`);
       return bytes;
     },
-    // Each type copies the bytes that it returns.
+    // `viewCbor` needs no copy, because each wire type copies the bytes that it returns.
     decode: (bytes) => type.fromCbor(viewCbor(bytes, limits), place),
   };
 }
 
-/** Signs and verifies one kind of message. */
+/** Signs and verifies one type of message. */
 export interface SignedCodec<Value> {
-  /** Returns a COSE_Sign1 (RFC 9052) over the message's encoding. Throws VALIDATION_ERROR. */
+  /** Returns a COSE_Sign1 message (RFC 9052) over the encoded message. Throws VALIDATION_ERROR if the message exceeds its limits. */
   sign(value: Value, key: KeyObject): Uint8Array;
   /**
-   * Returns the message if its signature is by the key that `keyOf` returns. `keyOf` receives the message before it is verified, and may
-   * reject it by throwing before the cost of a verification. Throws VALIDATION_ERROR.
+   * Verifies and returns a message. `keyOf` receives the unverified message and returns the key that must have signed it; it may throw to
+   * reject the message before the costly verification. Throws VALIDATION_ERROR if the message or its signature is not valid.
    */
   open(bytes: Uint8Array, keyOf: (unverified: Value) => KeyObject | undefined): Value;
 }
 
-/** The signed form of a message; a signature with one `domain` (`external_aad`) is not valid for any other kind of message. */
+/** Returns the signed form of a message. `domain` is its `external_aad`: the signature is not valid for messages with another domain. */
 export function signedCodec<Value>(codec: MessageCodec<Value>, domain: string): SignedCodec<Value> {
   const externalAad = new TextEncoder().encode(domain);
   return {

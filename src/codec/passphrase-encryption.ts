@@ -10,9 +10,9 @@ const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
-/** RFC 7914: 32 MiB and about a tenth of a second, for each guess of a thief as well. */
+/** scrypt cost (RFC 7914): 32 MiB and about 0.1 s for each attempt, also for the attempts of a thief. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
-/** Bounds for opening: the maker of a box must not choose the memory and time that it takes. */
+/** Maximum scrypt cost when a box is opened: the author of the box must not choose how much memory and time it takes. */
 const MAX_COST = { logN: 17, r: 8, p: 4 } as const;
 
 const BOX = message({
@@ -22,14 +22,14 @@ const BOX = message({
   p: required(4, uint({ min: COST.p, max: MAX_COST.p })),
   salt: required(5, bytes({ min: SALT_BYTES, max: SALT_BYTES })),
   nonce: required(6, bytes({ min: NONCE_BYTES, max: NONCE_BYTES })),
-  /** Followed by the tag of 16 bytes. */
+  /** Ciphertext, followed by the tag of 16 bytes. */
   sealed: required(7, bytes({ min: TAG_BYTES, max: MAX_CONTENT_BYTES + TAG_BYTES })),
 });
 const CODEC = messageCodec('SealedBox', BOX, { maxBytes: 8_192, maxDepth: 1, maxItems: 15 });
 
 /**
- * Encrypts at most 4 KiB with a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). Throws VALIDATION_ERROR
- * for more bytes and for an empty passphrase.
+ * Encrypts at most 4 KiB with a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). Throws VALIDATION_ERROR if the
+ * content is longer or the passphrase is empty.
  */
 export async function sealBox(content: Uint8Array, passphrase: string): Promise<Uint8Array> {
   if (passphrase === '') throw new AtmoError('VALIDATION_ERROR', 'The passphrase is empty; give one that nobody guesses');
@@ -40,7 +40,10 @@ export async function sealBox(content: Uint8Array, passphrase: string): Promise<
   return CODEC.encode({ format: FORMAT, ...COST, salt, nonce, sealed });
 }
 
-/** Throws PERMISSION_DENIED for the wrong passphrase or changed bytes, which look alike; VALIDATION_ERROR for other bytes. */
+/**
+ * Decrypts a box of `sealBox`. Throws PERMISSION_DENIED if the passphrase is wrong or the bytes were changed; the two cases look alike.
+ * Throws VALIDATION_ERROR if the bytes are not a box.
+ */
 export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint8Array> {
   const { salt, nonce, sealed, ...cost } = CODEC.decode(box);
   const key = await passphraseKey({ passphrase, salt, cost }, KEY_BYTES);
@@ -54,9 +57,9 @@ export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint
   }
 }
 
-/** Cost of one guess of a passphrase (RFC 7914). */
+/** scrypt parameters (RFC 7914), which set the cost of one attempt to guess a passphrase. */
 export interface ScryptCost {
-  /** Logarithm of N to the base of 2. */
+  /** Base-2 logarithm of the parameter N. */
   readonly logN: number;
   readonly r: number;
   readonly p: number;
@@ -70,11 +73,11 @@ interface Derivation {
 
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
 
-/** Derives a key of `byteCount` bytes from a passphrase by scrypt. The caller bounds a cost that somebody else chose. */
+/** Derives a key of `byteCount` bytes from a passphrase with scrypt. The caller must limit a cost that comes from outside. */
 export async function passphraseKey({ passphrase, salt, cost: { logN, r, p } }: Derivation, byteCount: number): Promise<Buffer> {
   const N = 2 ** logN;
-  // Twice what RFC 7914 needs; Node refuses more than 32 MiB otherwise.
+  // Twice the memory that RFC 7914 needs; the default limit of Node.js is 32 MiB.
   const maxmem = 2 * 128 * N * r;
-  // Without normalisation, the same letters have other bytes on another system (RFC 8265 §4.2.2).
+  // Systems encode the same letters with different bytes, so the passphrase is normalised (RFC 8265 §4.2.2).
   return derive(passphrase.normalize('NFC'), salt, byteCount, { N, r, p, maxmem });
 }

@@ -4,22 +4,22 @@ import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import { sha256Hex } from './hashes.ts';
 
-/** An Ed25519 key with which this hub can sign. Its user drops an opened one at once after use. */
+/** Ed25519 key pair with which this hub can sign. Code that decrypts a stored key drops it right after use. */
 export interface SigningKey {
   readonly privateKey: KeyObject;
-  /** Raw, 32 bytes, base64url. */
+  /** Raw public key: 32 bytes, base64url. */
   readonly publicKey: string;
 }
 
 const RAW_KEY = /^[A-Za-z0-9_-]{43}$/;
-/** Checked keys by their raw bytes; the oldest entry goes first. */
+/** Maximum number of validated keys in the cache; the oldest key is removed first. */
 const MAX_CACHED = 1024;
 const cache = new Map<string, KeyObject>();
 
 /**
- * The public key of 32 raw bytes in base64url. Throws VALIDATION_ERROR unless they are the canonical encoding (RFC 8032 §5.1.3) of
- * a point of the curve whose order is not small: under a key of small order one signature fits many messages. The check takes about
- * as long as three verifications; valid keys are cached.
+ * Returns the public key for 32 raw bytes in base64url. Throws VALIDATION_ERROR unless they are the canonical encoding (RFC 8032 §5.1.3) of
+ * a curve point whose order is not small: under a key of small order, one signature is valid for many messages. The check takes as long as
+ * about three verifications, so valid keys are cached.
  */
 export function publicKeyOf(raw: string): KeyObject {
   const known = cache.get(raw);
@@ -32,7 +32,7 @@ export function publicKeyOf(raw: string): KeyObject {
   return key;
 }
 
-/** The 32 raw bytes of the public half of an Ed25519 key, base64url. Throws VALIDATION_ERROR for a key of another kind. */
+/** Returns the raw public key of an Ed25519 key: 32 bytes, base64url. Throws VALIDATION_ERROR if the key is not an Ed25519 key. */
 export function rawPublicKey(key: KeyObject): string {
   if (key.asymmetricKeyType !== 'ed25519')
     throw new AtmoError('VALIDATION_ERROR', `The key is not an Ed25519 key but ${key.asymmetricKeyType}`);
@@ -41,14 +41,14 @@ export function rawPublicKey(key: KeyObject): string {
   return x;
 }
 
-/** A new private key from the system's random source. */
+/** Returns a new private Ed25519 key from the system's random source. */
 export function generatePrivateKey(): KeyObject {
   return generateKeyPairSync('ed25519').privateKey;
 }
 
 function requireSoundPoint(raw: string): void {
   const bytes = Buffer.from(raw, 'base64url');
-  // The last of 43 characters has two unused bits: unless they are zero, one key has four texts.
+  // The last of 43 characters has two unused bits. If they could be other than zero, each key would have four texts.
   if (!RAW_KEY.test(raw) || bytes.toString('base64url') !== raw) refuse('is not 32 bytes in base64url without padding');
   if (pointOf(bytes).isSmallOrder()) refuse('is a point of small order, for which anybody can make signatures');
 }
@@ -65,12 +65,12 @@ function refuse(problem: string): never {
   throw new AtmoError('VALIDATION_ERROR', `The public key ${problem}`);
 }
 
-/** `hub-` and the first 16 hex digits of the SHA-256 of a hub's raw Ed25519 key (32 bytes, base64url). */
+/** Returns the id of a hub: `hub-` and the first 16 hex digits of the SHA-256 of its raw Ed25519 key (32 bytes, base64url). */
 export function hubIdOf(publicKey: string): HubId {
   return `hub-${idOf(publicKey)}` as HubId;
 }
 
-/** The id of a mesh from its root key: `mesh-` and 16 hex digits. */
+/** Returns the id of a mesh: `mesh-` and the first 16 hex digits of the SHA-256 of its raw root key. */
 export function meshIdOf(rootKey: string): string {
   return `mesh-${idOf(rootKey)}`;
 }

@@ -1,21 +1,23 @@
 import { present } from '../core/json.ts';
 
-/** One message of an event stream. */
+/** Message of a Server-Sent Events stream. */
 export interface SseMessage {
   readonly event: string;
   readonly data: string;
-  /** Position to continue from after a lost connection; absent where the message has none. */
+  /** Value for the header `Last-Event-ID` after a lost connection; absent if the message has no id. */
   readonly id?: string;
 }
 
-/** Parses Server-Sent Events (HTML Living Standard §9.2.6) from text that is cut anywhere; skips comments and other fields. */
+/**
+ * Parses Server-Sent Events (HTML Living Standard §9.2.6) from text that arrives in arbitrary pieces; ignores comments and unknown fields.
+ */
 export class SseParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
   #id: string | undefined;
 
-  /** Returns the messages that this text completes. */
+  /** Returns the messages that are complete with this text. */
   push(text: string): readonly SseMessage[] {
     const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';

@@ -13,12 +13,12 @@ interface DiallingRouterCollaborators {
   readonly links: PeerLinks;
 }
 
-/** How long a call waits for the control stream of its new connection, milliseconds. */
+/** Maximum time, in milliseconds, that a call waits for the control stream of its new connection. */
 const LINK_PATIENCE_MS = 1_000;
 
 /**
- * Connects the hub of a call when it is no neighbour. A call with a route over other hubs takes that route, and later calls use the
- * connection; a call without a route waits for the connection.
+ * Call router that connects the target hub of a call if this hub has no connection to it. If a route over other hubs exists, the call takes
+ * this route and only later calls use the new connection. Without a route, the call waits for the connection.
  */
 export class DiallingRouter implements CallRouter {
   readonly #parts: DiallingRouterCollaborators;
@@ -37,7 +37,7 @@ export class DiallingRouter implements CallRouter {
     return router.forward(hubId, call);
   }
 
-  /** Never rejects: sending the call fails when there is no connection. */
+  /** Dials the target hub. Never rejects: if the connection fails, sending the call fails too. */
   async #dial(target: HubId, signal: AbortSignal): Promise<void> {
     try {
       await this.#parts.connections.dialNow(target, signal);

@@ -12,20 +12,20 @@ import type { ConnectionGate, MeshEngine } from './transport/mesh-engine.ts';
 const RETRY_MS = 10_000;
 const MAX_INVITE_ADDRESSES = 4;
 
-/** The parts of the mesh of a hub. */
+/** Collaborators of the mesh service. */
 export interface MeshServiceCollaborators {
   readonly hub: MeshHub;
   readonly membership: Membership;
-  /** Creates an engine that is not started; a `member` listens at the configured address, a `guest` only connects. */
+  /** Creates an engine without starting it. A `member` listens at the configured address; a `guest` only connects. */
   readonly openEngine: (gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 }
 
-/** The mesh of this hub: runs a session while the hub is a member, and starts and ends it when the membership changes. */
+/** Runs a mesh session while this hub is a member of a mesh; starts and ends the session when the membership changes. */
 export class MeshService implements Service, MeshControl {
   readonly #parts: MeshServiceCollaborators;
   readonly #options: MeshOptions;
   #session: MeshSession | undefined;
-  /** Changes of the membership run one after the other. */
+  /** Last change of the membership; the next change waits for it. */
   #last: Promise<unknown> = Promise.resolve();
   #stopListening: () => void = () => {};
   #cancelRetry: () => void = () => {};
@@ -36,17 +36,17 @@ export class MeshService implements Service, MeshControl {
     this.#options = options;
   }
 
-  /** Returns the parts of the mesh that calls use; undefined while this hub is in none. */
+  /** Returns the parts of the mesh that calls use, or undefined if no session runs. */
   ports(): MeshPorts | undefined {
     return this.#session?.ports;
   }
 
-  /** Returns the counts of dropped and refused messages since the session began, by `part.reason`. */
+  /** Returns the numbers of dropped and refused messages since the session began, by `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     return this.#session?.drops() ?? {};
   }
 
-  /** Starts the session of a member. A session that fails to start is reported and retried; the hub runs without it. */
+  /** Starts the session if this hub is a member. If the session fails to start, the hub runs without it, reports the error and retries. */
   async start(): Promise<void> {
     const { hub, membership } = this.#parts;
     const stopNotes = auditMembershipChanges(hub);
@@ -96,7 +96,7 @@ export class MeshService implements Service, MeshControl {
       try {
         this.#parts.membership.authority.leave(options);
       } finally {
-        // After a refusal the hub is still a member.
+        // If leaving was refused, this hub is still a member.
         await this.#resume();
       }
     });
@@ -135,7 +135,7 @@ export class MeshService implements Service, MeshControl {
     return this.#session?.ports.view.peers() ?? [];
   }
 
-  /** Starts a session when the hub is a member and has none. */
+  /** Starts a session if this hub is a member and no session runs. */
   async #resume(): Promise<void> {
     const isMember = this.#parts.membership.membership.state() === 'member';
     if (this.#session || this.#isStopped || !isMember) return;
@@ -154,7 +154,7 @@ export class MeshService implements Service, MeshControl {
     const { hub, membership, openEngine } = this.#parts;
     const engine = await openEngine(membership.gate, 'member');
     const session = new MeshSession({ hub, membership, engine }, this.#options);
-    // Calls may go out as soon as the first peer is there.
+    // The session is set before its start, so that calls can use the first peer as soon as it is connected.
     this.#session = session;
     try {
       await session.start();
@@ -172,7 +172,7 @@ export class MeshService implements Service, MeshControl {
     await session?.[Symbol.asyncDispose]();
   }
 
-  /** Joins at the addresses of the invite, else at hubs of its mesh on the local network. */
+  /** Joins at the addresses of the invite; if no hub answers there, at hubs of the same mesh on the local network. */
   async #joinAsGuest(invite: string, signal: AbortSignal): Promise<void> {
     const { hub, membership, openEngine } = this.#parts;
     const { clock, logger, time } = hub;

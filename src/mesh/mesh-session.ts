@@ -29,7 +29,7 @@ import type { MeshTokens } from './rpc/routed-requests.ts';
 import { RpcEndpoint } from './rpc/rpc-endpoint.ts';
 import { type MeshEngine, parseHostPort } from './transport/mesh-engine.ts';
 
-/** The parts of the hub that a member of a mesh needs. */
+/** Parts of the hub that a mesh session needs. */
 export interface MeshHub extends HubContext {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
@@ -41,15 +41,15 @@ export interface MeshHub extends HubContext {
   readonly authority: TokenAuthority;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly tokens: MeshTokens;
-  /** Revoked tokens, for every member. */
+  /** Token revocations, which are sent to every member. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
 }
 
-/** The options of a session. */
+/** Options of a mesh session. */
 export interface MeshOptions extends MeshSettings {
   readonly name: string;
-  /** Version of the software. */
+  /** Version of this hub's software. */
   readonly version: string;
 }
 
@@ -59,13 +59,13 @@ interface MeshSessionCollaborators {
   readonly engine: MeshEngine;
 }
 
-/** The parts that run while the hub is a member of a mesh: from the listening socket to the calls of other hubs. */
+/** Runs everything that a member of a mesh needs, from the listening socket to the calls of other hubs. */
 export class MeshSession implements Service {
   readonly ports: MeshPorts;
   readonly renewal: CertificateRenewal;
   readonly #parts: MeshSessionCollaborators;
   readonly #options: MeshOptions;
-  /** Refusals of links and calls. */
+  /** Numbers of refused links and calls by reason. */
   readonly #drops = new ReasonCounter<string>();
   readonly #watch: InterfaceWatch;
   readonly #links: ControlLinks;
@@ -123,13 +123,13 @@ export class MeshSession implements Service {
     this.ports = { view: peers, tools: catalogue, router, jobs: client.jobs, events: client.events };
   }
 
-  /** Returns the `host:port` at which others reach this hub, the configured ones first. */
+  /** Returns the addresses, as `host:port`, at which other hubs reach this hub; the configured addresses come first. */
   addresses(): readonly string[] {
     const { announceAddresses } = this.#options;
     return [...new Set([...announceAddresses, ...ownAddresses(this.#parts.engine.listenAddresses(), this.#watch.interfaces)])];
   }
 
-  /** Returns the counts of dropped and refused messages since the start, by `part.reason`. */
+  /** Returns the numbers of dropped and refused messages since the start, by `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     const { engine, membership } = this.#parts;
     const parts = {
@@ -145,7 +145,10 @@ export class MeshSession implements Service {
     );
   }
 
-  /** Rejects with CONFLICT or CONFIG_INVALID when it cannot listen, or STORAGE_FAILED. */
+  /**
+   * Rejects with CONFLICT or CONFIG_INVALID if the engine cannot listen, and with STORAGE_FAILED if the epoch of this start cannot be
+   * stored.
+   */
   async start(): Promise<void> {
     const { engine } = this.#parts;
     this.#endpoint.listen();

@@ -7,17 +7,17 @@ import { defineTool, p } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { MembershipStatus, MeshControl } from './mesh-control.ts';
 
-/** Common members of the tools that change the mesh. */
+/** Definition members that all tools share that change the mesh. */
 const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
-/** Common members of the tools that only read. */
+/** Definition members that all read-only tools share. */
 const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 /** Schema of a time. */
 const DATE_TIME = { type: 'string', format: 'date-time' } as const;
-/** Schema of a text that is masked in audit, events and approvals. */
+/** Schema of a secret text; it is masked in the audit log, events and approvals. */
 const SECRET_TEXT = { type: 'string', 'x-secret': true } as const;
-/** Schema of the results of `statusView`. */
+/** Schema of the object that `statusView` returns. */
 const MESH_STATUS = {
   type: 'object',
   required: ['state', 'hub_id', 'has_root_key', 'open_invites', 'members', 'revoked'],
@@ -38,11 +38,11 @@ const MESH_STATUS = {
   },
 } as const;
 
-/** `passphrase` of a tool that opens the root key. */
+/** Parameter `passphrase` of the tools that open the root key. */
 const passphraseParameter = p.string({ description: 'Passphrase of the root key', minLength: 1, maxLength: 1024, secret: true });
 const hubParameter = p.string({ description: 'Id of the hub, as mesh_peers tells it', pattern: '^hub-[0-9a-f]{16}$' });
 
-/** Tools with which the owner makes, widens and narrows the mesh of hubs. */
+/** Returns the tools with which the owner creates and manages the mesh of hubs. */
 export function meshTools(mesh: MeshControl): readonly RegisteredTool[] {
   return [
     defineTool(CREATE, async (params) => statusView(await mesh.create(params))),
@@ -179,7 +179,7 @@ function requirePassphrase(given: string | undefined): string {
   throw new AtmoError('VALIDATION_ERROR', 'An invite with may_invite takes the passphrase of the root key: give passphrase');
 }
 
-/** Tools that need the root key of the mesh, or may need it. */
+/** Returns the tools that always or sometimes need the root key of the mesh. */
 function rootKeyTools(mesh: MeshControl): readonly RegisteredTool[] {
   return [
     defineTool(REVOKE, async (params) => {

@@ -1,13 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import type { HubId } from '../core/ids.ts';
 
-/** The capacity of a bucket and its refill. */
+/** Capacity of a token bucket (`burst`) and its refill rate (`perSecond`). */
 export interface BucketRate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Limits a rate; the bucket is refilled evenly. */
+/** Token bucket that limits a rate and is refilled continuously. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: BucketRate;
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#atMs = clock.monotonic();
   }
 
-  /** Takes a token and returns 0; without a token, returns the milliseconds until there is one. */
+  /** Takes a token and returns 0. If no token is left, returns the milliseconds until the next token. */
   take(): number {
     const { burst, perSecond } = this.#rate;
     const nowMs = this.#clock.monotonic();
@@ -36,8 +36,9 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Token buckets, one for each name, in two generations. A bucket moves to the younger generation when it is used; a full generation
- * replaces the older one. A single map in the order of use would be slow: it walks past all deleted entries to find the oldest one.
+ * Rate limit with a token bucket for each name. The buckets are in two generations: a bucket moves to the younger generation when it is
+ * used, and a full younger generation replaces the older one. One map in the order of use would be slow, because finding its oldest entry
+ * walks past all deleted entries.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;
@@ -46,14 +47,14 @@ export class KeyedRateLimit {
   #young = new Map<string, TokenBucket>();
   #old: ReadonlyMap<string, TokenBucket> = new Map();
 
-  /** `maxBuckets`: size of a generation. */
+  /** `maxBuckets` is the maximum size of a generation. */
   constructor(clock: Clock, rate: BucketRate, maxBuckets = MAX_BUCKETS) {
     this.#clock = clock;
     this.#rate = rate;
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Takes a token; returns false when `name` has none left. */
+  /** Takes a token; returns false if `name` has no token left. */
   tryTake(name: string): boolean {
     return (this.#young.get(name) ?? this.#rejuvenate(name)).take() === 0;
   }
@@ -78,7 +79,7 @@ export class ConcurrencyLimit {
     this.#max = max;
   }
 
-  /** Returns a slot to dispose of at the end; undefined when all slots of the hub are taken. */
+  /** Returns a slot that the caller disposes at the end of the operation, or undefined if all slots of the hub are taken. */
   enter(hub: HubId): Disposable | undefined {
     const count = this.#running.get(hub) ?? 0;
     if (count >= this.#max) return undefined;

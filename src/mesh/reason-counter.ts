@@ -2,7 +2,7 @@
 export class ReasonCounter<Reason extends string> {
   readonly #counts: Map<Reason, number>;
 
-  /** The counts of `reasons` begin at 0; any other reason is absent until it occurs. */
+  /** Counts of `reasons` begin at 0; any other reason is absent until it occurs. */
   constructor(reasons: readonly Reason[] = []) {
     this.#counts = new Map(reasons.map((reason) => [reason, 0]));
   }

@@ -22,46 +22,46 @@ import {
   type WireType,
 } from '../message-schema.ts';
 
-/** Most tools of one hub. */
+/** Maximum number of tools of one hub. */
 export const MAX_TOOLS = 4_096;
-/** Most devices of one hub. */
+/** Maximum number of devices of one hub. */
 export const MAX_DEVICES = 512;
-/** Most capabilities of one hub. */
+/** Maximum number of capabilities of one hub. */
 export const MAX_CAPABILITIES = 32;
-/** `namespace:name@version`; the version may be absent. Bounds for each part would take longer than the rest of an entry. */
+/** Tool name `namespace:name` with an optional `@version`. Limits for each part would take longer to check than the rest of an entry. */
 const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
-/** Characters behind the first letter of a name without a version. */
+/** Characters that may follow the first letter of a name without a version. */
 const REST_OF_NAME = /^[A-Za-z0-9_.-]+$/;
 const MAX_NAME_BYTES = 226;
-/** The default version, which does not travel. */
+/** Default version of a tool, which is not sent. */
 const DEFAULT_VERSION = '@1.0.0';
 
-/** A tool as its hub announces it. */
+/** Tool in the form that its hub announces. */
 export interface AnnouncedTool {
   /** Canonical id, `namespace:name@version`. */
   readonly id: string;
-  /** First 8 bytes of the SHA-256 of the RFC 8785 form of its public definition, hex. */
+  /** First 8 bytes, in hex, of the SHA-256 of the tool's public definition in RFC 8785 form. */
   readonly hash: string;
-  /** Index in the hub's list of capabilities of the first one that the tool needs. */
+  /** Index, in the hub's list of capabilities, of the first capability that the tool needs. */
   readonly capability?: number;
 }
 
 const HASH_BYTES = 8;
-/** In the column of capabilities: the tool needs none. */
+/** Value in the capability column of a tool that needs no capability. */
 const NO_CAPABILITY = 0xff;
 const HASH = hex({ min: HASH_BYTES, max: HASH_BYTES });
 const CAPABILITY_INDEX = uint({ max: MAX_CAPABILITIES - 1 });
 const TOOL_NAME_TYPE = text({ max: MAX_NAME_BYTES, pattern: TOOL_NAME });
 
-/** The id of a tool; the version 1.0.0 does not travel. */
+/** Wire type of a tool id; the version 1.0.0 is not sent. */
 export const toolName: WireType<string> = {
   toCbor: (id, at) => (id.includes('@') ? TOOL_NAME_TYPE.toCbor(shorten(id), at) : refuse(at, 'is not the id of a tool with its version')),
   fromCbor: (value, at) => lengthen(String(TOOL_NAME_TYPE.fromCbor(value, at)), at),
 };
 
 /**
- * Tools in the order of their names on the wire, column by column: four items in all, instead of four for each tool, are decoded in a
- * third of the time. Each name carries only its difference from the one before (front coding).
+ * Wire type of a list of tools, sorted by name and sent as four columns. Four CBOR items in all, instead of four for each tool, decode in a
+ * third of the time. Each name is sent as its difference from the previous name (front coding).
  */
 export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   toCbor: (tools, at) => {
@@ -85,7 +85,7 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
       const place = { within: at, step };
       const sharedCount = shared[step] ?? 0;
       name = nextName(name, { shared: sharedCount, rest }, place);
-      // A name that shares more than the first letter behind the colon, and has no version, is valid if its rest is.
+      // A name without a version that shares the namespace and the first letter with a valid name is valid if its rest is valid.
       const isPlain = sharedCount >= bare && name.length <= MAX_NAME_BYTES && REST_OF_NAME.test(rest);
       const id = isPlain ? name + DEFAULT_VERSION : toolName.fromCbor(name, place);
       if (!isPlain) bare = name.includes('@') ? Number.POSITIVE_INFINITY : name.indexOf(':') + 2;
@@ -99,19 +99,18 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
 
 const DEVICE = tuple({
   id: required(0, text({ max: 64, pattern: /^[a-z0-9][a-z0-9_-]*$/ })),
-  /** For people. */
   name: required(1, text({ min: 0, max: 256 })),
-  /** Matter device type by name, such as `dimmable_light`. */
+  /** Name of the Matter device type, such as `dimmable_light`. */
   type: required(2, text({ max: 64 })),
   isReachable: required(3, bool),
 });
 
-/** A device as its hub announces it. */
+/** Device in the form that its hub announces. */
 export type AnnouncedDevice = ValueOf<typeof DEVICE>;
 
 const DEVICES = list(DEVICE, { max: MAX_DEVICES });
 
-/** Devices in the order of their ids. */
+/** Wire type of a list of devices, sorted by id. */
 export const deviceEntries: WireType<readonly AnnouncedDevice[]> = {
   toCbor: (devices, at) => DEVICES.toCbor(requireOrder(inCanonicalOrder(devices), at), at),
   fromCbor: (value, at) => requireOrder(DEVICES.fromCbor(value, at), at),
@@ -122,7 +121,7 @@ export function inCanonicalOrder<Entry extends { readonly id: string }>(entries:
   return entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
 }
 
-/** Returns entries that are in that order. Throws VALIDATION_ERROR for other orders and for two entries of one id. */
+/** Returns the entries if they are in canonical order. Throws VALIDATION_ERROR for any other order and for two entries with the same id. */
 export function requireOrder<Entry extends { readonly id: string }>(entries: readonly Entry[], at: ValuePath): readonly Entry[] {
   entries.forEach(({ id }, step) => {
     const isAscending = shorten(entries[step - 1]?.id ?? '') < shorten(id);
@@ -146,7 +145,8 @@ function readColumns(value: CborValue, at: ValuePath) {
 
 function nextName(before: string, { shared, rest }: { readonly shared: number; readonly rest: string }, at: ValuePath): string {
   if (shared > before.length || rest === '') return refuse(at, 'does not say how it differs from the one before');
-  // Both names are equal up to `shared`. A greater character there makes the name the later one, and proves that they share no more.
+  // Both names are equal up to `shared`. A greater character at this index proves that the name comes later, and that the names share no
+  // more characters.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
   return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
 }
@@ -166,42 +166,42 @@ function shorten(id: string): string {
   return id.endsWith(DEFAULT_VERSION) ? id.slice(0, -DEFAULT_VERSION.length) : id;
 }
 
-/** Returns the id of a name on the wire. One id has one name. */
+/**
+ * Returns the tool id for a name on the wire. Throws VALIDATION_ERROR for a name with the default version, so that each id has one name.
+ */
 function lengthen(name: string, at: ValuePath): string {
   if (!name.includes('@')) return `${name}${DEFAULT_VERSION}`;
   return name.endsWith(DEFAULT_VERSION) ? refuse(at, `has the version that goes without saying, ${DEFAULT_VERSION}`) : name;
 }
 
-/** Longest text for people, UTF-8 bytes. */
+/** Maximum length, in UTF-8 bytes, of a text that is shown to people. */
 export const MAX_SHOWN_BYTES = 256;
-/** Most addresses that a hub announces. */
+/** Maximum number of addresses that a hub announces. */
 export const MAX_ADDRESSES = 8;
-/** Most direct connections that a hub announces. */
+/** Maximum number of direct connections that a hub announces. */
 export const MAX_LINKS = 256;
 
 const CAPABILITY = message({
   type: required(1, text({ max: 64 })),
-  /** For people. */
   description: required(2, text({ min: 0, max: MAX_SHOWN_BYTES })),
-  /** Such as `gpu` or `max_image_mb`. */
+  /** Limits and features by name, such as `gpu` or `max_image_mb`. */
   constraints: optional(3, record(text({ max: 64 }), scalar, { max: 16 })),
 });
 
-/** A capability of a hub, which its tools may need. */
+/** Capability of a hub, which its tools may need. */
 export type AnnouncedCapability = ValueOf<typeof CAPABILITY>;
 
 export const NAME = text({ max: MAX_SHOWN_BYTES });
 export const VERSION = text({ max: 64 });
-/** `host:port`, best first. */
+/** Wire type of a hub's addresses: `host:port`, best address first. */
 export const ADDRESSES = list(text({ max: 261 }), { max: MAX_ADDRESSES });
-/** Hubs that are directly connected. */
+/** Wire type of the ids of the directly connected hubs. */
 export const LINKS = list(hubId, { max: MAX_LINKS });
 export const CAPABILITIES = list(CAPABILITY, { max: MAX_CAPABILITIES });
 
 const HEAD = {
-  /** Name of the hub, for people. */
   name: required(1, NAME),
-  /** Version of its software. */
+  /** Version of the hub's software. */
   version: required(2, VERSION),
   addresses: required(3, ADDRESSES),
   links: required(4, LINKS),
@@ -210,46 +210,49 @@ const HEAD = {
 
 const WHOLE = message({ ...HEAD, tools: required(6, toolEntries), devices: required(7, nullable(deviceEntries)) });
 
-/** The whole state that a hub announces. `devices` is null where its owner does not announce them. */
+/** Complete state of a hub. `devices` is null if the owner does not want devices to be announced. */
 export type HubState = ValueOf<typeof WHOLE>;
 
-/** First 16 bytes of the SHA-256 of a page, hex. */
+/** Wire type of a page hash: the first 16 bytes of the SHA-256 of the page, in hex. */
 const PAGE_HASH = hex({ min: 16, max: 16 });
 
 const pages = <Entry>(entries: WireType<readonly Entry[]>) =>
   variants('kind', {
     inline: [1, message({ entries: required(1, entries) })],
-    /** Hashes of pages, by which they are fetched. */
+    /** Hashes by which other hubs fetch the pages. */
     paged: [2, message({ hashes: required(1, list(PAGE_HASH, { min: 1, max: 128 })) })],
   });
 
-/** The state with long lists replaced by the hashes of their pages. */
+/** Wire type of the announced state, in which long lists are replaced by the hashes of their pages. */
 export const ANNOUNCED_STATE = message({
   ...HEAD,
   tools: required(6, pages<AnnouncedTool>(toolEntries)),
   devices: required(7, nullable(pages<AnnouncedDevice>(deviceEntries))),
 });
 
-/** A state in its form on the wire. */
+/** State of a hub in the form that is announced. */
 export type AnnouncedState = ValueOf<typeof ANNOUNCED_STATE>;
 
-/** The first 16 bytes, hex, of the SHA-256 of the whole state's encoding without pages. Throws VALIDATION_ERROR for a state out of bounds. */
+/**
+ * Returns the first 16 bytes, in hex, of the SHA-256 of the whole state, encoded without pages. Throws VALIDATION_ERROR if the state
+ * exceeds its limits.
+ */
 export function stateDigest(state: HubState): string {
   return sha256Hex(encodeCbor(WHOLE.toCbor(state, { within: undefined, step: 'HubState' }))).slice(0, 32);
 }
 
 /**
- * Optional features of the protocol. A hub announces each as a capability whose type begins with `wire:`, which hubs of the first
- * version ignore. A hub uses a feature only towards hubs that have announced it.
+ * Optional protocol features. A hub announces each feature as a capability whose type begins with `wire:`; hubs of the first version ignore
+ * such capabilities. A hub uses a feature only with hubs that have announced the feature.
  */
 export const PROTOCOL_FEATURES = ['wire:bytes'] as const;
-/** `wire:bytes`: the JSON of calls may have byte strings in the place of base64. */
+/** Optional protocol feature. With `wire:bytes`, the JSON of calls may have byte strings in place of base64 strings. */
 export type ProtocolFeature = (typeof PROTOCOL_FEATURES)[number];
 
-/** The type of the capability by which a hub announces that it has no internet connection at the moment. */
+/** Type of the capability by which a hub announces that it has no internet connection. */
 export const OFFLINE = 'wire:offline';
 
-/** True for a capability of the protocol; false for one of the hub. */
+/** Returns whether a capability stands for a protocol feature instead of a capability of the hub. */
 export function isProtocolFeature({ type }: AnnouncedCapability): boolean {
   return type.startsWith('wire:');
 }

@@ -36,20 +36,20 @@ import {
 } from './announced-state.ts';
 import { CERTIFICATE_CHAIN } from './membership.ts';
 
-/** Longest signed announcement, bytes. */
+/** Maximum length of a signed announcement in bytes. */
 export const MAX_ANNOUNCEMENT_BYTES = 4_096;
 
 const HEADER = {
   hubId: required(1, hubId),
   /** Counts the starts of the hub. */
   epoch: required(2, uint()),
-  /** Counts the announcements of an epoch. */
+  /** Counts the announcements since the start of the hub. */
   sequence: required(3, uint()),
-  /** By the hub's own clock, milliseconds since 1970. */
+  /** Time of the announcement by the hub's own clock, in milliseconds since 1970. */
   timeMs: required(4, uint()),
-  /** Validity of the announcement, from the moment of its receipt. */
+  /** Validity of the announcement after its receipt. */
   ttlSeconds: required(5, uint({ max: 86_400 })),
-  /** `stateDigest` of the state after the announcement. */
+  /** `stateDigest` of the hub's state after this announcement. */
   digest: required(6, hex({ min: 16, max: 16 })),
 };
 
@@ -66,7 +66,7 @@ const CHANGES = message({
   name: optional(8, NAME),
 });
 
-/** The difference between two states. */
+/** Difference between two states of a hub. */
 export type StateChanges = ValueOf<typeof CHANGES>;
 
 const ANNOUNCEMENT = variants('kind', {
@@ -74,11 +74,11 @@ const ANNOUNCEMENT = variants('kind', {
   /** The changes since the announcement `baseSequence` of the same epoch. */
   delta: [2, message({ ...HEADER, baseSequence: required(7, uint()), changes: required(8, CHANGES) })],
   heartbeat: [3, message(HEADER)],
-  /** The hub stops. */
+  /** The hub is about to stop. */
   withdrawal: [4, message(HEADER)],
 });
 
-/** An announcement of a hub to all others (`capability_announce`). */
+/** Announcement that a hub sends to all other hubs (`capability_announce`). */
 export type Announcement = ValueOf<typeof ANNOUNCEMENT>;
 
 const SIGNED = signedCodec(
@@ -86,7 +86,7 @@ const SIGNED = signedCodec(
   'atmosphere-edge announcement v1',
 );
 
-/** Signs an announcement (COSE_Sign1). Throws VALIDATION_ERROR above 4,096 bytes: then the state must be paged. */
+/** Signs an announcement (COSE_Sign1). Throws VALIDATION_ERROR if it exceeds 4,096 bytes: the state must then be paged. */
 export function signAnnouncement(announcement: Announcement, key: KeyObject): Uint8Array {
   const envelope = SIGNED.sign(announcement, key);
   if (envelope.length > MAX_ANNOUNCEMENT_BYTES) {
@@ -99,8 +99,9 @@ export function signAnnouncement(announcement: Announcement, key: KeyObject): Ui
 }
 
 /**
- * Returns the announcement if its signature is by the key that `keyOf` returns. `keyOf` receives it before it is verified, and may
- * throw for a stale announcement or one too many before the cost of a verification. Throws VALIDATION_ERROR.
+ * Verifies and returns an announcement. `keyOf` receives the unverified announcement and returns the key that must have signed it; it may
+ * throw for a stale or excess announcement before the costly verification. Throws VALIDATION_ERROR if the announcement or its signature is
+ * not valid.
  */
 export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
   return SIGNED.open(envelope, keyOf);
@@ -111,8 +112,8 @@ interface Entry {
 }
 
 /**
- * Returns the changes from `before` to `after`; undefined when the whole state has to be announced: its version changed, or only one of
- * the two announces devices.
+ * Returns the changes from `before` to `after`. Returns undefined if the whole state must be announced: the software version changed, or
+ * only one of the two states announces devices.
  */
 export function changesBetween(before: HubState, after: HubState): StateChanges | undefined {
   if (before.version !== after.version || (before.devices === null) !== (after.devices === null)) return undefined;
@@ -130,13 +131,13 @@ export function changesBetween(before: HubState, after: HubState): StateChanges 
   };
 }
 
-/** True if there is no change. */
+/** Returns whether there are no changes. */
 export function isUnchanged({ toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest }: StateChanges): boolean {
   const lists = [toolsAdded, toolsRemoved, devicesChanged, devicesRemoved];
   return lists.every((list) => list.length === 0) && Object.keys(rest).length === 0;
 }
 
-/** Returns the state after the changes. Throws VALIDATION_ERROR for changes of devices of a hub that announces none. */
+/** Returns the state after the changes. Throws VALIDATION_ERROR if the changes name devices and the hub announces no devices. */
 export function applyChanges(state: HubState, changes: StateChanges): HubState {
   const { toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest } = changes;
   if (state.devices === null && devicesChanged.length + devicesRemoved.length > 0) {
@@ -166,20 +167,20 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
   return inCanonicalOrder([...all.values()]);
 }
 
-/** A longer state has paged lists. */
+/** Maximum length, in bytes, of a state without pages. */
 const INLINE_BYTES = 3_072;
-/** More tools never fit: each has a hash of eight bytes. */
+/** Maximum number of tools without pages: each tool has a hash of eight bytes. */
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** One of this many entries ends a page. */
+/** On average, one of this many entries ends a page. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
 
 const TOOL_PAGE = messageCodec('Page of tools', toolEntries, PAGE_LIMITS);
 const DEVICE_PAGE = messageCodec('Page of devices', deviceEntries, PAGE_LIMITS);
-/** Id of a page: the first 16 bytes of its SHA-256, hex. */
+/** Id of a page: the first 16 bytes of its SHA-256, in hex. */
 type PageHash = string;
 
 interface PagedState {
@@ -187,7 +188,10 @@ interface PagedState {
   readonly pages: ReadonlyMap<PageHash, Uint8Array>;
 }
 
-/** Pages one list of a state of more than 3 KiB, and both where that is not enough; returns the pages, which other hubs request. */
+/**
+ * Returns the announced form of a state and its pages, which other hubs fetch. A state above 3 KiB has one list in pages, or both lists if
+ * one is not enough.
+ */
 export function paginate(state: HubState): PagedState {
   const { tools, devices, ...head } = state;
   const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
@@ -204,14 +208,14 @@ export function paginate(state: HubState): PagedState {
   return { announced: { ...withToolPages, devices: paged }, pages: new Map([...toolPages, ...devicePages]) };
 }
 
-/** Hashes of the pages of a state, in order. */
+/** Returns the hashes of the pages of a state, in order. */
 export function pagesOf({ tools, devices }: AnnouncedState): readonly PageHash[] {
   return [tools, devices].flatMap((list) => (list?.kind === 'paged' ? list.hashes : []));
 }
 
 /**
- * Returns the whole state; undefined while `pageOf` lacks a page. Throws VALIDATION_ERROR when a page does not have its hash, is
- * malformed, or is out of order.
+ * Returns the whole state, or undefined if `pageOf` lacks a page. Throws VALIDATION_ERROR if a page does not match its hash, is malformed
+ * or is out of order.
  */
 export function assemble(announced: AnnouncedState, pageOf: (hash: PageHash) => Uint8Array | undefined): HubState | undefined {
   const { tools, devices, ...head } = announced;
@@ -256,7 +260,7 @@ function cutPages<Item extends Entry>(entries: readonly Item[], codec: MessageCo
   return pages;
 }
 
-/** Pages end by content instead of by number: a new or removed entry changes no page but its own. */
+/** Returns whether the entry ends a page. The id decides instead of a count, so that a new or removed entry changes only its own page. */
 function endsPage(id: string): boolean {
   return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }

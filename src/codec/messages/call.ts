@@ -23,57 +23,57 @@ import {
   variants,
 } from '../message-schema.ts';
 
-/** Longest token, bytes. */
+/** Maximum length of a token in bytes. */
 const MAX_TOKEN_BYTES = 2_048;
 
-/** Longest JSON text of the parameters of a call that goes to another hub. */
+/** Maximum length, in bytes, of the JSON text of the parameters in a call to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
-/** An id that a hub chooses for a request, response, session or trace. */
+/** Wire type of an id that a hub creates for a request, response, session or trace. */
 export const CALL_ID = text({ max: 128 });
-/** A token: text in TypeScript, bytes on the wire. */
+/** Wire type of a token: text in TypeScript, bytes on the wire. */
 const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
 
-/** Members of every request to another hub, under the signature of the entry hub, which the caller called; keys 1 to 6. */
+/** Members of every request to another hub, keys 1 to 6. The entry hub, which received the call from its caller, signs them. */
 export const REQUEST_HEAD = {
   id: required(1, CALL_ID),
-  /** The hub whose key signs. */
+  /** Hub that signs the request. */
   entryHub: required(2, hubId),
   executingHub: required(3, hubId),
-  /** Epoch of the executing hub by its announcements: a request is valid in one epoch only. */
+  /** Epoch that the executing hub has announced; the request is valid in this epoch only. */
   executorEpoch: required(4, uint()),
-  /** By the clock of the entry hub, milliseconds since 1970. */
+  /** Time of the request by the clock of the entry hub, in milliseconds since 1970. */
   timeMs: required(5, uint()),
-  /** `at1.` text. */
+  /** Token of the caller: text that begins with `at1.`. */
   token: required(6, TOKEN),
 };
 
-/** The wire type of a ForwardedRequest. */
+/** Wire type of a forwarded request. */
 export const FORWARDED = message({
-  /** The request, COSE_Sign1 by the entry hub; no hub on the way changes it. */
+  /** COSE_Sign1 message with the request, signed by the entry hub; hubs that forward it do not change it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
-  /** RFC 8785 text of a call's parameters; the signed part has its hash. */
+  /** RFC 8785 text of the call's parameters; the signed request has its hash. */
   params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
-  /** Time left, in milliseconds; each hub subtracts the time that it took. */
+  /** Remaining time in milliseconds; each hub subtracts the time that it took. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
-  /** Hops beyond the next one; 0 = the receiver runs it itself. */
+  /** Number of hops after the next one. If it is 0, the receiver runs the request itself. */
   hopsLeft: required(4, uint({ max: 255 })),
-  /** Hubs on its way so far, the entry hub first. */
+  /** Hubs that the request has passed so far, the entry hub first. */
   visited: required(5, list(hubId, { min: 1, max: 32 })),
 });
 
-/** A request on its way, with the members that the hubs on the way change. */
+/** Forwarded request, with the members that hubs change when they forward it. */
 export type ForwardedRequest = ValueOf<typeof FORWARDED>;
 
 const NODES = list(text({ max: 256 }), { min: 1, max: 64 });
 
 const TOOL_INVOKE = message({
   ...REQUEST_HEAD,
-  /** Name or canonical id. */
+  /** Name or canonical id of the tool. */
   tool: required(7, text({ max: 256 })),
   /** Semver range, such as `>=1.0.0`. */
   version: optional(8, text({ max: 128 })),
-  /** SHA-256, hex, of the RFC 8785 text of the parameters. */
+  /** SHA-256, in hex, of the RFC 8785 text of the parameters. */
   paramsHash: required(9, hex({ min: 32, max: 32 })),
   context: required(
     10,
@@ -87,39 +87,43 @@ const TOOL_INVOKE = message({
       excludeNodes: optional(3, NODES),
     }),
   ),
-  /** Time limit of the call when it was signed. */
+  /** Time limit of the call at the time of signing. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
   idempotencyKey: optional(13, text({ max: 256 })),
-  /** `job`: the executing hub returns a job at once. */
+  /** With `job`, the executing hub returns a job at once. */
   mode: required(14, choice({ sync: 1, job: 2 })),
 });
 
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
-/** A call of a tool on another hub. */
+/** Call of a tool on another hub. */
 export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
-/** The members of a call that no hub on the way changes. */
+/** Members of a call that no hub changes when it forwards the call. */
 export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
 
 const SIGNED_INVOKE = signedCodec(
   messageCodec('ToolInvoke', TOOL_INVOKE, { maxBytes: 32_768, maxDepth: 3, maxItems: 512 }),
   'atmosphere-edge tool_invoke v1',
 );
-/** A request as it travels to the next hub; the decoder verifies no signature. */
+/** Codec of a request in the form that is sent to the next hub; decoding verifies no signature. */
 export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED, {
   maxBytes: 1_179_648,
   maxDepth: 2,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/** Signs a call with the key of the entry hub; the schema `parameters` names those that are bytes. Throws VALIDATION_ERROR. */
+/**
+ * Signs a call with the key of the entry hub. The schema `parameters` declares which parameters are bytes. Throws VALIDATION_ERROR if the
+ * call exceeds its limits.
+ */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
 }
 
 /**
- * Returns the call if its signature is by the key that `keyOf` returns, and its parameters are the signed ones. `keyOf` may throw for
- * a call to another hub, before the cost of a verification. Throws VALIDATION_ERROR.
+ * Verifies and returns a call. `keyOf` receives the unverified call and returns the key that must have signed it; it may throw for a call
+ * to another hub before the costly verification. Throws VALIDATION_ERROR if the signature is not valid or the parameters are not the signed
+ * ones.
  */
 export function openToolInvoke(
   request: Pick<ForwardedRequest, 'signed' | 'params'>,
@@ -132,7 +136,7 @@ export function openToolInvoke(
   return { ...statement, params: parseJsonObject(paramsText, place) };
 }
 
-/** Longest result or error on the wire, bytes. */
+/** Maximum length, in bytes, of a result or error on the wire. */
 const MAX_CONTENT_BYTES = 4_128_768;
 
 const STATEMENT = message({
@@ -143,14 +147,13 @@ const STATEMENT = message({
     4,
     message({
       nodeId: required(1, hubId),
-      /** Microseconds. */
       durationUs: required(2, uint()),
       hops: required(3, uint({ max: 255 })),
     }),
   ),
-  /** BLAKE3, hex, of the RFC 8785 text of the result or error. */
+  /** BLAKE3 hash, in hex, of the RFC 8785 text of the result or error. */
   responseHash: required(5, hex({ min: 32, max: 32 })),
-  /** By the clock of the executing hub, milliseconds since 1970. */
+  /** Time of the response by the clock of the executing hub, in milliseconds since 1970. */
   timeMs: required(6, uint()),
 });
 
@@ -159,7 +162,7 @@ type Status<Kind extends ResponseStatement['status'], Content> = Omit<ResponseSt
   readonly status: Kind;
 } & Content;
 
-/** The response of another hub to a call. */
+/** Response of another hub to a call. */
 export type ToolResponse = Status<'success', { readonly result: Json }> | Status<'error', { readonly error: ErrorBody }>;
 
 const SIGNED = signedCodec(
@@ -169,15 +172,18 @@ const SIGNED = signedCodec(
 const ENVELOPE_CODEC = messageCodec(
   'ToolResponse',
   message({
-    /** The statement, COSE_Sign1 by the executing hub. */
+    /** COSE_Sign1 message with the response except its content, signed by the executing hub. */
     signed: required(1, bytes({ min: 1, max: 2_048 })),
-    /** RFC 8785 text of the result or error; the signed part has its hash. */
+    /** RFC 8785 text of the result or error; the signed message has its hash. */
     content: required(2, jsonPieces({ max: MAX_CONTENT_BYTES, arrives: 'in one' })),
   }),
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** Signs and encodes a response with the key of the executing hub; the schema `returns` names the texts that are bytes. Throws VALIDATION_ERROR. */
+/**
+ * Signs and encodes a response with the key of the executing hub. The schema `returns` declares which strings are bytes. Throws
+ * VALIDATION_ERROR if the response exceeds its limits.
+ */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -185,7 +191,10 @@ export function signToolResponse(response: ToolResponse, key: KeyObject, returns
   return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
 }
 
-/** Returns the response if its signature is by the key that `keyOf` returns. Throws VALIDATION_ERROR. */
+/**
+ * Verifies and returns a response. `keyOf` returns the key that must have signed it. Throws VALIDATION_ERROR if the response or its
+ * signature is not valid.
+ */
 export function openToolResponse(
   encoded: Uint8Array,
   keyOf: (unverified: ResponseStatement) => KeyObject | undefined,
@@ -200,7 +209,7 @@ export function openToolResponse(
   return { ...statement, status, error: errorBody(value, place) };
 }
 
-/** A code unknown to this hub becomes INTERNAL_ERROR. */
+/** Parses an error; an error code that this hub does not know becomes INTERNAL_ERROR. */
 function errorBody(value: Json, at: ValuePath): ErrorBody {
   const { code, message: text, details, retryable } = isJsonObject(value) ? value : refuse(at, 'is not a JSON object');
   if (typeof code !== 'string' || typeof text !== 'string' || !isJsonObject(details) || typeof retryable !== 'boolean') {
@@ -214,56 +223,56 @@ const SUBJECTS = list(text({ max: 256 }), { min: 1, max: 64 });
 const QUERY = variants('kind', {
   job_status: [1, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
   job_cancel: [2, message({ ...REQUEST_HEAD, jobId: required(7, CALL_ID) })],
-  /** The outcome of a call whose answer was lost. */
+  /** Query for the outcome of a call whose response was lost. */
   call_status: [3, message({ ...REQUEST_HEAD, requestId: required(7, CALL_ID) })],
   subscribe: [
     4,
     message({
       ...REQUEST_HEAD,
-      /** Types of events, such as `device.changed`. */
+      /** Event types, such as `device.changed`. */
       types: required(7, list(text({ max: 64 }), { min: 1, max: 32 })),
-      /** Subjects of the events; any when absent. */
+      /** Subjects of the events; if absent, events of all subjects are sent. */
       subjects: optional(8, SUBJECTS),
     }),
   ],
 });
 
-/** A query to another hub in the name of a caller. */
+/** Query to another hub in the name of a caller. */
 export type MeshQuery = ValueOf<typeof QUERY>;
-/** Asks for the status of a job, or cancels it. */
+/** Query for the status of a job, or to cancel the job. */
 export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
-/** Asks for the outcome of a call. */
+/** Query for the outcome of a call. */
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
-/** Subscribes to events. */
+/** Query that subscribes to events. */
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
-/** A query under the signature of the entry hub: the `signed` of a `ForwardedRequest`. */
+/** Codec of a query that the entry hub signs; the result is sent as `signed` of a `ForwardedRequest`. */
 export const meshQueryCodec = signedCodec(
   messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }),
   'atmosphere-edge query v1',
 );
-/** A CloudEvents 1.0 event in its JSON form, the content of a part. */
+/** Codec of a CloudEvents 1.0 event in JSON form, the content of a response part. */
 export const subscribedEventCodec = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
   maxDepth: 1,
   maxItems: 3,
 });
 
 const PART = message({
-  /** The request that the part answers. */
+  /** Id of the request to which the part belongs. */
   requestId: required(1, CALL_ID),
-  /** The hub whose key signs. */
+  /** Hub that signs the part. */
   executingHub: required(2, hubId),
-  /** Counts the parts from 0, so that a withheld or repeated part is detected. */
+  /** Number of the part, from 0; it reveals withheld and repeated parts. */
   sequence: required(3, uint()),
   content: required(4, bytes({ min: 1, max: 48_128 })),
 });
 
-/** A message before the answer: an event of a subscription, or the progress of a call. */
+/** Message before the response: an event of a subscription, or the progress of a call. */
 export type ResponsePart = ValueOf<typeof PART>;
 
-/** A part under the signature of the executing hub. */
+/** Codec of a response part, which the executing hub signs. */
 export const partCodec = signedCodec(messageCodec('Part', PART, { maxBytes: 48_640, maxDepth: 1, maxItems: 9 }), 'atmosphere-edge part v1');
-/** Progress and partial results of a call, the content of a part. */
+/** Codec of progress and partial results of a call, the content of a response part. */
 export const toolChunkCodec = messageCodec('ToolChunk', message({ chunk: required(1, jsonObject({ max: 40_960 })) }), {
   maxDepth: 1,
   maxItems: 3,

@@ -21,15 +21,15 @@ import {
   type WireType,
 } from '../message-schema.ts';
 
-/** Seconds since 1970. */
+/** Wire type of a time in whole seconds since 1970. */
 const SECONDS = uint({ max: 253_402_300_799 });
-/** The id of a hub or mesh as text, as CWT has issuers and subjects (RFC 8392 §3.1.1). */
+/** Wire type of a hub or mesh id as text, as CWT requires for issuers and subjects (RFC 8392 §3.1.1). */
 const ISSUER = text({ max: 21, pattern: /^(?:hub|mesh)-[0-9a-f]{16}$/ });
 const SUBJECT = text({ max: 20, pattern: /^hub-[0-9a-f]{16}$/ }) as WireType<HubId>;
-/** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
+/** Labels and values of a COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
 const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
 
-/** `cnf` (RFC 8747 §3.1) with an Ed25519 key: its 32 raw bytes, base64url, in TypeScript. */
+/** Wire type of the claim `cnf` (RFC 8747 §3.1) with an Ed25519 key: 32 raw bytes, base64url text in TypeScript. */
 const CONFIRMATION: WireType<string> = {
   toCbor: (key, at) =>
     new Map([
@@ -50,38 +50,38 @@ const CONFIRMATION: WireType<string> = {
   },
 };
 
-/** Claims 1 to 8 are those of RFC 8392 and RFC 8747; private ones lie below -65536 (RFC 8392 §9.1). */
+/** Wire type of the claims. Keys 1 to 8 are those of RFC 8392 and RFC 8747; private claims have keys below -65536 (RFC 8392 §9.1). */
 const CLAIMS = message({
-  /** The mesh id where the root key signed, else the id of the hub that signed. */
+  /** Mesh id if the root key signed, otherwise the id of the hub that signed. */
   issuer: required(1, ISSUER),
   subject: required(2, SUBJECT),
   expiresAt: required(4, SECONDS),
   notBefore: optional(5, SECONDS),
   issuedAt: required(6, SECONDS),
-  /** 16 random bytes, hex. */
+  /** Random id: 16 bytes, hex. */
   id: required(7, hex({ min: 16, max: 16 })),
   key: required(8, CONFIRMATION),
-  /** The most that tokens of the subject may be granted on other hubs. */
+  /** Upper limit of the permissions that tokens of the subject can get on other hubs. */
   permissions: required(-70_001, list(text({ max: 256 }), { min: 1, max: 16 })),
   meshId: required(-70_004, meshId),
   roles: required(-70_005, distinct(list(choice({ member: 1, inviter: 2 }), { min: 1, max: 2 }))),
 });
 
-/** The claims of one link of a membership certificate. Times in whole seconds since 1970. */
+/** Claims of one link of a membership certificate, with times in whole seconds since 1970. */
 export type CertificateClaims = ValueOf<typeof CLAIMS>;
 
-/** Links of a certificate, each a COSE_Sign1; the root key signed the first one. */
+/** Membership certificate: one or two links, each a COSE_Sign1 message. The root key signed the first link. */
 export type CertificateChain = readonly Uint8Array[];
 
-/** A certificate as a member of other messages. */
+/** Wire type of a certificate inside other messages. */
 export const CERTIFICATE_CHAIN: WireType<CertificateChain> = list(bytes({ min: 1, max: 1_024 }), { min: 1, max: 2 });
 
-/** The claims as the bytes that are signed. */
+/** Codec of the claims; the encoded claims are signed. */
 export const certificateClaimsCodec = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
-/** A whole certificate as one message, such as the answer to a renewal. */
+/** Codec of a whole certificate as one message, such as the response to a renewal. */
 export const certificateChainCodec = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
 
-/** Refuses an item that occurs twice: a set has one encoding. */
+/** Returns a wire type of lists that throws VALIDATION_ERROR if an item occurs twice. */
 function distinct<Item extends string>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
   const check = (items: readonly Item[], at: ValuePath): readonly Item[] =>
     new Set(items).size === items.length ? items : refuse(at, 'says something twice');
@@ -91,32 +91,32 @@ function distinct<Item extends string>(type: WireType<readonly Item[]>): WireTyp
   };
 }
 
-/** Longest statement. */
+/** Maximum length of a revocation statement in bytes. */
 export const MAX_STATEMENT_BYTES = 3_072;
 
-/** A hub that is no member any more. */
+/** Wire type of the revocation of a hub's membership. */
 const REVOCATION = message({
   meshId: required(1, meshId),
-  /** The hub whose certificates are not valid any more. */
+  /** Hub whose certificates are no longer valid. */
   hubId: required(2, hubId),
-  /** Milliseconds since 1970. */
+  /** Time of the revocation in milliseconds since 1970. */
   atMs: required(3, uint()),
 });
 
-/** A revocation with the proof that its signer may revoke the hub. */
+/** Wire type of a revocation with the proof that its signer may revoke the hub. */
 const STATEMENT = message({
-  /** The revocation, COSE_Sign1. */
+  /** COSE_Sign1 message with the revocation. */
   signed: required(1, bytes({ min: 1, max: 512 })),
-  /** Certificate of the hub that signed it; absent where the mesh's root key did. */
+  /** Certificate of the hub that signed the revocation; absent if the mesh's root key signed it. */
   signer: optional(2, CERTIFICATE_CHAIN),
 });
 
-/** The revocation under a signature. */
+/** Codec of a signed revocation. */
 export const memberRevocationCodec = signedCodec(
   messageCodec('MemberRevocation', REVOCATION, { maxBytes: 128, maxDepth: 1, maxItems: 7 }),
   'atmosphere-edge member revocation v1',
 );
-/** The form that hubs pass on and store; the decoder verifies no signature. */
+/** Codec of a revocation statement, which hubs exchange and store; decoding verifies no signature. */
 export const revocationStatementCodec = messageCodec('RevocationStatement', STATEMENT, {
   maxBytes: MAX_STATEMENT_BYTES,
   maxDepth: 2,
@@ -127,28 +127,29 @@ const PREFIX = 'atmo-join1.';
 const MAX_BYTES = 1_280;
 
 const INVITE = message({
-  /** Raw Ed25519 key of the mesh's root, base64url: 32 bytes. */
+  /** Raw Ed25519 root key of the mesh: 32 bytes, base64url. */
   rootKey: required(1, publicKey),
-  /** 8 bytes, hex. */
   id: required(2, hex({ min: 8, max: 8 })),
   secret: required(3, bytes({ min: 16, max: 16 })),
-  /** Seconds since 1970. */
-  expiresAt: required(4, uint({ max: 253_402_300_799 })),
-  /** `host:port`; empty where the hubs find each other on the local network. */
+  expiresAt: required(4, SECONDS),
+  /** Addresses as `host:port`; empty if the hubs find each other on the local network. */
   addresses: required(5, list(text({ max: 261 }), { max: 4 })),
 });
 
-/** The secret with which one hub can join a mesh, once. */
+/** Invite: the secret with which one hub can join a mesh once. */
 export type Invite = ValueOf<typeof INVITE>;
 
 const INVITE_CODEC = messageCodec('Invite', INVITE, { maxBytes: MAX_BYTES, maxDepth: 2, maxItems: 16 });
 
-/** Returns an invite as one line of text, `atmo-join1.` and base64url. Throws VALIDATION_ERROR. */
+/** Returns an invite as one line of text: `atmo-join1.` and base64url. Throws VALIDATION_ERROR if the invite exceeds its limits. */
 export function inviteText(invite: Invite): string {
   return `${PREFIX}${Buffer.from(INVITE_CODEC.encode(invite)).toString('base64url')}`;
 }
 
-/** Parses the text that a person pasted; ignores white space around it. VALIDATION_ERROR never repeats the text, which is a secret. */
+/**
+ * Parses the invite that a person pasted; ignores white space around it. Throws VALIDATION_ERROR if the text is not an invite; the error
+ * never repeats the text, which is a secret.
+ */
 export function parseInvite(pasted: string): Invite {
   const trimmed = pasted.trim();
   const encoded = Buffer.from(trimmed.slice(PREFIX.length), 'base64url');

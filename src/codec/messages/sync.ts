@@ -19,17 +19,17 @@ import {
 } from '../message-schema.ts';
 import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
 
-/** Most hubs of a version vector, its sender among them. */
+/** Maximum number of hubs in a version vector, its sender included. */
 export const MAX_VECTOR_HUBS = 1_024;
 const ID_BYTES = 8;
 const ID_DIGITS = 2 * ID_BYTES;
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 const COUNTS = list(uint(), { max: MAX_VECTOR_HUBS });
 
-/** The newest known announcement of each hub. */
+/** Version of the newest known announcement of each hub. */
 export type VersionVector = readonly { readonly hubId: HubId; readonly epoch: number; readonly sequence: number }[];
 
-/** Column by column: an array for each hub would take most of the time of a comparison. */
+/** Wire type of a version vector in three columns. An array for each hub would take most of the time of a comparison. */
 const versionVector: WireType<VersionVector> = {
   toCbor: (versions, at) => {
     if (versions.length > MAX_VECTOR_HUBS) refuse(at, `has more than ${MAX_VECTOR_HUBS} hubs`);
@@ -65,21 +65,24 @@ const versionVector: WireType<VersionVector> = {
   },
 };
 
-/** Longest body between two hubs, bytes. */
+/** Maximum length, in bytes, of a message body between two hubs. */
 const MAX_BODY_BYTES = 4_194_304;
-/** More than the announcements of 1 MiB. */
+/** Maximum number of announcements in a response; a response of 1 MiB has fewer announcements. */
 const MAX_ENVELOPES = 16_384;
-/** Most statements that a request names. */
+/** Maximum number of statements that a request lists. */
 export const MAX_KNOWN_STATEMENTS = 65_536;
-/** Most statements of an answer. */
+/** Maximum number of statements in a response. */
 export const MAX_SENT_STATEMENTS = 16_384;
-/** A view of the answer, which has up to a thousand: a caller that stores one makes a copy. */
+/**
+ * Wire type of a signed announcement as a view of the response, which has up to a thousand announcements. A caller that stores an
+ * announcement copies it.
+ */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
   vector: required(1, versionVector),
-  /** Signed announcements that the other hub lacks, unchanged; those of one hub in their order. */
+  /** Signed announcements that the other hub lacks, unchanged; announcements of the same hub are in order. */
   envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
 
@@ -88,29 +91,29 @@ const STATEMENT = message({
   bytes: required(2, bytes({ min: 1, max: 4_096 })),
 });
 const STATEMENT_REQUEST = message({
-  /** First 16 bytes, hex, of the SHA-256 of each known statement. */
+  /** First 16 bytes, in hex, of the SHA-256 of each statement that the sender has. */
   known: required(1, list(hex({ min: 16, max: 16 }), { max: MAX_KNOWN_STATEMENTS })),
 });
 const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: MAX_SENT_STATEMENTS })) });
 
-/** A statement that stays true: a revocation under its signature. */
+/** Signed statement that stays valid forever: a revocation. */
 export type GossipStatement = ValueOf<typeof STATEMENT>;
 
-/** Asks another hub for the announcements beyond a version vector. */
+/** Codec of the request for announcements that are newer than a version vector. */
 export const syncRequestCodec = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 6 + 2 * MAX_VECTOR_HUBS });
-/** Announcements that the other hub lacks; none of them is verified yet. */
+/** Codec of the response with announcements; decoding verifies no signature. */
 export const syncAnswerCodec = messageCodec('SyncAnswer', SYNC_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
   maxItems: 8 + 2 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
 });
-/** Asks another hub for the statements beyond those that this hub has. */
+/** Codec of the request for statements that this hub lacks. */
 export const statementRequestCodec = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 2,
   maxItems: 3 + MAX_KNOWN_STATEMENTS,
 });
-/** Statements that the other hub lacks; none of them is verified yet. */
+/** Codec of the response with statements; decoding verifies no signature. */
 export const statementAnswerCodec = messageCodec('StatementAnswer', STATEMENT_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
@@ -121,18 +124,18 @@ function requireEnvelope(value: unknown, at: ValuePath): Uint8Array {
   return requireBytes(value, at, { min: 1, max: MAX_ANNOUNCEMENT_BYTES });
 }
 
-/** Most blobs of one request. */
+/** Maximum number of blobs in one request. */
 const MAX_BLOBS = 256;
-/** Largest blob, bytes: a definition as canonical JSON, or a page of an announcement. */
+/** Maximum size of a blob in bytes. A blob is a tool definition as canonical JSON, or a page of an announcement. */
 export const MAX_BLOB_BYTES = 65_536;
-/** Bytes of all blobs of one answer. */
+/** Maximum size, in bytes, of all blobs in one response. */
 const MAX_BLOBS_BYTES = 4_194_304;
 
 const REQUEST = message({
-  /** The beginnings, 8 to 32 bytes, of the SHA-256 of the blobs, hex. */
+  /** First 8 to 32 bytes, in hex, of the SHA-256 of each blob. */
   hashes: required(1, list(hex({ min: 8, max: 32 }), { min: 1, max: MAX_BLOBS })),
 });
-/** In the order of the hashes; null for a blob that the hub lacks, or that exceeds the size of this answer. */
+/** Wire type of blobs in the order of the requested hashes; null for a blob that the hub lacks or that exceeds the size of the response. */
 const BLOBS = list(nullable(bytes({ max: MAX_BLOB_BYTES })), { max: MAX_BLOBS });
 const ANSWER = message({
   /** Length of the inflated bytes. */
@@ -145,18 +148,20 @@ interface BlobAnswer {
   readonly blobs: ValueOf<typeof BLOBS>;
 }
 
-/** Asks another hub for blobs. */
+/** Codec of the request for blobs. */
 export const blobRequestCodec = messageCodec('BlobRequest', REQUEST, { maxBytes: 16_384, maxDepth: 2, maxItems: 3 + MAX_BLOBS });
 const BLOBS_CODEC = messageCodec('Blobs', BLOBS, { maxBytes: MAX_BLOBS_BYTES, maxDepth: 1, maxItems: 1 + MAX_BLOBS });
 const ANSWER_CODEC = messageCodec('BlobAnswer', ANSWER, { maxBytes: MAX_BLOBS_BYTES + 64, maxDepth: 1, maxItems: 5 });
 
-/** Deflates (RFC 1951) all blobs together: definitions resemble each other. */
+/** Encodes a response with blobs. Deflates (RFC 1951) all blobs together, because definitions resemble each other. */
 export function encodeBlobAnswer({ blobs }: BlobAnswer): Uint8Array {
   const encoded = BLOBS_CODEC.encode(blobs);
   return ANSWER_CODEC.encode({ length: encoded.length, deflated: Uint8Array.from(deflateRawSync(encoded)) });
 }
 
-/** Inflates at most the announced length, which is bounded. Does not compare the blobs with their hashes. */
+/**
+ * Decodes a response with blobs, at most 4 MiB. Inflates no more than the announced length. Does not compare the blobs with their hashes.
+ */
 export function decodeBlobAnswer(encoded: Uint8Array): BlobAnswer {
   const { length, deflated } = ANSWER_CODEC.decode(encoded);
   const place = { within: { within: undefined, step: 'BlobAnswer' }, step: 'deflated' };
