@@ -20,7 +20,7 @@ const TRIES = 10;
 /** SQLITE_OK in the `errcode` of an error. */
 const NO_ERROR = 0;
 
-/** The copies of one database, named `<database>.<time>.snapshot`; only complete, synced copies have such a name. */
+/** The copies of one database, named `<database>.<time>.snapshot`. A copy gets its name after it is complete and synced. */
 export class SnapshotFolder {
   readonly #directory: string;
   readonly #prefix: string;
@@ -79,7 +79,7 @@ export class SnapshotFolder {
     return undefined;
   }
 
-  /** Copies a snapshot to the path of the database, where no file may exist. A crash leaves no partial file there. */
+  /** Copies a snapshot to the path of the database, where no file must exist. A crash leaves no partial file there. */
   restore(snapshot: Snapshot, databasePath: string): void {
     const partial = `${databasePath}.partial`;
     copyFileSync(snapshot.path, partial);

@@ -72,7 +72,7 @@ export class SqliteFile implements Service {
     return guardStorage(this.#parts.options.path, () => work(database));
   }
 
-  /** Works as `use`, for writes: if the disk refuses, the hub reports a problem until a write succeeds. */
+  /** Runs `work` that writes, like `use`. If the disk refuses, the hub reports a problem until a write succeeds. */
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
@@ -87,7 +87,7 @@ export class SqliteFile implements Service {
     }
   }
 
-  /** Works as `write`, in one transaction. */
+  /** Runs `work` in one transaction, like `write`. */
   transaction<Result>(work: (database: DatabaseSync) => Result): Result {
     return this.write((database) => inTransaction(database, () => work(database)));
   }
@@ -179,7 +179,7 @@ interface Opened {
   readonly recovery?: 'restored' | 'begun-anew' | 'kept-older';
 }
 
-/** A file that is not damaged. */
+/** An opened database file without damage. */
 interface Found {
   readonly database: DatabaseSync;
   readonly mark: FileMark;

@@ -76,7 +76,7 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Works as `guardStorage`, for asynchronous work. */
+/** Runs asynchronous work like `guardStorage`. */
 export async function guardStorageAsync<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

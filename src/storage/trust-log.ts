@@ -29,7 +29,7 @@ interface TrustLogParts {
   readonly write?: WriteBytes;
 }
 
-/** Size at which the file is rewritten with only the newest changes, unless these take half of it already. */
+/** Size at which the file is rewritten with only the newest change of each entry. */
 const FULL_BYTES = 262_144;
 
 /**

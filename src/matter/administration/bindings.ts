@@ -119,7 +119,7 @@ export async function removeBinding(clusters: NodeClusters, endpoint: number, ta
   return true;
 }
 
-/** Returns whether a list entry is a binding to the target: the same node and endpoint, and the same cluster or no cluster in both. */
+/** Returns whether a list entry binds to the target: equal node, endpoint and cluster (no cluster equals no cluster). */
 function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;

@@ -49,9 +49,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
       groups.forget(removed);
       return removed;
     },
-    /**
-     * Writes the label first: if the device does not answer, its name on the hub stays. Without a writable label, renames on the hub only.
-     */
+    /** Writes the label to the device before the hub stores the name, so that a silent device keeps its old name in both places. */
     async rename(device, name, options) {
       const label = labelPath(devices, device);
       try {
@@ -166,7 +164,7 @@ export class NodeMaintenance {
     return { roundTripMs: Math.round((this.#clock.monotonic() - startMs) * 10) / 10 };
   }
 
-  /** Reads every attribute of the node again and returns its devices, which the attribute reports have updated. */
+  /** Reads every attribute of the node again; returns the updated devices of the node. */
   async interview(device: DeviceId, signal: AbortSignal): Promise<readonly Device[]> {
     const peer = this.#devices.peerOf(device);
     const startedMs = this.#clock.monotonic();

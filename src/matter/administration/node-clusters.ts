@@ -13,7 +13,7 @@ export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
 
 /** The part of DeviceAccess that administration uses. Paths may name any endpoint of the node that a device belongs to. */
 export interface NodeAccess extends Pick<DeviceAccess, 'read' | 'write' | 'invoke'> {
-  /** Works as `read`, except that fabric-scoped lists contain the entries of all fabrics. */
+  /** Reads like `read`, but returns the entries of all fabrics for fabric-scoped lists. */
   readonly readOfAllFabrics: DeviceAccess['read'];
 }
 
@@ -84,7 +84,7 @@ export async function writeAccessList(clusters: NodeClusters, entries: readonly 
   await clusters.write('AccessControl', 'Acl', { value: entries });
 }
 
-/** Returns the access control entry that a binding needs: a node may operate an endpoint, or one cluster of it (Core §9.10.7). */
+/** Returns the entry that lets a bound node operate an endpoint, or one cluster on the endpoint (Core §9.10.7). */
 export function operateEntry(nodeId: string, target: { readonly endpoint: number; readonly clusterId?: number }): AccessEntry {
   const { endpoint, clusterId = null } = target;
   return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: clusterId, endpoint, deviceType: null }] };

@@ -236,7 +236,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // After a CommissioningError, matter.js ends the fail-safe of the device, which must be reachable for that.
+    // After a CommissioningError, matter.js ends the fail-safe and so removes our fabric, unless the device is out of reach (join step).
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {

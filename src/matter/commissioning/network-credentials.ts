@@ -33,7 +33,7 @@ export class CredentialSetStore {
     });
   }
 
-  /** Stores Wi-Fi credentials. Throws VALIDATION_ERROR if the SSID or password breaks the limits of Wi-Fi; the error has the limits. */
+  /** Stores Wi-Fi credentials. Throws VALIDATION_ERROR if the SSID or password has a length or characters that Wi-Fi does not allow. */
   setWifi(name: string, ssid: string, password: string): void {
     checkName(name);
     const ssidBytes = Buffer.byteLength(ssid);
@@ -57,7 +57,9 @@ export class CredentialSetStore {
     return this.#store.delete(SPACE, name);
   }
 
-  /** Returns the secret of stored credentials. Throws NOT_FOUND, with the names of all sets of the kind, if they do not exist. */
+  /**
+   * Returns stored credentials with their secret. Throws NOT_FOUND, with the names of all stored ones of the kind, if they do not exist.
+   */
   credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
     const set = this.#find(name);
     if (set?.kind === kind) return set as Extract<NetworkCredentials, { kind: Kind }>;

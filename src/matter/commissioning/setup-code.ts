@@ -60,7 +60,7 @@ function parseQrPayload(part: string, which: string): SetupPayload {
 }
 
 function decodeQr(part: string, which: string) {
-  // The codec rejects payloads whose length is a multiple of five. Two more zeros decode to one unused zero byte at the end.
+  // The codec rejects payloads whose length is a multiple of five. The two added zeros decode to one more byte, which is not used.
   const padded = part.length % 5 === 0 ? `${part}00` : part;
   try {
     const [data] = QrPairingCodeCodec.decode(QR_PREFIX + padded, false);

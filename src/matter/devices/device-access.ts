@@ -44,7 +44,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     return this.#read(paths, options, 'ours');
   }
 
-  /** Works as `read`, except that fabric-scoped lists contain the entries of all fabrics that the device lets us read. */
+  /** Reads like `read`, but returns the entries of all fabrics for fabric-scoped lists, as far as the device allows. */
   readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#read(paths, options, 'of-all-fabrics');
   }
@@ -170,7 +170,7 @@ interface ResolvedCluster {
 /** Endpoints that a path may name: only those of the device, or, for administration, all endpoints of its node. */
 type PathScope = 'device' | 'node';
 
-/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the device's endpoints or clusters, if the device does not have it. */
+/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the existing ones, if the device has no such endpoint or cluster. */
 function resolveCluster(
   { node, known, scope }: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
   path: { readonly endpoint: number; readonly cluster: string },

@@ -50,7 +50,7 @@ interface InvokeRequest {
   readonly fields: unknown;
 }
 
-/** Entries of a fabric-scoped list to read (Core §7.13.2): only our fabric's, or those of all fabrics. */
+/** Entries of a fabric-scoped list to read (Core §7.13.2): the entries of our fabric, or the entries of all fabrics. */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
 // A device that listens all the time answers in milliseconds; a call to a dead device has to fail within 5 s.
@@ -58,7 +58,7 @@ const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
 // matter.js takes a moment to unwind after an abort; a caller waits no longer than this.
 const UNWIND_MS = 200;
-// matter.js closes the oldest exchange of a session that has more than 30, even if the exchange waits for a response.
+// Low, since matter.js closes the oldest of more than 30 exchanges in a session, even if that exchange waits for a response.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
@@ -175,8 +175,8 @@ export class DeviceInteractions {
   }
 }
 
-// Writes with an own messenger that gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand ignores its
-// options) and would repeat an abandoned write for a quarter of a minute.
+// Sends the write through its own messenger, which gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand
+// ignores its options) and would repeat an abandoned write for a quarter of a minute.
 async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });

@@ -85,7 +85,7 @@ function keyOf({ endpoint, cluster, attribute }: Omit<AttributePath, 'device'>):
   return `${endpoint}/${cluster}/${attribute}`;
 }
 
-// A device without a clock counts from its start; real events are never older than this year.
+// Events from before 2020 have no real time: a device without a clock counts from its own start.
 const FIRST_PLAUSIBLE_MS = Date.UTC(2020, 0, 1);
 
 /** Converts an event of a node to a DeviceEvent; returns undefined if its cluster, event or endpoint is unknown. */

@@ -67,7 +67,9 @@ export class DeviceStore {
     });
   }
 
-  /** Returns the name that a person gave to the device, or to the whole device of a part; else its own label, else product and area. */
+  /**
+   * Returns the name given by a person (for a part, derived from the whole device's name), else the device's label, else product and area.
+   */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
     if (name !== undefined) return name;
@@ -284,7 +286,7 @@ function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceT
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }
 
-/** Returns whether all current findings were already present before; findings that were not stored count as none. */
+/** Returns whether each current attestation finding was stored before; missing stored findings count as an empty list. */
 function isNoWeaker(now: readonly string[], then: readonly string[] = []): boolean {
   return now.every((finding) => then.includes(finding));
 }

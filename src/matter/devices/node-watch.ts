@@ -127,7 +127,7 @@ export class NodeWatch {
     }
     this.#confirm();
     this.#options.onFresh();
-    // Structure changes before the first listener (a start during a commissioning) are not reported again, so read the structure.
+    // Structure changes from before the listeners were added are not reported again, so read the structure now.
     this.noteStructure();
   }
 

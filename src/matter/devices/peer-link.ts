@@ -70,7 +70,7 @@ export class PeerLink implements ReachabilityLink {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** Returns whether the node announces addresses, but not the session's: the node moved, or restarted at another address. */
+  /** Returns whether the node now announces only addresses other than the session's address: the node has moved or restarted. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -80,7 +80,7 @@ export class PeerLink implements ReachabilityLink {
   }
 }
 
-// matter.js has no option for this. A failed subscription is retried after 2 s to 30 s, not after 15 s to an hour: a lamp that was switched
+// A failed subscription is retried after 2 s to 30 s, not after 15 s to an hour (matter.js has no option for it): a lamp that was switched
 // off at the wall for a day has to be reachable at once.
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 

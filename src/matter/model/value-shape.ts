@@ -159,7 +159,7 @@ function isAllowed(member: ValueModel, context: ShapeContext): boolean {
   return member.effectiveConformance.applicabilityFor(context.scope) !== Conformance.Applicability.None;
 }
 
-// Scope includes the values that a derived cluster adds to an inherited type, such as mode tags; `members` does not.
+// Reads members through Scope, which includes the values that a derived cluster adds to an inherited type, such as mode tags.
 function membersOf(model: ValueModel, context: ShapeContext, options?: Scope.MemberOptions): readonly FieldModel[] {
   return [...context.scope.membersOf(model as Model, options)] as unknown as readonly FieldModel[];
 }
@@ -170,7 +170,7 @@ function enumShape(model: ValueModel, context: ShapeContext, base: ShapeBase): E
     .filter((member) => isAllowed(member, context) && (allowed === undefined || allowed.has(member.propertyName)))
     .flatMap((member) => (member.effectiveId === undefined ? [] : [{ name: member.name, value: member.effectiveId }]));
   if (values.length > 0) return { ...base, kind: 'enum', values, isOpen: context.direction === 'out' };
-  // An enum8 or enum16 without named values, since they depend on another attribute, such as OnOff's EffectVariant.
+  // Without named values: the meaning of an enum such as OnOff's EffectVariant depends on another attribute.
   const is16Bits = model.type === 'enum16' || model.primitiveBase?.name === 'uint16';
   const max = is16Bits ? 0xffffn : 0xffn;
   return { ...base, kind: 'integer', min: 0n, max: model.nullable ? max - 1n : max, isWide: false };

@@ -55,7 +55,8 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // matter.js only checks whether a process with the stored id runs, so a reused id would block the start; the hub holds its own lock.
+    // The lock files of matter.js are not needed, as the hub holds its own lock. They would block the start if another process has their
+    // id.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -94,7 +95,7 @@ export class FabricStorage {
     syncPath(target);
   }
 
-  /** Returns why a valid storage is not the one that was written last, or undefined if it is. */
+  /** Returns what a readable storage file has lost or altered compared with its anchor, or undefined if nothing. */
   #lossOf(): string | undefined {
     const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
     if (found?.state !== 'whole') return undefined;

@@ -185,7 +185,6 @@ function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): strin
 
 /** A node, from its last reports. */
 interface UpdatableNode {
-  /** The device for the whole node. */
   readonly device: Device;
   /** Absent before the first report of the node. */
   readonly software?: NodeSoftware;

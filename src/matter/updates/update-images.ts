@@ -18,7 +18,7 @@ export interface UpdateImage {
   readonly vendorId: number;
   readonly productId: number;
   readonly version: SoftwareVersion;
-  /** Oldest and newest installed version that the image can update; absent for no limit. */
+  /** Oldest and newest installed version that the image can update; absent if there is no limit. */
   readonly minVersion?: number;
   readonly maxVersion?: number;
   readonly notesUrl?: string;
@@ -71,7 +71,7 @@ function imageOf(file: string, blob: Blob, header: OtaImageHeader): UpdateImage 
 
 const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/.test(text) && URL.canParse(text);
 
-/** Maximum number of images that are read, since each is read whole to check it; the rest is listed as not read. */
+/** Maximum number of images that are read, since each check reads the whole image; further images are listed as not read. */
 const MAX_IMAGES = 100;
 const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
 

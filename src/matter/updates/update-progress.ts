@@ -146,7 +146,7 @@ const CHECK_MS = 500;
 const QUIET_MS: Readonly<Record<Step, number>> = { querying: 30_000, downloading: 8_000, applying: 2_000 };
 /** Time limit of a read. A device that downloads is awake, even if it sleeps at other times. */
 const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 40_000 };
-/** A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1), and then needs minutes to install it. */
+/** Time limits of an update. A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1). */
 const QUERY_LIMIT_MS = 11 * 60_000;
 const DOWNLOAD_QUIET_LIMIT_MS = 6 * 60_000;
 const APPLY_LIMIT_MS = 15 * 60_000;

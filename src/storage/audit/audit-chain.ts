@@ -89,7 +89,7 @@ interface CheckStart {
   readonly hub: string;
   /** Link of the last pruned row, or the genesis. */
   readonly after: ChainLink;
-  /** Links that were stored earlier in another place, to compare the rows with. */
+  /** Earlier stored links of this chain; a row with the same number must have the same hash. */
   readonly witnesses: readonly ChainLink[];
   /** True for a check of all stored rows, where a note must account for the pruned rows. */
   readonly isWhole: boolean;
@@ -132,7 +132,7 @@ export class AuditCheck {
     else this.#suspect = link;
   }
 
-  /** Returns the first problem, or undefined, after the last row; `headSeq` is the expected number of the last row. */
+  /** Call after the last row: returns the first problem of the chain, or undefined. `headSeq` is the expected last row number. */
   finish(headSeq: number): Problem | undefined {
     return this.finishRows(headSeq) ?? this.#loss;
   }
@@ -183,7 +183,7 @@ export class AuditCheck {
   }
 
   #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
-    // The hub never writes an invalid time.
+    // A row with an invalid time matches no hash, since the hub never writes one.
     return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
   }
 }
@@ -202,7 +202,7 @@ const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-
 /** Most names match this pattern and need no further check. */
 const PLAIN = /^[a-z0-9:@_/-]*$/;
 
-/** Members of an object, sorted by name, as RFC 8785 text. Every call waits for this, so only values from callers are canonicalised. */
+/** Members of an object, already in the order of their names; each value is RFC 8785 text. */
 type Members = Readonly<Record<string, string | undefined>>;
 
 /** Returns an entry as the fields of a row. Principal and tokens are stored by id only, and secrets in notes and messages are redacted. */
@@ -293,7 +293,7 @@ function canonical(content: Json): string {
   }
 }
 
-/** Replaces unpaired surrogates by U+FFFD, since a caller's text may contain them and UTF-8 cannot. */
+/** Replaces unpaired surrogates in a caller's text by U+FFFD, since UTF-8 cannot encode unpaired surrogates. */
 function wellFormed(value: Json): Json {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map((item: Json) => wellFormed(item));

@@ -35,7 +35,7 @@ export const AUDIT_MIGRATIONS = [
   )`,
 ];
 
-/** Selects rows of `entry` with their words as text. */
+/** Selects rows of `entry` with agent, tool and tokens as text instead of ids of the table `word`. */
 const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS tokens, coalesce(t.text, e.tool) AS tool, e.request, e.trace, e.content, e.hash
   FROM entry e LEFT JOIN word a ON a.id = e.agent LEFT JOIN word k ON k.id = e.tokens
   LEFT JOIN word t ON t.id = e.tool AND typeof(e.tool) = 'integer'`;
@@ -134,7 +134,7 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
     .map(parseRow);
 }
 
-/** Returns the link of the last row to prune now, at most SLICE_ROWS rows; the newest SLICE_ROWS rows always stay. */
+/** Returns the last row to prune now, at most SLICE_ROWS after the first; undefined if no row is due. The newest SLICE_ROWS always stay. */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
   const first = Number(edges?.first);
@@ -197,7 +197,7 @@ export class AuditWriter {
       AUDIT_KINDS.indexOf(kind),
       this.#word(agent),
       this.#word(tokens?.join(' ')),
-      // Refused callers can invent tool names, and words are never deleted, so such a name stays text.
+      // Words are never deleted, and refused callers can invent tool names: a refusal stores the tool name as text in the row.
       kind === 'refusal' ? (tool ?? null) : this.#word(tool),
       packId(request),
       packId(trace),
@@ -260,10 +260,9 @@ function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
   return { conditions: parts.map(({ sql }) => ` AND ${sql}`).join(''), values: parts.map(({ value }) => value) };
 }
 
-/** Number of rows in a block. */
 const BLOCK_ROWS = 256;
 
-/** Returns the last row that a block covers; later rows are searched one by one. */
+/** Returns the number of the last row that a block covers; later rows are searched one by one. */
 function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
 }

@@ -130,7 +130,9 @@ export class AuditFiles {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }
 
-  /** Prunes at most SLICE_ROWS rows beyond the retention, with a note in the chain; false if there are none. Throws STORAGE_FAILED. */
+  /**
+   * Prunes at most SLICE_ROWS rows and adds a note to the chain. Returns false if no row is due. Throws STORAGE_FAILED if the disk refuses.
+   */
   prune(retention: Retention): boolean {
     this.commit();
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
@@ -215,7 +217,7 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** Anchors the number of rows, and of rows that a full disk refused. The anchor file already has the space for this. */
+  /** Anchors the number of rows, and of rows that a full disk refused; the anchor file never grows, so a full disk takes the write. */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });

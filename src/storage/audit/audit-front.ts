@@ -85,7 +85,7 @@ interface FrontContext {
   readonly linkAt: (seq: number) => ChainLink | undefined;
 }
 
-/** The rows of the front file that continue the chain. */
+/** Rows of the front file that follow the last row of audit.db. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
   /** Length of the lines up to the last matching line, and the CRC-32 of the last matching line. */
@@ -120,8 +120,8 @@ export function frontLine(check: number, seq: number, fields: AuditFields): { re
 }
 
 /**
- * Returns the rows of the front file after the last row in audit.db. Skips lines that audit.db has too, if they are equal: the hub was
- * killed between the commit and the truncation of the front file.
+ * Returns the rows of the front file after the last row in audit.db. Skips lines whose rows are already in audit.db: the hub was killed
+ * after the commit, before it truncated the front file.
  */
 export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: FrontContext): FrontRows {
   const rows: ChainedRow[] = [];

@@ -21,7 +21,6 @@ export interface OpenedChain {
   readonly head: ChainLink;
   /** Rows that could not be committed yet. */
   readonly waiting: readonly ChainedRow[];
-  /** Fault of the front file. */
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
@@ -113,7 +112,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Stores the head, whose row must be on the disk: otherwise a power cut would look like truncation. Throws STORAGE_FAILED. */
+  /** Stores the head. Its row must already be on the disk: otherwise a power cut would look like truncation. Throws STORAGE_FAILED. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;

@@ -249,7 +249,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Syncs the rows; returns the last row that is on the disk and the first open intent. */
+  /** Syncs the rows; returns the last row and the number of the first open intent, both from before the sync. */
   async #syncRows(): Promise<Pick<AuditFiles, 'head' | 'openFromSeq'>> {
     const { head, openFromSeq } = this.#files;
     if (head.seq === this.#syncedSeq) return { head, openFromSeq };

@@ -109,7 +109,7 @@ async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHea
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
 
-/** Parses a header. Throws VALIDATION_ERROR if it is none, NOT_SUPPORTED for a newer format, PERMISSION_DENIED for a wrong passphrase. */
+/** Throws VALIDATION_ERROR if the header is damaged, NOT_SUPPORTED if its format is newer, PERMISSION_DENIED if the passphrase is wrong. */
 async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new AtmoError(

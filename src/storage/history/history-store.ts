@@ -93,7 +93,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // The other readings of older slots are deleted, and a new sum would be without them.
+    // Too old to store: the other readings of the slot are deleted already, so that a new sum would be wrong.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 

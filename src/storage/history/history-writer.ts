@@ -3,7 +3,7 @@ import type { SensorId } from '../../core/ids.ts';
 import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
 
-/** A stored reading; booleans are 0 and 1. */
+/** A reading as it is stored; booleans are 0 and 1. */
 export interface Row {
   readonly atMs: number;
   /** Number of the sensor in the table `sensor`. */
