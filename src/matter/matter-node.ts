@@ -144,7 +144,7 @@ export class MatterNode implements Service {
 
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
-    // `false`: a new operational certificate at every start would only wear the flash.
+    // `false` keeps the operational certificate; a new certificate at every start would only wear the flash.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();

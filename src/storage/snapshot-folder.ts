@@ -17,7 +17,7 @@ type Measure = (database: DatabaseSync) => FileMark;
 const PAGES_PER_STEP = 1000;
 /** Maximum number of attempts to copy: each competes with the transactions of this thread, which end within one turn of the event loop. */
 const TRIES = 10;
-/** SQLITE_OK in the `errcode` of an error. */
+/** The `errcode` SQLITE_OK, which Node reports if the database is busy. */
 const NO_ERROR = 0;
 
 /** The copies of one database, named `<database>.<time>.snapshot`. A copy gets its name after it is complete and synced. */

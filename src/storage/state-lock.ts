@@ -33,7 +33,7 @@ export class StateLock implements Service {
     guardStorage(this.#path, () => setAsideUnlessFile(this.#path));
     const database = this.#lock('remake');
     try {
-      // No module may open half of a backup beside half of the earlier state.
+      // Complete an interrupted restore first, so that no module opens a mix of restored and earlier files.
       finishRestore(this.#directory);
       removeUnpackedRestore(this.#directory);
       this.#database = database;

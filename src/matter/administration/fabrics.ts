@@ -30,7 +30,7 @@ export class DeviceSharing {
     this.#clock = clock;
   }
 
-  /** Replaces any open window and returns a setup code that works once, for `seconds`. Throws VALIDATION_ERROR outside 180 to 900 s. */
+  /** Replaces any open window and returns a setup code that works once. Throws VALIDATION_ERROR if `seconds` is not 180 to 900. */
   async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
     if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
       throw new AtmoError(

@@ -302,9 +302,8 @@ export class GroupMulticast {
 }
 
 /**
- * Returns a command of a standard cluster with its fields checked and converted, ready for multicast. Fields named `Options…` may be
- * absent. Throws NOT_SUPPORTED, with the existing commands, for an unknown command or one that needs a timed request (Core §8.7.2.2), and
- * VALIDATION_ERROR for the same fields as a command to one device.
+ * Returns a command of a standard cluster with its fields checked and converted, ready for multicast. Options bitmaps may be absent. Throws
+ * NOT_SUPPORTED if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are not valid.
  */
 export function groupCommand(cluster: string, command: string, fields: JsonObject): GroupCommand {
   const shape = standardClusterShape(cluster);

@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 
-/** Returns the device that represents the whole node (endpoint 0) of a device. Throws DEVICE_NOT_FOUND if a device does not exist. */
+/** Returns the device that represents the whole node (endpoint 0) of a device. Throws DEVICE_NOT_FOUND if the device does not exist. */
 export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
   const device = directory.get(id);
   if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id}`, { device: id });

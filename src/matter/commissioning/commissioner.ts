@@ -140,7 +140,9 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     else void this.#recovery.recover(entry);
   }
 
-  /** Throws CONFLICT if the device is being commissioned. Compares the passcode and upper discriminator bits: a manual code has no more. */
+  /**
+   * Throws CONFLICT if the device is being commissioned. Compares passcodes and upper discriminator bits: manual codes contain only these.
+   */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>
       other.passcode === payload.passcode && shortDiscriminatorOf(other) === shortDiscriminatorOf(payload);

@@ -3,7 +3,7 @@ import { CommissioningError, ControllerCommissioningFlow } from '@matter/main/pr
 import { orAborted } from '../../core/clock.ts';
 import type { CommissionStep } from '../../core/devices/device-administration.ts';
 
-/** How far the commissioning of a device has come; decides what the recovery does after an interruption. */
+/** Progress of a commissioning; decides what the recovery does after an interruption. */
 export type CommissionStage =
   /** The device has only a running fail-safe timer; it has no data of our fabric. */
   | 'intent'

@@ -148,7 +148,7 @@ export interface CommissioningEntry {
   readonly fault?: string;
 }
 
-/** Stores open commissionings: begins before the device receives any data and ends when the device is in the device directory. */
+/** Stores commissionings. An entry exists from before the device receives any data until the device is in the device directory. */
 export class CommissioningStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;

@@ -58,7 +58,7 @@ export class CredentialSetStore {
   }
 
   /**
-   * Returns stored credentials with their secret. Throws NOT_FOUND, with the names of all stored ones of the kind, if they do not exist.
+   * Returns stored credentials with their secret. Throws NOT_FOUND, with the existing names, if the kind has no credentials of this name.
    */
   credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
     const set = this.#find(name);

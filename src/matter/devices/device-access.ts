@@ -170,7 +170,7 @@ interface ResolvedCluster {
 /** Endpoints that a path may name: only those of the device, or, for administration, all endpoints of its node. */
 type PathScope = 'device' | 'node';
 
-/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the existing ones, if the device has no such endpoint or cluster. */
+/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the device's endpoints or clusters, if the path has an unknown name. */
 function resolveCluster(
   { node, known, scope }: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
   path: { readonly endpoint: number; readonly cluster: string },

@@ -58,7 +58,7 @@ const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
 // matter.js takes a moment to unwind after an abort; a caller waits no longer than this.
 const UNWIND_MS = 200;
-// Low, since matter.js closes the oldest of more than 30 exchanges in a session, even if that exchange waits for a response.
+// Maximum parallel calls to a node: matter.js closes the oldest of more than 30 exchanges, even while it waits for a response.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 

@@ -88,7 +88,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // While the node closes, timers then find no device; a read of a closed peer would throw.
+    // A timer that fires while the node closes then finds no device; reading from a closed peer would throw.
     this.#index = undefined;
   }
 

@@ -15,7 +15,7 @@ import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-stru
 export interface KnownDevice {
   readonly device: Device;
   readonly planned: PlannedDevice;
-  /** Changes exactly when name, area, endpoints, device types or clusters change. */
+  /** Text that changes exactly when name, area, endpoints, device types or clusters change. */
   readonly signature: string;
 }
 
@@ -79,7 +79,7 @@ export class NodeDevices {
     return this.refresh();
   }
 
-  // Without a session there is no negotiated idle interval; the last one still applies.
+  // Without a session, the idle interval that the last session negotiated still applies.
   #sleeps(): boolean {
     this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));

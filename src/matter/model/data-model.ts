@@ -85,7 +85,7 @@ export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElemen
   };
 }
 
-/** Returns the name of an element; `Cluster0xfff1fc01` for an unknown one, which matter.js names `Cluster$fff1fc01`. */
+/** Returns the name of an element; `Cluster0xfff1fc01` for an unknown element, which matter.js names `Cluster$fff1fc01`. */
 function specificationName(name: string): string {
   return name.replace(/^([a-z]+)\$/i, (_, word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}0x`);
 }
@@ -197,9 +197,9 @@ function isLive(shape: ValueShape): boolean {
 const ALARM_CLUSTERS = ['DishwasherAlarm', 'RefrigeratorAlarm', 'TemperatureAlarm'];
 
 /*
- * The alarm clusters derive from an abstract one and only add the bits of its bitmap. matter.js 0.17.9 resolves the type of an
- * inherited attribute or event in the abstract cluster, where the bitmap is empty: every alarm would be off. Copies of the inherited
- * elements in the derived cluster find the bits.
+ * The alarm clusters derive from an abstract cluster and only add bits to its bitmap. matter.js 0.17.9 resolves the type of an inherited
+ * attribute or event in the abstract cluster, whose bitmap is empty, so that every alarm would be off. Copies of the inherited elements
+ * in the derived cluster have the bits.
  */
 for (const name of ALARM_CLUSTERS) {
   const cluster = Matter.clusters(name);

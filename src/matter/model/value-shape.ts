@@ -150,7 +150,7 @@ function integerShape(model: ValueModel, context: ShapeContext, base: ShapeBase 
 }
 
 function isRequired(field: ValueModel, context: ShapeContext): boolean {
-  // matter.js takes a conformance that compares values ("OperationalStateID >= 128") as mandatory whatever the value.
+  // matter.js treats a conformance that compares values ("OperationalStateID >= 128") as mandatory for every value.
   if (/[<>=]/.test(String(field.effectiveConformance))) return false;
   return field.effectiveConformance.applicabilityFor(context.scope) === Conformance.Applicability.Mandatory;
 }

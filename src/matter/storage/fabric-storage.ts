@@ -26,8 +26,8 @@ interface StorageParts {
 
 /**
  * Protects the file with the fabric's keys: checks it before matter.js opens it, copies it after each change, and restores the newest valid
- * copy if it is damaged. Once a fabric exists, a storage without it is never accepted, since matter.js would create a new fabric and every
- * device of the home would be lost.
+ * copy if it is damaged. Once the home has a fabric, a file without this fabric is never accepted: matter.js would create a new fabric, and
+ * every device of the home would be lost.
  */
 export class FabricStorage {
   readonly #parts: StorageParts;
@@ -55,8 +55,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The lock files of matter.js are not needed, as the hub holds its own lock. They would block the start if another process has their
-    // id.
+    // The hub holds its own lock. A lock file of matter.js would block the start if another process now has the process id in the file.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -95,7 +94,7 @@ export class FabricStorage {
     syncPath(target);
   }
 
-  /** Returns what a readable storage file has lost or altered compared with its anchor, or undefined if nothing. */
+  /** Returns what a readable storage file has lost compared with its anchor, or undefined if the file is intact. */
   #lossOf(): string | undefined {
     const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
     if (found?.state !== 'whole') return undefined;
@@ -148,7 +147,9 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /** Returns whether to restore a snapshot: for a storage that only lost its last changes, only if the snapshot has more of them. */
+  /**
+   * Returns whether to restore a snapshot. A storage that has only lost its last changes is replaced only by a snapshot with more changes.
+   */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);

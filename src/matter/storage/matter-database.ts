@@ -60,7 +60,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   return {
     prepare: prepare as unknown as ReturnType<Creator>['prepare'],
     exec(sql) {
-      // SQLite itself rolls back when the disk is full. An error of a second rollback would leave matter.js in that transaction for ever.
+      // SQLite itself rolls back when the disk is full; the error of a second ROLLBACK would leave matter.js in its transaction for ever.
       if (sql !== 'ROLLBACK' || database.isTransaction) database.exec(sql);
       if (sql === 'COMMIT') mark();
     },
@@ -190,9 +190,8 @@ export function skipGroupCounter(matterDir: string): void {
 type Write = () => void;
 
 /**
- * matter.js's sqlite driver with transactions that are written at once. Transactions of the driver itself (0.17.9) hold BEGIN over awaits:
- * a second one then fails with "Transaction is in progress" and loses its state, and writes outside of a transaction end with whichever
- * transaction is open.
+ * matter.js's sqlite driver, with transactions that are written at once. The driver's own (0.17.9) stay open across awaits: a second
+ * transaction then fails with "Transaction is in progress" and loses its state, and other writes end with whichever transaction is open.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {

@@ -183,7 +183,7 @@ export class AuditCheck {
   }
 
   #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
-    // A row with an invalid time matches no hash, since the hub never writes one.
+    // The hub never writes a row with an invalid time, so such a row matches no hash.
     return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
   }
 }
@@ -268,7 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** Returns the members as text; lists members that are too long by name only, so that no row is refused for its content. */
+/** Returns the members as text. Replaces members that are too long by a list of their names, so that no row is refused for its content. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;

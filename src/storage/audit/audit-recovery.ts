@@ -136,7 +136,7 @@ interface OpenIntent {
 
 /** The intents without an outcome. */
 export class OpenIntents {
-  // Callers may use a request id twice. An outcome closes the newest intent, so that a later count gives the same result.
+  // Callers may use a request id twice. An outcome closes the newest intent, so a recount from the first open intent gives the same list.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
   /** Must be called with every row, in order. */
@@ -158,7 +158,7 @@ export class OpenIntents {
     return [...this.#byRequest.values()].flat();
   }
 
-  /** Returns the number of the first intent without an outcome. */
+  /** Returns the row number of the first intent without an outcome. */
   first(): number | undefined {
     const all = this.list().map(({ seq }) => seq);
     return all.length === 0 ? undefined : Math.min(...all);

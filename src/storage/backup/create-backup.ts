@@ -113,7 +113,7 @@ export class BackupFile {
       if (file !== undefined) await rename(`${file}.partial`, file);
     });
     try {
-      // Without this, a disk that is removed at once may have the file under its partial name.
+      // Syncs the new name: a disk that is removed at once could otherwise have the file under its partial name.
       if (file !== undefined) syncPath(dirname(file));
     } catch {
       // Some file systems cannot sync a folder; the content of the file is on the disk.

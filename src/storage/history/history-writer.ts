@@ -57,11 +57,11 @@ export function nextGeneration(database: DatabaseSync): number {
   return generation;
 }
 
-/** Returns the number of commits of a file; 0 for a file of a hub version that did not count them. */
+/** Returns the number of commits of a file; 0 for a file of a hub version that did not count commits. */
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  // Older versions of the file format have the number in a table.
+  // Older versions of the file format have the number of commits in a table.
   const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
