@@ -43,7 +43,7 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    // If the marker reappears after a power cut, no work is left for it.
+    // A failure is harmless: if a power cut brings the marker back, the next start finds no file left to move.
     attemptWrite(() => syncPath(stateDir));
   });
 }

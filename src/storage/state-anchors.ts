@@ -29,8 +29,8 @@ const NO_DIGEST = '-';
 
 /**
  * The file `anchors` of a state directory: a line of fixed length for each database, written in place after each commit by one write that
- * is never synced. A write takes some microseconds. A line is never ahead of its database, except after a power cut, when the disk may have
- * the line but not the commit; so in a line from an earlier boot, only the synced generation is used.
+ * is never synced. A write takes some microseconds. A line is never ahead of its database, except after a power cut: the disk may then have
+ * the line but not the commit. Only the synced generation is used in a line from an earlier boot.
  */
 export class StateAnchors implements Service {
   readonly #path: string;

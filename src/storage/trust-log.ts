@@ -15,7 +15,7 @@ export interface TrustChange {
   readonly expiresMs?: number;
 }
 
-/** The content of the file at the start. */
+/** The content of `trust.log` at the start. */
 export interface KnownTrust {
   /** The newest change of each entry, in order. */
   readonly changes: readonly TrustChange[];

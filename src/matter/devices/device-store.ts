@@ -281,7 +281,7 @@ function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDev
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Returns the position of a device in its node with its own product data: behind a bridge, another device may take the same position. */
+/** Returns position and product data of a device as text. The position alone is not enough: another bridged device may take it later. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }

@@ -171,7 +171,7 @@ export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | u
 }
 
 interface KnownEndpoint {
-  /** The matter.js behaviors when the clusters were read; a behavior with other features or elements is another class. */
+  /** The matter.js behavior classes when the clusters were read; matter.js replaces a class if its features or elements change. */
   readonly types: readonly unknown[];
   readonly byName: ReadonlyMap<string, PeerCluster>;
   readonly byBehavior: ReadonlyMap<string, PeerCluster>;

@@ -88,7 +88,7 @@ interface FrontContext {
 /** Rows of the front file that follow the last row of audit.db. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Length of the lines up to the last matching line, and the CRC-32 of the last matching line. */
+  /** Length in bytes of all lines up to the last matching line, and the CRC-32 of the last matching line. */
   readonly lengthBytes: number;
   readonly check: number;
   /** The first line that does not match; this line and all later lines are ignored. */

@@ -112,7 +112,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Stores the head. Its row must already be on the disk: otherwise a power cut would look like truncation. Throws STORAGE_FAILED. */
+  /** Stores the head, whose row must already be on the disk: otherwise a power cut would look like truncation. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;

@@ -15,7 +15,7 @@ interface Segment {
   readonly endMs: number;
 }
 
-/** What is stored: each resolution from `floorMs` (whole hours) on, aggregated slots up to `summedUntilMs`. */
+/** Stored time ranges: readings of each resolution start at `floorMs` (a whole hour), aggregated slots end at `summedUntilMs`. */
 export interface RetainedRanges {
   readonly floorMs: Readonly<Record<Resolution, number>>;
   readonly summedUntilMs: number;

@@ -198,7 +198,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Returns the start of each resolution. Whole hours, so that sums of deleted readings never overlap with remaining readings. */
+  /** Returns the oldest stored time of each resolution. Whole hours keep sums of deleted readings apart from remaining readings. */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
